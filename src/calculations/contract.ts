@@ -1,0 +1,86 @@
+import type { ZodType } from "zod";
+
+/**
+ * A calculation: how one big piece of work is cut into chunks and how their partials become one result.
+ *
+ * Not promised: that `compute` runs once per chunk. A chunk may be computed several times, on several machines
+ * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
+ *
+ * `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease.
+ */
+export interface Calculation<Params, Input, Part> {
+  /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
+  readonly name: string;
+  /** One line for `leasefold calculations`. */
+  readonly summary: string;
+  /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */
+  readonly params: ZodType<Params>;
+  /**
+   * The chunks of the run: a count of at most 10^7, or a list or stream of that many inputs (each JSON, at most
+   * 64 KB). Must be deterministic where it can be; where it cannot, only one attempt's answer is used.
+   */
+  plan(params: Params): Plan<Input> | Promise<Plan<Input>>;
+  /** Computes one chunk. Throwing fails the attempt; after the last attempt the pack is recorded as failed. */
+  compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
+  /** Folds two neighbours, `a` before `b`. Must be associative. */
+  merge(a: Part, b: Part, params: Params): Part;
+  /** The neutral partial, which is also the answer of a run of no chunks. */
+  zero(params: Params): Part;
+  /** Makes the result from the folded partial; without it the partial is the result. */
+  finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
+  /** How a partial becomes bytes; JSON without it. */
+  readonly codec?: Codec<Part>;
+}
+
+export type Plan<Input> = number | Iterable<Input> | AsyncIterable<Input>;
+
+export interface Chunk<Params, Input> {
+  /** 0-based place of this chunk in the run. */
+  readonly index: number;
+  /** How many chunks the run has. */
+  readonly count: number;
+  /** What `plan` listed at this place; undefined where it gave only a count. */
+  readonly input: Input;
+  readonly params: Params;
+}
+
+export interface FinishContext<Params> {
+  readonly params: Params;
+  /** Chunks folded, of `count`; fewer where failures were tolerated. */
+  readonly folded: number;
+  readonly count: number;
+}
+
+/** A JSON value, or bytes with their content type. */
+export type Result = JsonValue | ResultBytes;
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+export interface ResultBytes {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  /** File name extension without the dot, such as `csv`. */
+  readonly extension: string;
+}
+
+export interface Codec<Part> {
+  readonly contentType: string;
+  encode(part: Part): Uint8Array;
+  decode(bytes: Uint8Array): Part;
+}
+
+/** Gives a calculation its types and freezes it; returns what it was given. */
+export function defineCalculation<Params, Input, Part>(
+  calculation: Calculation<Params, Input, Part>,
+): Calculation<Params, Input, Part> {
+  return Object.freeze(calculation);
+}
+
+/** A calculation whose types are known only to itself, as the registry and the engine hold it. */
+// biome-ignore lint/suspicious/noExplicitAny: the engine carries params, inputs and parts without looking inside.
+export type AnyCalculation = Calculation<any, any, any>;

@@ -1,0 +1,218 @@
+import type { BillingClass } from "../model/calls.ts";
+
+/**
+ * What Leasefold asks of storage, and nothing more. Two implementations stand behind these ports:
+ * the Azure SDKs (`azureBlobs.ts`, `azureQueues.ts`) and an in-memory twin (`memory/`); one contract
+ * suite (`test/contract`) holds both to the same behaviour.
+ *
+ * Not promised: that a call which failed had no effect. A thrown `StorageError` of class `transient`
+ * may have been carried out; callers repeat the same bytes or read back.
+ *
+ * Expected outcomes are values. Everything else is thrown as `StorageError` with the service's code.
+ */
+
+/** Limits one call: when it fires, the call ends with an AbortError and its effect is unknown. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** All times are the storage service's own, in ms since the epoch, with a resolution of one second. */
+export interface BlobProperties {
+  /** Without quotes, whatever the service sent. */
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+  readonly bytes: number;
+  readonly contentType: string;
+  /** Keys are lower case. Empty where a list was asked for without metadata. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface BlobWrite extends CallOptions {
+  readonly contentType?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export type Missing = { readonly kind: "missing" };
+export type Conflict = { readonly kind: "conflict" };
+export type Created =
+  | { readonly kind: "created"; readonly etag: string; readonly dateMs: number }
+  | { readonly kind: "existed" };
+export type Replaced = { readonly kind: "replaced"; readonly etag: string; readonly dateMs: number };
+export type Found = { readonly kind: "found"; readonly dateMs: number; readonly properties: BlobProperties };
+export type Removed = "removed" | "missing" | "conflict";
+
+export interface ListedBlob extends BlobProperties {
+  readonly name: string;
+}
+
+export interface ListPage {
+  readonly blobs: readonly ListedBlob[];
+  /** Hand it back to get the next page; absent on the last one. */
+  readonly cursor?: string;
+  readonly dateMs: number;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Also return each blob's metadata (same price). */
+  readonly metadata?: boolean;
+  readonly cursor?: string | undefined;
+  /** 1–5,000, default 5,000. */
+  readonly pageSize?: number;
+}
+
+export interface BlobStore {
+  ensureContainer(container: string, options?: CallOptions): Promise<"created" | "existed">;
+  /** One Put Blob with `If-None-Match: *`: the first writer wins. */
+  create(container: string, name: string, body: Uint8Array | string, write?: BlobWrite): Promise<Created>;
+  /** One Put Blob with `If-Match`. `conflict` also when the blob is gone. */
+  replace(
+    container: string,
+    name: string,
+    body: Uint8Array | string,
+    write: BlobWrite & { readonly ifMatch: string },
+  ): Promise<Replaced | Conflict>;
+  read(
+    container: string,
+    name: string,
+    options?: CallOptions,
+  ): Promise<(Found & { readonly body: Uint8Array }) | Missing>;
+  /** Streams the body, or `count` bytes from `offset`; `properties.bytes` is always the whole blob's. */
+  stream(
+    container: string,
+    name: string,
+    options?: CallOptions & { readonly offset?: number; readonly count?: number; readonly ifMatch?: string },
+  ): Promise<(Found & { readonly body: AsyncIterable<Uint8Array> }) | Missing | Conflict>;
+  head(container: string, name: string, options?: CallOptions): Promise<Found | Missing>;
+  /** Replaces the whole metadata. `conflict` when the ETag moved or the blob is gone. */
+  setMetadata(
+    container: string,
+    name: string,
+    metadata: Readonly<Record<string, string>>,
+    options: CallOptions & { readonly ifMatch: string },
+  ): Promise<Replaced | Conflict>;
+  list(container: string, prefix: string, options?: ListOptions): Promise<ListPage>;
+  remove(
+    container: string,
+    name: string,
+    options?: CallOptions & { readonly ifMatch?: string },
+  ): Promise<Removed>;
+}
+
+export type LeaseState = "available" | "leased" | "expired" | "breaking" | "broken";
+
+/** A blob seen as a lease: its record is its metadata, its content stays empty. */
+export interface LeaseView {
+  readonly kind: "found";
+  /** The service's `Date` of this answer. */
+  readonly dateMs: number;
+  readonly lastModifiedMs: number;
+  readonly etag: string;
+  readonly leaseState: LeaseState;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Lease calls on one blob. They are never repeated by the SDK: who repeats what, and when to stop, is the
+ * election's own policy. Whatever the service refuses is thrown as `StorageError`, to be judged by its code.
+ */
+export interface LeaseStore {
+  /** Makes the container and the empty blob where they are missing. */
+  ensure(options?: CallOptions): Promise<void>;
+  view(options?: CallOptions): Promise<LeaseView | Missing>;
+  /** `durationS` 15–60. The id is the client's; the same id again renews the grant. */
+  acquire(
+    leaseId: string,
+    durationS: number,
+    options?: CallOptions & { readonly ifMatch?: string },
+  ): Promise<void>;
+  renew(leaseId: string, options?: CallOptions): Promise<void>;
+  release(leaseId: string, options?: CallOptions): Promise<void>;
+  /** Breaks at once (period 0), whoever holds it. */
+  breakNow(options?: CallOptions & { readonly ifMatch?: string }): Promise<void>;
+  /** Replaces the metadata under the lease id, with `If-Match` where given. Gives the new ETag. */
+  writeRecord(
+    leaseId: string,
+    metadata: Readonly<Record<string, string>>,
+    options?: CallOptions & { readonly ifMatch?: string },
+  ): Promise<{ readonly etag: string }>;
+}
+
+export interface SentMessage {
+  readonly id: string;
+  readonly popReceipt: string;
+  readonly dateMs: number;
+}
+
+export interface QueueMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly dequeueCount: number;
+  readonly insertedMs: number;
+}
+
+export interface ReceivedMessage extends QueueMessage {
+  readonly popReceipt: string;
+}
+
+export interface QueueStore {
+  ensureQueue(queue: string, options?: CallOptions): Promise<"created" | "existed">;
+  /** Messages never expire. `visibleInS` hides the message first. */
+  send(
+    queue: string,
+    text: string,
+    options?: CallOptions & { readonly visibleInS?: number },
+  ): Promise<SentMessage>;
+  /** Up to 32 messages, hidden for `visibilityS` seconds. An absent queue yields none. */
+  receive(
+    queue: string,
+    options: CallOptions & { readonly max: number; readonly visibilityS: number },
+  ): Promise<readonly ReceivedMessage[]>;
+  /** Hides the message for `visibleInS` from now and keeps its text. `gone`: another one has it, or it is deleted. */
+  update(
+    queue: string,
+    id: string,
+    popReceipt: string,
+    options: CallOptions & { readonly visibleInS: number },
+  ): Promise<{ readonly kind: "updated"; readonly popReceipt: string } | { readonly kind: "gone" }>;
+  remove(queue: string, id: string, popReceipt: string, options?: CallOptions): Promise<"removed" | "gone">;
+  peek(queue: string, max: number, options?: CallOptions): Promise<readonly QueueMessage[]>;
+  /** Approximate count of messages, hidden ones included. */
+  stats(
+    queue: string,
+    options?: CallOptions,
+  ): Promise<
+    { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number } | Missing
+  >;
+}
+
+/** Time as code may see it. Only `monotonicMs` measures, only `wallMs` is shown or logged. */
+export interface Clock {
+  monotonicMs(): number;
+  wallMs(): number;
+  /** Resolves after `ms`, or as soon as the signal fires; it never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `fire` once after `ms`; the returned function takes it back. Does not keep the process alive. */
+  after(ms: number, fire: () => void): () => void;
+}
+
+export interface Random {
+  uuid(): string;
+  /** In [0, 1). */
+  number(): number;
+}
+
+/** The storage of one installation, with what its calls have cost so far. */
+export interface Storage {
+  readonly blobs: BlobStore;
+  readonly queues: QueueStore;
+  lease(container: string, blob: string): LeaseStore;
+  readonly meter: CallMeter;
+}
+
+/** Counts calls by billing class; every request that reaches the service counts, failed ones too. */
+export interface CallMeter {
+  /** A copy of the counts so far. */
+  counts(): Readonly<Record<BillingClass, number>>;
+  /** Counts one call of a class. */
+  count(billingClass: BillingClass): void;
+}

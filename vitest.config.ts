@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config";
+
+const project = (name: string, include: string[], more: object = {}) => ({
+  test: { name, include, environment: "node", ...more },
+});
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "./test/countingReporter.ts"],
+    projects: [
+      project("unit", [
+        "test/{model,storage,election,calculations,coordinator,worker,client,functions,cli,local,rules}/**/*.test.ts",
+      ]),
+      project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
+      project("contract", ["test/contract/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
+      project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {
+        testTimeout: 120_000,
+        hookTimeout: 60_000,
+        fileParallelism: false,
+      }),
+    ],
+  },
+});
