@@ -1,0 +1,74 @@
+/**
+ * Limits and timings of runs: unit in the name, default, reason, and for vendor numbers the source. The
+ * election's own timings are in `election/settings.ts`; those of user code in `calculationLimits.ts`.
+ */
+export const limits = {
+  /** Packs that `finish` folds directly, without shards between: one list page with metadata reads them all. */
+  directPacksMax: 256,
+  /** Packs of one shard: one list page of at most 5,000 (List Blobs) with room to spare. */
+  shardPacksMax: 1000,
+  /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */
+  packsAimed: 200,
+  /** A pack much shorter than this is all overhead. */
+  packMsMin: 250,
+  /** A pack this long is renewed once by nobody: the host first renews a message after five minutes. */
+  packMsMax: 25_000,
+  /** Chunks computed while planning to learn how long one takes; spread over the run. */
+  planSamples: 5,
+  /** Planning stops taking samples once they took this long together. */
+  planSampleMsMax: 2_000,
+  /** Inputs in one plan segment. */
+  segmentInputs: 5_000,
+  /** Bytes of a segment at which it is closed early: read whole by each worker that needs it. */
+  segmentBytesMax: 4 * 1024 * 1024,
+  /** Bytes of a partial that also ride in its metadata, before base64url: metadata holds 8 KB with names
+   *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
+  inlineBytesMax: 4_096,
+  /** Concurrent reads of partials that do not ride in metadata. */
+  readsAtOnce: 16,
+  /** Packs sent and not finished, over all workers, unless the run says otherwise. */
+  capDefault: 2_000,
+  capMax: 100_000,
+  /** Packs in flight until the first outcomes tell how fast they go. */
+  windowFirst: 64,
+  windowMin: 8,
+  /** Outcomes needed before rate and mean are believed. */
+  outcomesForRate: 8,
+  /** Seconds of work kept in the queue beyond two packs per worker. */
+  windowAheadMs: 5_000,
+  /** Packs at the head of a run that go to the urgent queue, so that a run is under way at once. */
+  urgentFirstPacks: 8,
+  /** Sends between two writes of the state: what a crash may send twice. */
+  sendsPerWriteMax: 500,
+  sendsAtOnce: 16,
+  /** State writes that only record progress are at least this far apart. */
+  progressWriteMs: 1_000,
+  /** Durations kept for p95 and mean. */
+  durationsKept: 200,
+  /** A begun pack is late after three times the p95, but never before this. */
+  lateMsMin: 2_000,
+  /** Before the first outcome: three times the planned pack time and this. */
+  lateFirstMs: 30_000,
+  lateSendsMax: 3,
+  /** Duplicates outstanding at a time: this or the share below of the packs, whichever is more. */
+  duplicatesMin: 8,
+  duplicatesShare: 0.05,
+  /** Plan, combine and finish are sent again after three times the longest of their kind, or this. */
+  taskLateMs: 30_000,
+  /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
+  hostHidesMs: 600_000,
+  /** Sends of one piece of work that ended in poison before it counts as failed. */
+  poisonedSendsMax: 3,
+  /** One attempt of a pack, from when a thread takes it; well below `functionTimeout`. */
+  packLimitMs: 300_000,
+  /** A worker believes what it read of a run's marker for so long. */
+  markerTrustMs: 5_000,
+  /** A message of a newer wire version is put back hidden for this. */
+  newerVersionDelayS: 30,
+  /** Wakes are sent at once and after this: the first may meet a leader that is just leaving. */
+  secondWakeS: 5,
+  /** Parameters of a run, as JSON. */
+  paramsBytesMax: 256 * 1024,
+  /** Characters of an error kept in a record. */
+  errorCharactersMax: 2_000,
+} as const;

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { CorruptDataError } from "./errors.ts";
+
+/**
+ * The marker of an active run: what is wanted of it, all in the metadata of an empty blob, so that one list call
+ * brings every run's agenda. Clients read, modify and write it with If-Match; each write raises `command`.
+ */
+export const wants = ["run", "paused", "cancelled", "delete"] as const;
+export type Want = (typeof wants)[number];
+
+const number = z.coerce.number().int().nonnegative();
+
+const markerSchema = z.object({
+  v: z.coerce.number().int().positive(),
+  uid: z.string().min(1),
+  want: z.enum(wants),
+  generation: z.coerce.number().int().positive(),
+  cap: z.coerce.number().int().positive(),
+  /** Grows with each pause and resume. */
+  turn: number,
+  /** Grows with each write of the marker. */
+  command: number,
+});
+export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
+
+export const encodeMarker = (marker: Marker): Record<string, string> => ({
+  v: "1",
+  uid: marker.uid,
+  want: marker.want,
+  generation: String(marker.generation),
+  cap: String(marker.cap),
+  turn: String(marker.turn),
+  command: String(marker.command),
+});
+
+/** Throws `CorruptDataError` for metadata that is no marker's. */
+export function decodeMarker(metadata: Readonly<Record<string, string>>, what: string): Marker {
+  const decoded = markerSchema.safeParse(metadata);
+  if (!decoded.success) throw new CorruptDataError("bad-marker", `the marker of ${what} does not decode`);
+  const { v: _version, ...marker } = decoded.data;
+  return marker;
+}
+
+/** Within a generation what is wanted only moves this way; everything else is refused at the client. */
+export const wantMoves: Readonly<Record<Want, readonly Want[]>> = {
+  run: ["run", "paused", "cancelled", "delete"],
+  paused: ["paused", "run", "cancelled", "delete"],
+  cancelled: ["cancelled", "delete"],
+  delete: ["delete"],
+};

@@ -1,0 +1,137 @@
+/**
+ * Every container, blob and queue name, and nothing else makes one.
+ *
+ *   {ns}-coordination  leader                              the lease record, all in metadata
+ *   {ns}-active        {id}                                marker of a run not closed, all in metadata
+ *   {ns}-runs          {id}/spec.json
+ *                      {id}/{uid}/plan.json  plan/{attempt}/{segment}  state.json
+ *                      {id}/{uid}/parts/{shard}/{pack}
+ *                      {id}/{uid}/nodes/{gen}/{level}/{index}
+ *                      {id}/{uid}/failed/{shard}/{pack}.{gen}.{send}  failed/plan.{gen}.{send}
+ *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
+ *                      _dropped/{sha256}                   a message that could not be understood
+ *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
+ *   queues             {ns}-packs  {ns}-urgent  {ns}-wake  and their -poison twins
+ *
+ * Numbers in names are zero-padded, so that lists come in numeric order; prefixes end in `/`.
+ */
+import { InputError } from "./errors.ts";
+
+export interface Names {
+  readonly coordination: string;
+  readonly active: string;
+  readonly runs: string;
+  readonly results: string;
+  readonly packs: string;
+  readonly urgent: string;
+  readonly wake: string;
+}
+
+/** The namespace must leave room for the longest suffix in a container's 63 characters. */
+export const namespacePattern = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+export const namespaceCharactersMax = 40;
+
+export function namesOf(namespace: string): Names {
+  return {
+    coordination: `${namespace}-coordination`,
+    active: `${namespace}-active`,
+    runs: `${namespace}-runs`,
+    results: `${namespace}-results`,
+    packs: `${namespace}-packs`,
+    urgent: `${namespace}-urgent`,
+    wake: `${namespace}-wake`,
+  };
+}
+
+export const poisonOf = (queue: string): string => `${queue}-poison`;
+
+export const leaderBlob = "leader";
+
+/** A run's id as a user may choose it: it becomes part of blob names and URLs. */
+export const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
+
+/** Returns the id, or throws `InputError` naming the rule. */
+export function parseRunId(id: string): string {
+  if (runIdPattern.test(id)) return id;
+  const shown = id.length > 80 ? `${id.slice(0, 80)}… (${id.length} characters)` : id;
+  throw new InputError(
+    "invalid",
+    "bad-run-id",
+    `id: ${JSON.stringify(shown)} is not a run's id; use 1 to 63 letters, digits, "-" or "_", beginning with a letter or digit`,
+  );
+}
+
+const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
+const shardName = (shard: number): string => pad(shard, 5);
+const packName = (pack: number): string => pad(pack, 8);
+const ending = (generation: number, send: number): string => `${pad(generation, 3)}.${pad(send, 3)}`;
+
+export const specBlob = (id: string): string => `${id}/spec.json`;
+export const droppedBlob = (sha256: string): string => `_dropped/${sha256}`;
+
+/** One piece of work that sends are counted for. `level` and `index` place a node in the tree; level 1 is a shard. */
+export type Work =
+  | { readonly kind: "plan" }
+  | { readonly kind: "pack"; readonly shard: number; readonly pack: number }
+  | { readonly kind: "node"; readonly level: number; readonly index: number }
+  | { readonly kind: "finish" };
+
+/** Blob names of one run, by uid, in container `runs`. */
+export function runBlobs(id: string, uid: string) {
+  const root = `${id}/${uid}/`;
+  return {
+    root,
+    plan: `${root}plan.json`,
+    state: `${root}state.json`,
+    segment: (attempt: string, segment: number) => `${root}plan/${attempt}/${pad(segment, 6)}`,
+    partsOf: (shard: number) => `${root}parts/${shardName(shard)}/`,
+    part: (shard: number, pack: number) => `${root}parts/${shardName(shard)}/${packName(pack)}`,
+    nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
+    node: (generation: number, level: number, index: number) =>
+      `${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
+    failures: `${root}failed/`,
+    failure: (work: Work, generation: number, send: number) =>
+      `${root}failed/${workName(work)}.${ending(generation, send)}`,
+  };
+}
+
+/** Blob names of one run's answers, in container `results`. */
+export function resultBlobs(id: string, uid: string) {
+  const root = `${id}/${uid}/`;
+  return {
+    root,
+    manifest: (generation: number) => `${root}${pad(generation, 3)}/manifest.json`,
+    result: (generation: number, attempt: string, extension: string) =>
+      `${root}${pad(generation, 3)}/${attempt}/result.${extension}`,
+    hashes: (generation: number, shard: number) => `${root}${pad(generation, 3)}/hashes/${shardName(shard)}`,
+  };
+}
+
+/** `00003/00000042`, `node/1/00003`, `plan` or `finish`: names a piece of work in blob names and in the state. */
+export function workName(work: Work): string {
+  switch (work.kind) {
+    case "pack":
+      return `${shardName(work.shard)}/${packName(work.pack)}`;
+    case "node":
+      return `node/${work.level}/${pad(work.index, 5)}`;
+    default:
+      return work.kind;
+  }
+}
+
+/** The number at the end of a part's or node's name; NaN where there is none. */
+export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.lastIndexOf("/") + 1));
+
+/** What a failure record's name says, or undefined for a name that is none. */
+export function parseFailure(
+  blob: string,
+): { readonly work: Work; readonly generation: number; readonly send: number } | undefined {
+  const match = /\/failed\/(?:(\d+)\/(\d+)|node\/(\d+)\/(\d+)|(plan|finish))\.(\d+)\.(\d+)$/.exec(blob);
+  if (match === null) return undefined;
+  const [, shard, pack, level, index, kind, generation, send] = match;
+  const at = { generation: Number(generation), send: Number(send) };
+  if (pack !== undefined) return { work: { kind: "pack", shard: Number(shard), pack: Number(pack) }, ...at };
+  if (index !== undefined)
+    return { work: { kind: "node", level: Number(level), index: Number(index) }, ...at };
+  return { work: { kind: kind === "plan" ? "plan" : "finish" }, ...at };
+}

@@ -1,0 +1,67 @@
+import { limits } from "./limits.ts";
+
+/**
+ * How chunks fall into packs and packs into shards. Consecutive chunks `[from, to)` make a pack, consecutive
+ * packs a shard; the last of each may be short. All numbers are 0-based.
+ */
+export interface Layout {
+  readonly chunks: number;
+  readonly packSize: number;
+  readonly shardSize: number;
+}
+
+export interface Range {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+export const packsOf = (layout: Layout): number => Math.ceil(layout.chunks / layout.packSize);
+export const shardsOf = (layout: Layout): number => Math.ceil(packsOf(layout) / layout.shardSize);
+export const shardOf = (layout: Layout, pack: number): number => Math.floor(pack / layout.shardSize);
+
+export const chunksOfPack = (layout: Layout, pack: number): Range => ({
+  from: pack * layout.packSize,
+  to: Math.min((pack + 1) * layout.packSize, layout.chunks),
+});
+
+export const packsOfShard = (layout: Layout, shard: number): Range => ({
+  from: shard * layout.shardSize,
+  to: Math.min((shard + 1) * layout.shardSize, packsOf(layout)),
+});
+
+export const sizeOf = (range: Range): number => range.to - range.from;
+
+/** Up to 256 packs `finish` folds the packs themselves; above that each shard is combined into a node first. */
+export const foldsPacksDirectly = (layout: Layout): boolean => packsOf(layout) <= limits.directPacksMax;
+
+/** The shard size for so many packs: one shard while it can be folded directly, else near the square root. */
+export const shardSizeFor = (packs: number): number =>
+  packs <= limits.directPacksMax
+    ? limits.directPacksMax
+    : Math.min(limits.shardPacksMax, Math.ceil(Math.sqrt(packs)));
+
+/**
+ * The number of chunks per pack that gives packs of about the wanted time: the total work divided by 200 packs,
+ * but at least a quarter second and at most 25 s each (DESIGN section 5), and never more than 10^7 packs.
+ */
+export function packSizeFor(chunks: number, chunkMs: number): number {
+  if (chunks === 0) return 1;
+  const totalMs = Math.max(chunks * chunkMs, 0.001);
+  const packMs = Math.min(Math.max(totalMs / limits.packsAimed, limits.packMsMin), limits.packMsMax);
+  const chunksPerPack = Math.round(packMs / Math.max(chunkMs, 0.000_001));
+  return Math.min(Math.max(chunksPerPack, 1), chunks);
+}
+
+/** Chunk ranges of the packs whose index is missing from `has`, neighbours joined, ascending. */
+export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => boolean): Range[] {
+  const gaps: { from: number; to: number }[] = [];
+  for (let pack = packs.from; pack < packs.to; pack += 1) {
+    if (has(pack)) continue;
+    const { from, to } = chunksOfPack(layout, pack);
+    const last = gaps.at(-1);
+    if (last?.to === from) last.to = to;
+    else gaps.push({ from, to });
+  }
+  return gaps;
+}

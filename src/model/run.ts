@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { wireVersion } from "./decode.ts";
+
+/** The documents of a run that are written once: what was asked for, how it was cut, what came out. */
+
+const version = z.literal(wireVersion);
+const count = z.int().nonnegative();
+const rangeSchema = z.object({ from: count, to: count });
+
+/** Failures that the result may miss: a number of chunks, or a share of them in percent. */
+export const toleranceSchema = z.union([
+  z.object({ chunks: count }),
+  z.object({ percent: z.number().min(0).max(100) }),
+]);
+export type Tolerance = z.infer<typeof toleranceSchema>;
+
+/** `{id}/spec.json`, create-only: what a person asked for. */
+export const specSchema = z.object({
+  v: version,
+  run: z.string(),
+  uid: z.string(),
+  calculation: z.string(),
+  /** As validated by the calculation's schema, defaults filled in. */
+  params: z.unknown(),
+  /** Chunks per pack, where the user pinned it. */
+  packSize: z.int().positive().optional(),
+  tolerate: toleranceSchema.optional(),
+  /** SHA-256 of the canonical request: the same id with another hash is another request. */
+  requestHash: z.string(),
+});
+export type Spec = z.infer<typeof specSchema>;
+
+/** `{id}/{uid}/plan.json`, create-only: written by whichever planning attempt came first. */
+export const planSchema = z.object({
+  v: version,
+  run: z.string(),
+  uid: z.string(),
+  chunks: count,
+  packSize: z.int().positive(),
+  shardSize: z.int().positive(),
+  /** Mean time of one pack as measured on samples, in ms. */
+  packMs: z.number().nonnegative(),
+  /** Whose segments hold the chunk inputs; absent where the plan is a plain count. */
+  segments: z.object({ attempt: z.string(), starts: z.array(count) }).optional(),
+  calls: z.string(),
+});
+export type Plan = z.infer<typeof planSchema>;
+
+/** `{id}/{uid}/plan/{attempt}/{segment}`: inputs of the chunks from `from` on. */
+export const segmentSchema = z.object({ v: version, from: count, inputs: z.array(z.unknown()) });
+
+/** `{id}/{uid}/{gen}/manifest.json`, create-only: names the one result of a generation. */
+export const manifestSchema = z.object({
+  v: version,
+  run: z.string(),
+  uid: z.string(),
+  generation: z.int().positive(),
+  calculation: z.string(),
+  requestHash: z.string(),
+  /** The attempt that wrote the result, and its blob in the results container. */
+  attempt: z.string(),
+  blob: z.string(),
+  contentType: z.string(),
+  bytes: count,
+  /** Hex SHA-256 of the result's bytes. */
+  sha256: z.string(),
+  chunks: count,
+  folded: count,
+  packs: count,
+  /** True if every chunk was folded; else `missing` lists the chunk ranges that were not. */
+  complete: z.boolean(),
+  missing: z.array(rangeSchema),
+  calls: z.string(),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** `{id}/{uid}/failed/…`, create-only: how one send ended without output. */
+export const failureSchema = z.object({
+  v: version,
+  cause: z.enum(["error", "poison", "storage-lost"]),
+  /** Stable code, such as `calculation-threw` or `time-limit`. */
+  code: z.string(),
+  message: z.string(),
+  attempts: count,
+  /** Chunks concerned; absent for plan, combine and finish. */
+  chunks: rangeSchema.optional(),
+});
+export type Failure = z.infer<typeof failureSchema>;

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { noCalls } from "./calls.ts";
+import { wireVersion } from "./decode.ts";
+
+/**
+ * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. One If-Match chain, sealed by each
+ * new term; whoever leads goes on from exactly here.
+ */
+
+export const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
+export type Phase = (typeof phases)[number];
+
+/** The table of legal moves; a phase without moves is final. */
+export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
+  planning: ["computing", "failed", "cancelled"],
+  computing: ["finishing", "complete", "failed", "cancelled"],
+  finishing: ["complete", "failed"],
+  complete: [],
+  failed: [],
+  cancelled: [],
+};
+
+export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0;
+
+const count = z.int().nonnegative();
+const ms = z.number().nonnegative();
+
+/** Sends of one piece of work other than a pack's first: number of the latest, when, and how many were late ones. */
+const sendsSchema = z.object({ sends: z.int().positive(), atMs: ms, late: count.default(0) });
+export type Sends = z.infer<typeof sendsSchema>;
+
+const callsSchema = z.object({
+  write: count,
+  list: count,
+  read: count,
+  other: count,
+  queue: count,
+  delete: count,
+});
+
+const layoutSchema = z.object({
+  chunks: count,
+  packSize: z.int().positive(),
+  shardSize: z.int().positive(),
+  packMs: ms,
+});
+
+export const stateSchema = z.object({
+  v: z.literal(wireVersion),
+  run: z.string(),
+  uid: z.string(),
+  /** The term that owns this state; ownership is equality of `termid`, never of `term` alone. */
+  term: z.int().positive(),
+  termid: z.string(),
+  /** Grows by one with every write of other bytes within a term. */
+  sequence: count,
+  generation: z.int().positive(),
+  phase: z.enum(phases),
+  /** What of the marker was last seen, and what came of the last command. */
+  paused: z.boolean(),
+  turn: count,
+  cap: z.int().positive(),
+  command: count,
+  answer: z.enum(["done", "too-late", "refused"]).optional(),
+  layout: layoutSchema.optional(),
+  /** Packs `[0, cursor)` were sent at least once, in that order. */
+  cursor: count,
+  /** When they were sent: packs below `upTo` not after `atMs` (storage time). Batches long past are dropped. */
+  batches: z.array(z.object({ upTo: count, atMs: ms })),
+  /** Plan, nodes and finish under way, by `workName`. Recorded before they are sent. */
+  tasks: z.record(z.string(), sendsSchema),
+  /** Packs sent more than once in this generation, by pack. */
+  again: z.record(z.string(), sendsSchema),
+  /** Open shards: bitmaps of packs done and failed. */
+  open: z.record(z.string(), z.object({ done: z.string(), failed: z.string().optional() })),
+  /** Sealed shards: the members to fold, absent when all, and whether the node is there. */
+  sealed: z.record(z.string(), z.object({ members: z.string().optional(), node: z.boolean() })),
+  packsDone: count,
+  chunksDone: count,
+  packsFailed: count,
+  chunksFailed: count,
+  sentAgain: count,
+  /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
+  durationsMs: z.array(ms),
+  computeMs: ms,
+  taskMsMax: z.record(z.string(), ms),
+  /** Packs finished per second, smoothed. */
+  rate: ms,
+  /** Calls of the leaders and those that workers reported. */
+  calls: callsSchema,
+  /** Terms that led this run, oldest first. */
+  terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
+  createdMs: ms,
+  updatedMs: ms,
+  finishedMs: ms.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type State = z.infer<typeof stateSchema>;
+
+/** The state of a run that no leader has seen before. */
+export function firstState(of: {
+  run: string;
+  uid: string;
+  generation: number;
+  cap: number;
+  nowMs: number;
+}): State {
+  return {
+    v: wireVersion,
+    run: of.run,
+    uid: of.uid,
+    term: 1,
+    termid: "-",
+    sequence: 0,
+    generation: of.generation,
+    phase: "planning",
+    paused: false,
+    turn: 0,
+    cap: of.cap,
+    command: 0,
+    cursor: 0,
+    batches: [],
+    tasks: {},
+    again: {},
+    open: {},
+    sealed: {},
+    packsDone: 0,
+    chunksDone: 0,
+    packsFailed: 0,
+    chunksFailed: 0,
+    sentAgain: 0,
+    durationsMs: [],
+    computeMs: 0,
+    taskMsMax: {},
+    rate: 0,
+    calls: { ...noCalls },
+    terms: [],
+    createdMs: of.nowMs,
+    updatedMs: of.nowMs,
+  };
+}
