@@ -16,6 +16,12 @@ export function setBit(bits: Bitmap, index: number): boolean {
   return after !== before;
 }
 
+/** Clears the bit in place. */
+export function clearBit(bits: Bitmap, index: number): void {
+  const before = bits[index >> 3];
+  if (before !== undefined) bits[index >> 3] = before & ~(1 << (index & 7));
+}
+
 export function countBits(bits: Bitmap): number {
   let count = 0;
   for (let rest of bits) for (; rest !== 0; rest &= rest - 1) count += 1;

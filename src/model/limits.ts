@@ -41,6 +41,8 @@ export const limits = {
   /** Sends between two writes of the state: what a crash may send twice. */
   sendsPerWriteMax: 500,
   sendsAtOnce: 16,
+  /** Runs that one leader advances at the same moment. */
+  runsAtOnce: 8,
   /** State writes that only record progress are at least this far apart. */
   progressWriteMs: 1_000,
   /** Durations kept for p95 and mean. */

@@ -50,6 +50,9 @@ export const decodeMessage = (text: string): WorkMessage =>
 /** A wake only asks for a tick now; its content is for people who peek. */
 export const encodeWake = (from: string): string => JSON.stringify({ v: wireVersion, kind: "wake", from });
 
+/** Who sends the wake that surfaces when a leader dies. */
+export const wakeFromLeader = "leader";
+
 /** The piece of work that a message's send belongs to; none for clean-up, which nobody waits for. */
 export function workOf(message: WorkMessage): Work | undefined {
   switch (message.kind) {

@@ -1,0 +1,77 @@
+import { readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/**
+ * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries), what runs it here
+ * (`cli.cjs`, `instance.cjs`), and `leasefold.mjs`, which user calculations import. The app is CommonJS because
+ * the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
+ */
+const root = join(import.meta.dirname, "..");
+const appBytesMax = 2 * 1024 * 1024;
+
+/** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
+const piscinaWorker = {
+  name: "piscina-worker",
+  setup(onBuild) {
+    onBuild.onLoad({ filter: /piscina[\\/]dist[\\/]index\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      const before = `(__dirname, 'worker.js')`;
+      if (!source.includes(before))
+        throw new Error(`${path} no longer starts worker.js as this build expects`);
+      return { contents: source.replace(before, `(__dirname, 'piscina-worker.cjs')`), loader: "js" };
+    });
+  },
+};
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  target: "node22",
+  sourcemap: true,
+  sourcesContent: false,
+  keepNames: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  logLevel: "warning",
+  outdir: "dist",
+  outExtension: { ".js": ".cjs" },
+};
+
+const started = Date.now();
+await rm(join(root, "dist"), { recursive: true, force: true });
+await Promise.all([
+  build({
+    ...shared,
+    entryPoints: {
+      index: "src/index.ts",
+      thread: "src/worker/thread.ts",
+      "piscina-worker": "node_modules/piscina/dist/worker.js",
+      cli: "src/cli/main.ts",
+      instance: "src/local/instance.ts",
+    },
+    format: "cjs",
+    // The Functions host provides the first; the second is an optional native part of Piscina.
+    external: ["@azure/functions-core", "@napi-rs/nice"],
+    define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
+    plugins: [piscinaWorker],
+  }),
+  build({
+    ...shared,
+    entryPoints: { leasefold: "src/calculations/leasefold.ts" },
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+  }),
+]);
+
+const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs"];
+const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
+const appBytes = sizes.reduce((sum, size) => sum + size, 0);
+console.log(
+  `built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s; the app is ${(appBytes / 1e6).toFixed(2)} MB`,
+);
+if (appBytes > appBytesMax) {
+  console.error(`The app is larger than ${appBytesMax} bytes.`);
+  process.exitCode = 1;
+}

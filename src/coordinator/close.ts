@@ -1,0 +1,92 @@
+import { addCalls, decodeCalls } from "../model/calls.ts";
+import { logEvents } from "../model/log.ts";
+import { packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import type { Manifest } from "../model/run.ts";
+import { isFinal, type State } from "../model/state.ts";
+import { cleanupMessage, type Draft } from "./draft.ts";
+import { readManifest } from "./look.ts";
+import { assertLegalMove, type CoordinatorPorts, type RunWork, sendAll } from "./perform.ts";
+import type { Ownership } from "./stateChain.ts";
+
+/** A marker as the list gave it. */
+export interface ListedMarker {
+  readonly id: string;
+  readonly etag: string;
+}
+
+/**
+ * Ends a run: final state, clean-up, marker last. Before any final state but `complete` the manifest is looked for
+ * once more, because a finisher that was given up may have written it; if it is there, the run is complete.
+ */
+export async function close(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  run: RunWork,
+  ending: NonNullable<Draft["ending"]>,
+  draft: { readonly state: State; readonly manifest?: Manifest | undefined },
+  listed: ListedMarker,
+  nowMs: number,
+): Promise<void> {
+  const { chain } = run;
+  const before = chain.state();
+  owner.assertLeading();
+  const manifest =
+    draft.manifest ?? (await readManifest(ports.storage.blobs, ports.names, before, owner.lost));
+  const phase = manifest === undefined ? ending.phase : "complete";
+  const next = finalState(draft.state, phase, manifest, nowMs);
+  if (phase === "failed" && ending.error !== undefined) next.error = ending.error;
+  assertLegalMove(before, next);
+  const outcome = await chain.write(next);
+  run.working = chain.state();
+  if (outcome === "adopted") return;
+  const { run: id, uid, packsDone: packs, sentAgain, error } = next;
+  const told = { run: id, uid, phase, ms: nowMs - next.createdMs, packs, sentAgain };
+  ports.log(logEvents.runEnded(error === undefined ? told : { ...told, error: error.message }));
+  await cleanUp(ports, owner, next, manifest, listed);
+}
+
+/** What follows a final state; done again by any later leader that still finds the marker. */
+export async function cleanUp(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  state: State,
+  manifest: Manifest | undefined,
+  listed: ListedMarker,
+): Promise<void> {
+  if (!isFinal(state.phase)) return;
+  const { layout } = state;
+  if (state.phase === "complete" && manifest?.complete === true && layout !== undefined) {
+    const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
+    const worth = shards.filter((shard) => sizeOf(packsOfShard(layout, shard)) > 0);
+    await sendAll(
+      ports,
+      owner,
+      worth.map((shard) => ({ message: cleanupMessage(state, shard), urgent: false })),
+    );
+  }
+  owner.assertLeading();
+  await ports.storage.blobs.remove(ports.names.active, listed.id, {
+    ifMatch: listed.etag,
+    signal: owner.lost,
+  });
+}
+
+function finalState(
+  from: State,
+  phase: State["phase"],
+  manifest: Manifest | undefined,
+  nowMs: number,
+): State {
+  const next: State = {
+    ...from,
+    phase,
+    tasks: {},
+    again: {},
+    batches: [],
+    updatedMs: nowMs,
+    finishedMs: nowMs,
+  };
+  return manifest === undefined
+    ? next
+    : { ...next, calls: addCalls(next.calls, decodeCalls(manifest.calls)) };
+}

@@ -1,0 +1,106 @@
+import { wireVersion } from "../model/decode.ts";
+import type { WorkMessage } from "../model/message.ts";
+import { chunksOfPack, type Layout, shardOf } from "../model/packs.ts";
+import type { State } from "../model/state.ts";
+
+/**
+ * One decision in the making: the next state and what is to be sent. The steps of a decision each take the draft
+ * in turn and change it; nothing here does any I/O.
+ */
+export interface Draft {
+  readonly state: State;
+  /** Sent before the state is written: packs, first sends and repeated ones. A crash in between sends them again. */
+  readonly packs: PackSend[];
+  /** Sent only after the state that records them was confirmed: plan, combine, finish. */
+  readonly tasks: TaskSend[];
+  /** The state must be written at once, because something depends on it. */
+  decided: boolean;
+  /** The run ends: its final phase, unless a manifest turns up. */
+  ending?: { phase: "complete" | "failed" | "cancelled"; error?: { code: string; message: string } };
+}
+
+export interface PackSend {
+  readonly pack: number;
+  readonly send: number;
+  readonly urgent: boolean;
+}
+
+export type TaskSend =
+  | { readonly kind: "plan"; readonly send: number }
+  | { readonly kind: "combine"; readonly level: number; readonly index: number; readonly send: number }
+  | { readonly kind: "finish"; readonly send: number };
+
+/** What the leader of one term keeps in mind of a run, in local time; a new leader begins with an empty one. */
+export interface Memory {
+  readonly startedMs: number;
+  /** When a sent pack was first presumed begun. */
+  readonly begunMs: Map<number, number>;
+  window: number;
+  rateSample?: { atMs: number; done: number };
+  /** When the phase last changed, for the pace of the loop. */
+  phaseSinceMs: number;
+  /** When the state was last written. */
+  wroteMs: number;
+}
+
+export const newMemory = (localMs: number): Memory => ({
+  startedMs: localMs,
+  begunMs: new Map(),
+  window: 0,
+  phaseSinceMs: localMs,
+  wroteMs: localMs,
+});
+
+/** The layout of a run that was planned. */
+export function layoutOf(state: State): Layout & { readonly packMs: number } {
+  if (state.layout === undefined) throw new Error(`run ${state.run} has no plan yet`);
+  return state.layout;
+}
+
+const common = (state: State, send: number) => ({
+  v: wireVersion as 1,
+  run: state.run,
+  uid: state.uid,
+  gen: state.generation,
+  send,
+  turn: state.turn,
+});
+
+export function packMessage(state: State, { pack, send }: PackSend): WorkMessage {
+  const layout = layoutOf(state);
+  return {
+    ...common(state, send),
+    kind: "compute",
+    shard: shardOf(layout, pack),
+    pack,
+    ...chunksOfPack(layout, pack),
+  };
+}
+
+export function taskMessage(state: State, task: TaskSend): WorkMessage {
+  switch (task.kind) {
+    case "plan":
+      return { ...common(state, task.send), kind: "plan" };
+    case "combine": {
+      const members = state.sealed[task.index]?.members;
+      return {
+        ...common(state, task.send),
+        kind: "combine",
+        level: task.level,
+        index: task.index,
+        ...(members === undefined ? {} : { members }),
+      };
+    }
+    case "finish": {
+      // With one shard its packs are folded directly, so its members travel with the finish.
+      const members = state.sealed[0]?.node === false ? state.sealed[0].members : undefined;
+      return { ...common(state, task.send), kind: "finish", ...(members === undefined ? {} : { members }) };
+    }
+  }
+}
+
+export const cleanupMessage = (state: State, shard: number): WorkMessage => ({
+  ...common(state, 1),
+  kind: "cleanup",
+  shard,
+});

@@ -1,0 +1,122 @@
+import { InvariantError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
+import { type Log, logEvents } from "../model/log.ts";
+import { encodeMessage, type WorkMessage } from "../model/message.ts";
+import type { Names } from "../model/names.ts";
+import { phaseMoves, type State } from "../model/state.ts";
+import type { Clock, Storage } from "../storage/ports.ts";
+import { type Draft, type Memory, packMessage, type TaskSend, taskMessage } from "./draft.ts";
+import type { Ownership, StateChain } from "./stateChain.ts";
+
+/** What the leader's shell acts on. */
+export interface CoordinatorPorts {
+  readonly storage: Storage;
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A run as the leader of one term holds it. */
+export interface RunWork {
+  readonly chain: StateChain;
+  readonly memory: Memory;
+  /** The confirmed state, or one ahead of it by progress that was not worth a write yet. */
+  working: State;
+}
+
+/**
+ * Performs a draft in the order that makes a crash harmless: packs are sent first and recorded after (a crash
+ * sends them again), everything else is recorded first and sent only from a confirmed state.
+ */
+export async function perform(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  run: RunWork,
+  draft: Draft,
+  at: { readonly nowMs: number; readonly localMs: number },
+): Promise<void> {
+  const { chain, memory } = run;
+  const before = chain.state();
+  await sendAll(
+    ports,
+    owner,
+    draft.packs.map((one) => ({ message: packMessage(draft.state, one), urgent: one.urgent })),
+  );
+  logSends(ports, owner, draft);
+  const next: State = { ...draft.state, updatedMs: at.nowMs };
+  run.working = next;
+  const progressed = next.packsDone !== before.packsDone || next.cursor !== before.cursor;
+  const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
+  if (!draft.decided && !((progressed || draft.packs.length > 0) && due)) return;
+  assertLegalMove(before, next);
+  memory.wroteMs = at.localMs;
+  const outcome = await chain.write(next);
+  run.working = chain.state();
+  if (outcome === "adopted") return;
+  if (before.phase !== next.phase) {
+    ports.log(
+      logEvents.runPhase({
+        run: next.run,
+        uid: next.uid,
+        from: before.phase,
+        to: next.phase,
+        term: owner.term,
+      }),
+    );
+  }
+  await sendTasks(ports, owner, next, draft.tasks);
+}
+
+/** Sends plan, combine and finish; the state that records them must have been confirmed. */
+export function sendTasks(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  state: State,
+  tasks: readonly TaskSend[],
+): Promise<void> {
+  return sendAll(
+    ports,
+    owner,
+    tasks.map((task) => ({ message: taskMessage(state, task), urgent: true })),
+  );
+}
+
+/** Puts messages with bounded parallelism; stops at once when the term ends. */
+export async function sendAll(
+  { storage, names }: CoordinatorPorts,
+  owner: Ownership,
+  sends: readonly { readonly message: WorkMessage; readonly urgent: boolean }[],
+): Promise<void> {
+  for (let from = 0; from < sends.length; from += limits.sendsAtOnce) {
+    const batch = sends.slice(from, from + limits.sendsAtOnce);
+    await Promise.all(
+      batch.map(({ message, urgent }) => {
+        owner.assertLeading();
+        const queue = urgent ? names.urgent : names.packs;
+        return storage.queues.send(queue, encodeMessage(message), { signal: owner.lost });
+      }),
+    );
+  }
+}
+
+export function assertLegalMove(before: State, next: State): void {
+  if (before.phase === next.phase || phaseMoves[before.phase].includes(next.phase)) return;
+  throw new InvariantError(
+    "illegal-move",
+    `run ${next.run} may not move from ${before.phase} to ${next.phase}`,
+  );
+}
+
+function logSends({ log }: CoordinatorPorts, owner: Ownership, { packs, state }: Draft): void {
+  if (packs.length === 0) return;
+  const again = packs.filter((one) => one.send > 1).length;
+  const sent = {
+    run: state.run,
+    uid: state.uid,
+    term: owner.term,
+    packs: packs.length,
+    again,
+    cursor: state.cursor,
+  };
+  log(logEvents.packsSent(sent));
+}

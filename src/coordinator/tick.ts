@@ -1,0 +1,110 @@
+import type { RaceOutcome } from "../election/contest.ts";
+import { keepDeadMansWake } from "../election/deadMansWake.ts";
+import type { OnElectionEvent } from "../election/events.ts";
+import type { Leadership } from "../election/leadership.ts";
+import { race } from "../election/race.ts";
+import type { ElectionSettings } from "../election/settings.ts";
+import { LeasefoldError } from "../model/errors.ts";
+import { logEvents } from "../model/log.ts";
+import { encodeWake, wakeFromLeader } from "../model/message.ts";
+import { leaderBlob } from "../model/names.ts";
+import type { Random } from "../storage/ports.ts";
+import { anyRunActive, type CoordinateSettings, coordinate, GiveWayError } from "./coordinate.ts";
+import type { CoordinatorPorts } from "./perform.ts";
+import { DeposedError } from "./stateChain.ts";
+
+/**
+ * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
+ * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
+ */
+export interface Coordinator {
+  tick(request: TickRequest): Promise<TickOutcome>;
+}
+
+export interface TickRequest {
+  readonly startedBy: "tick" | "wake";
+  /** When the host began this invocation, on the monotonic clock: the budget counts from there. */
+  readonly startedAtMonotonicMs: number;
+  /** Fires when the process is to stop. */
+  readonly stopping?: AbortSignal;
+}
+
+/** `busy`: this very process is racing or leading already. `away`: it gave way to a newer version a moment ago. */
+export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly kind: "away" };
+
+export interface CoordinatorOptions {
+  readonly holder: string;
+  readonly region?: string | undefined;
+  readonly election: ElectionSettings;
+  readonly loop: CoordinateSettings;
+}
+
+export function coordinator(
+  ports: CoordinatorPorts & { readonly random: Random; readonly onElection: OnElectionEvent },
+  options: CoordinatorOptions,
+): Coordinator {
+  const { storage, names, clock, random, log } = ports;
+  const lease = storage.lease(names.coordination, leaderBlob);
+  const newer = { gaveWay: false };
+  let busy = false;
+  let aboveTerm = 0;
+  let awayUntilMs = 0;
+
+  async function lead(leadership: Leadership): Promise<() => Promise<void>> {
+    const wake = keepDeadMansWake(
+      { queues: storage.queues, clock },
+      { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost },
+    );
+    const after = async (): Promise<void> => {
+      // Whoever comes next should come now if there is work; a marker written while we released counts too.
+      if (await anyRunActive({ storage, names }, AbortSignal.timeout(2_000))) await wake.handOver();
+      else await wake.remove();
+    };
+    try {
+      await coordinate(ports, leadership, options.loop, newer);
+    } catch (error) {
+      if (error instanceof DeposedError) {
+        aboveTerm = Math.max(aboveTerm, error.seenTerm);
+        log(logEvents.deposed({ term: leadership.term, seenTerm: error.seenTerm }));
+      }
+      if (error instanceof GiveWayError) {
+        newer.gaveWay = true;
+        awayUntilMs = clock.monotonicMs() + options.election.leaseDurationS * 1_000;
+      }
+      if (!(error instanceof LeasefoldError)) throw error;
+    }
+    return after;
+  }
+
+  async function raceOnce(request: TickRequest): Promise<RaceOutcome> {
+    let after: (() => Promise<void>) | undefined;
+    const outcome = await race({ lease, clock, random, on: ports.onElection }, options.election, {
+      holder: options.holder,
+      region: options.region,
+      startedAtMonotonicMs: request.startedAtMonotonicMs,
+      startedBy: request.startedBy,
+      aboveTerm,
+      stopping: request.stopping,
+      worthLeading: ({ signal }) => anyRunActive({ storage, names }, signal),
+      lead: async (leadership) => {
+        after = await lead(leadership);
+      },
+    });
+    // The wake is made visible only after the release, or whoever it calls would find the lease held.
+    if (outcome.kind === "led" && outcome.handedOver) await after?.();
+    return outcome;
+  }
+
+  return {
+    async tick(request) {
+      if (busy) return { kind: "busy" };
+      if (clock.monotonicMs() < awayUntilMs) return { kind: "away" };
+      busy = true;
+      try {
+        return await raceOnce(request);
+      } finally {
+        busy = false;
+      }
+    },
+  };
+}

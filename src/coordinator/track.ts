@@ -1,0 +1,128 @@
+import {
+  clearBit,
+  countBits,
+  decodeBitmap,
+  emptyBitmap,
+  encodeBitmap,
+  hasBit,
+  setBit,
+} from "../model/bitmap.ts";
+import { addCalls, decodeCalls } from "../model/calls.ts";
+import { limits } from "../model/limits.ts";
+import { workName } from "../model/names.ts";
+import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
+import type { Draft } from "./draft.ts";
+import { layoutOf } from "./draft.ts";
+import type { Seen, SeenOutput } from "./seen.ts";
+
+/** Takes over the plan once a worker has written it: from here the run computes. */
+export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
+  const { state } = draft;
+  if (state.phase !== "planning" || plan === undefined) return;
+  const { chunks, packSize, shardSize, packMs } = plan;
+  state.layout = { chunks, packSize, shardSize, packMs };
+  state.phase = "computing";
+  state.calls = addCalls(state.calls, decodeCalls(plan.calls));
+  delete state.tasks["plan"];
+  draft.decided = true;
+}
+
+/** Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. */
+export function trackParts(draft: Draft, { parts }: Pick<Seen, "parts">): void {
+  const { state } = draft;
+  if (state.phase !== "computing") return;
+  const layout = layoutOf(state);
+  for (const [shard, found] of byShard(parts, (pack) => shardOf(layout, pack))) {
+    const open = state.open[shard];
+    if (open === undefined) continue;
+    const packs = packsOfShard(layout, shard);
+    const done = decodeBitmap(open.done, sizeOf(packs));
+    const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, sizeOf(packs));
+    for (const { index, facts } of found) {
+      if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
+      const chunks = sizeOf(chunksOfPack(layout, index));
+      state.packsDone += 1;
+      state.chunksDone += chunks;
+      if (failed !== undefined && hasBit(failed, index - packs.from)) {
+        clearBit(failed, index - packs.from);
+        state.packsFailed -= 1;
+        state.chunksFailed -= chunks;
+      }
+      state.durationsMs.push(facts.ms);
+      state.computeMs += facts.ms;
+      state.calls = addCalls(state.calls, facts.calls);
+      delete state.again[index];
+    }
+    open.done = encodeBitmap(done);
+    if (failed !== undefined && countBits(failed) > 0) open.failed = encodeBitmap(failed);
+    else delete open.failed;
+  }
+  state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
+}
+
+/** Marks listed nodes of sealed shards. */
+export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
+  const { state } = draft;
+  for (const { index, facts } of nodes) {
+    const shard = state.sealed[index];
+    if (shard === undefined || shard.node) continue;
+    shard.node = true;
+    state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
+    state.calls = addCalls(state.calls, facts.calls);
+    delete state.tasks[workName({ kind: "node", level: 1, index })];
+    draft.decided = true;
+  }
+}
+
+function byShard(
+  parts: readonly SeenOutput[],
+  shardOfPack: (pack: number) => number,
+): Map<number, SeenOutput[]> {
+  const shards = new Map<number, SeenOutput[]>();
+  for (const part of parts) {
+    const shard = shardOfPack(part.index);
+    const found = shards.get(shard);
+    if (found === undefined) shards.set(shard, [part]);
+    else found.push(part);
+  }
+  return shards;
+}
+
+/** Whether a sent pack has its outcome, done or failed. */
+export function outcomeOf(state: Draft["state"]): (pack: number) => "done" | "failed" | "open" {
+  const layout = layoutOf(state);
+  const bitmaps = new Map<number, { done: Uint8Array; failed: Uint8Array }>();
+  return (pack) => {
+    const shard = shardOf(layout, pack);
+    const open = state.open[shard];
+    if (open === undefined) return shard in state.sealed ? "done" : "open";
+    const packs = packsOfShard(layout, shard);
+    let bits = bitmaps.get(shard);
+    if (bits === undefined) {
+      const size = sizeOf(packs);
+      bits = {
+        done: decodeBitmap(open.done, size),
+        failed: open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size),
+      };
+      bitmaps.set(shard, bits);
+    }
+    if (hasBit(bits.done, pack - packs.from)) return "done";
+    return hasBit(bits.failed, pack - packs.from) ? "failed" : "open";
+  };
+}
+
+/** Sent packs without an outcome, in send order; looks only at open shards. */
+export function unfinishedPacks(state: Draft["state"]): number[] {
+  if (state.layout === undefined) return [];
+  const outcome = outcomeOf(state);
+  const unfinished: number[] = [];
+  for (const shard of Object.keys(state.open)
+    .map(Number)
+    .sort((a, b) => a - b)) {
+    const packs = packsOfShard(state.layout, shard);
+    for (let pack = packs.from; pack < Math.min(packs.to, state.cursor); pack += 1) {
+      if (outcome(pack) === "open") unfinished.push(pack);
+    }
+  }
+  return unfinished;
+}

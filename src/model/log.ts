@@ -1,0 +1,54 @@
+/**
+ * The catalogue of what Leasefold logs: one function per event, each with its fields. A `Log` takes the events;
+ * the Functions app writes them as one line of JSON, tests collect them.
+ */
+export interface LogEvent {
+  readonly level: "debug" | "info" | "warn" | "error";
+  /** Stable name, kebab-case, that queries and alerts use. */
+  readonly event: string;
+  readonly fields: Readonly<Record<string, string | number | boolean | undefined>>;
+}
+
+export type Log = (event: LogEvent) => void;
+
+type Run = { readonly run: string; readonly uid: string };
+type Piece = Run & { readonly kind: string; readonly send: number; readonly attempt: number };
+
+const event =
+  <Fields extends LogEvent["fields"]>(level: LogEvent["level"], name: string) =>
+  (fields: Fields): LogEvent => ({ level, event: name, fields });
+
+export const logEvents = {
+  /** The election tells its own story: acquired, claimed, lost, released and so on. */
+  election: (level: LogEvent["level"], name: string, fields: LogEvent["fields"]): LogEvent => ({
+    level,
+    event: `lease-${name}`,
+    fields,
+  }),
+  raceEnded: event<{ outcome: string; term?: number; cause?: string; ms: number }>("info", "race-ended"),
+  runSealed: event<Run & { term: number; phase: string; packsDone: number }>("info", "run-sealed"),
+  runPhase: event<Run & { from: string; to: string; term: number }>("info", "run-phase"),
+  packsSent: event<Run & { term: number; packs: number; again: number; cursor: number }>(
+    "debug",
+    "packs-sent",
+  ),
+  runEnded: event<Run & { phase: string; ms: number; packs: number; sentAgain: number; error?: string }>(
+    "info",
+    "run-ended",
+  ),
+  runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
+  needsNewerVersion: event<Run>("warn", "needs-newer-version"),
+  deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
+  workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),
+  workFailed: event<Piece & { code: string; message: string; last: boolean }>("warn", "work-failed"),
+  workDropped: event<Piece & { why: string }>("info", "work-dropped"),
+  messageDropped: event<{ queue: string; code: string; message: string; sha256: string }>(
+    "warn",
+    "message-dropped",
+  ),
+  poisonRecorded: event<{ queue: string; run?: string; kind?: string; outcome: string }>(
+    "warn",
+    "poison-recorded",
+  ),
+  unexpected: event<{ where: string; message: string }>("error", "unexpected"),
+} as const;

@@ -1,0 +1,35 @@
+import { DefaultAzureCredential, ManagedIdentityCredential } from "@azure/identity";
+import { ConfigError } from "../model/errors.ts";
+import type { StorageConnection } from "./connectStorage.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Where Leasefold's data is, from the settings that the queue triggers use too: `DataStorage` (a connection
+ * string), or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with an identity, which is
+ * `DataStorage__credential=managedidentity` with `DataStorage__clientId` for a user-assigned one, or whatever
+ * identity the environment offers. As in the Functions host, the connection string wins.
+ */
+export function dataStorageFrom(env: Env): StorageConnection {
+  const connectionString = env["DataStorage"];
+  if (connectionString) return { connectionString };
+  const blobServiceUri = env["DataStorage__blobServiceUri"];
+  const queueServiceUri = env["DataStorage__queueServiceUri"];
+  if (!blobServiceUri && !queueServiceUri) {
+    throw new ConfigError(
+      "no-data-storage",
+      "DataStorage is not set: give a connection string, or DataStorage__blobServiceUri and DataStorage__queueServiceUri",
+    );
+  }
+  if (!blobServiceUri) throw new ConfigError("no-data-storage", "DataStorage__blobServiceUri is not set");
+  if (!queueServiceUri) throw new ConfigError("no-data-storage", "DataStorage__queueServiceUri is not set");
+  return { blobServiceUri, queueServiceUri, credential: credentialFrom(env) };
+}
+
+function credentialFrom(env: Env) {
+  const clientId = env["DataStorage__clientId"];
+  if (env["DataStorage__credential"]?.toLowerCase() === "managedidentity") {
+    return clientId ? new ManagedIdentityCredential({ clientId }) : new ManagedIdentityCredential();
+  }
+  return new DefaultAzureCredential(clientId ? { managedIdentityClientId: clientId } : {});
+}

@@ -1,0 +1,70 @@
+import { decodeJson } from "../model/decode.ts";
+import { type Names, runBlobs, specBlob } from "../model/names.ts";
+import { type Plan, planSchema, type Spec, segmentSchema, specSchema } from "../model/run.ts";
+import type { BlobStore } from "../storage/ports.ts";
+import { DroppedError, StorageLostError } from "./ports.ts";
+
+/** Specs, plans and plan segments: written once, so what was read once is kept. */
+export interface Documents {
+  spec(run: string, uid: string): Promise<Spec>;
+  plan(run: string, uid: string): Promise<Plan>;
+  /** Inputs of the chunks `[from, to)`, or undefined where the plan is a plain count. */
+  inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
+}
+
+const keptMax = 64;
+
+export function documents(blobs: BlobStore, names: Names): Documents {
+  const kept = new Map<string, Promise<unknown>>();
+
+  function once<T>(key: string, read: () => Promise<T>): Promise<T> {
+    const known = kept.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const reading = read();
+    kept.set(key, reading);
+    reading.catch(() => kept.delete(key));
+    if (kept.size > keptMax) kept.delete(kept.keys().next().value as string);
+    return reading;
+  }
+
+  async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
+    const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
+    const found = await blobs.read(names.runs, name);
+    if (found.kind === "missing")
+      throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
+    return decodeJson(segmentSchema, found.body, name).inputs;
+  }
+
+  return {
+    spec: (run, uid) =>
+      once(`spec ${uid}`, async () => {
+        const name = specBlob(run);
+        const found = await blobs.read(names.runs, name);
+        if (found.kind === "missing") throw new DroppedError("there is no such run");
+        const spec = decodeJson(specSchema, found.body, name);
+        if (spec.uid !== uid) throw new DroppedError("the id belongs to another run now");
+        return spec;
+      }),
+    plan: (run, uid) =>
+      once(`plan ${uid}`, async () => {
+        const name = runBlobs(run, uid).plan;
+        const found = await blobs.read(names.runs, name);
+        if (found.kind === "missing") throw new DroppedError("the run has no plan");
+        return decodeJson(planSchema, found.body, name);
+      }),
+    async inputs(plan, from, to) {
+      if (plan.segments === undefined) return undefined;
+      const { attempt, starts } = plan.segments;
+      const inputs: unknown[] = [];
+      for (const [number, start] of starts.entries()) {
+        const end = starts[number + 1] ?? plan.chunks;
+        if (end <= from || start >= to) continue;
+        const all = await once(`segment ${plan.uid} ${number}`, () => segment(plan, attempt, number));
+        inputs.push(...all.slice(Math.max(from - start, 0), to - start));
+      }
+      if (inputs.length !== to - from)
+        throw new StorageLostError("storage-lost", "the plan's segments do not cover the pack");
+      return inputs;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { messageOf, NewerVersionError } from "../model/errors.ts";
+import { logEvents } from "../model/log.ts";
+import { decodeMessage, type WorkMessage } from "../model/message.ts";
+import { recordFailure } from "./failureRecord.ts";
+import { putBack, recordDropped } from "./handleWork.ts";
+import type { Delivery, WorkerPorts } from "./ports.ts";
+
+/**
+ * Records the end of a send that the host set aside as poison. It only records; the leader draws the consequences.
+ * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
+ */
+export async function handlePoison(
+  ports: Pick<WorkerPorts, "storage" | "names" | "log">,
+  delivery: Delivery,
+): Promise<void> {
+  try {
+    let message: WorkMessage;
+    try {
+      message = decodeMessage(delivery.text);
+    } catch (error) {
+      if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
+      else await recordDropped(ports, delivery, error);
+      return;
+    }
+    const outcome = await recordFailure(ports.storage.blobs, ports.names, message, {
+      cause: "poison",
+      code: "poison",
+      message: "the host set the message aside after its last delivery without a word from the worker",
+      attempts: delivery.attempt,
+    });
+    ports.log(
+      logEvents.poisonRecorded({ queue: delivery.queue, run: message.run, kind: message.kind, outcome }),
+    );
+  } catch (error) {
+    // The work stays without an outcome, so the leader will send it again in time.
+    ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
+  }
+}

@@ -1,0 +1,55 @@
+import { LeasefoldError } from "../model/errors.ts";
+import type { Log } from "../model/log.ts";
+import type { MessageOf, WorkMessage } from "../model/message.ts";
+import type { Names } from "../model/names.ts";
+import type { Clock, Random, Storage } from "../storage/ports.ts";
+import type { CallReport } from "./callReport.ts";
+import type { Documents } from "./documents.ts";
+import type { MarkerWatch } from "./markerWatch.ts";
+import type { UserCode } from "./userCode.ts";
+
+/** What the worker room acts on; one per process. */
+export interface WorkerPorts {
+  readonly storage: Storage;
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly userCode: UserCode;
+  readonly documents: Documents;
+  readonly watch: MarkerWatch;
+  readonly report: CallReport;
+  readonly packLimitMs: number;
+}
+
+/** One delivery of one message by the host. */
+export interface Delivery {
+  readonly queue: string;
+  readonly urgent: boolean;
+  readonly text: string;
+  /** Deliveries of this message so far, this one included: the host's dequeue count. */
+  readonly attempt: number;
+  /** After this delivery the host sets the message aside as poison. */
+  readonly last: boolean;
+}
+
+/** A task of one kind at work. */
+export interface Job<Kind extends WorkMessage["kind"]> {
+  readonly message: MessageOf<Kind>;
+  readonly delivery: Delivery;
+  /** `{send}-{delivery}-{8 random characters}`: names what this attempt alone writes. */
+  readonly tag: string;
+}
+
+/** The work is not wanted any more: the message is completed and nothing is recorded. */
+export class DroppedError extends LeasefoldError {
+  constructor(why: string) {
+    super("dropped", why);
+  }
+}
+
+/** The message asks for what the run does not have: recorded as dropped, never tried again. */
+export class MalformedWorkError extends LeasefoldError {}
+
+/** A member of a fold is definitely gone from storage. */
+export class StorageLostError extends LeasefoldError {}

@@ -1,0 +1,80 @@
+import { newMemory } from "../../src/coordinator/draft.ts";
+import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/seen.ts";
+import { noCalls } from "../../src/model/calls.ts";
+import type { Marker } from "../../src/model/marker.ts";
+import type { Work } from "../../src/model/names.ts";
+import { shardSizeFor } from "../../src/model/packs.ts";
+import type { Manifest, Plan, Spec } from "../../src/model/run.ts";
+import { firstState, type State } from "../../src/model/state.ts";
+
+/** Pieces of a run for tests of the decisions. */
+export const spec: Spec = { v: 1, run: "r", uid: "u", calculation: "sum", params: {}, requestHash: "h" };
+export const marker: Marker = { uid: "u", want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
+
+export const planOf = (chunks: number, packSize = 1): Plan => ({
+  v: 1,
+  run: "r",
+  uid: "u",
+  chunks,
+  packSize,
+  shardSize: shardSizeFor(Math.ceil(chunks / packSize)),
+  packMs: 500,
+  calls: "0.0.0.0.0.0",
+});
+
+export const part = (index: number, ms = 1000): SeenOutput => ({
+  index,
+  facts: { ms, attempt: 1, calls: noCalls },
+});
+export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
+  Array.from({ length: to - from }, (_, offset) => part(from + offset, ms));
+
+export const failure = (work: Work, send = 1, cause = "error", generation = 1): SeenFailure => ({
+  work,
+  generation,
+  send,
+  cause,
+  message: "it broke",
+});
+
+export const packFailure = (pack: number, send = 1, cause = "error"): SeenFailure =>
+  failure({ kind: "pack", shard: 0, pack }, send, cause);
+
+export const seen = (found: Partial<Seen> = {}): Seen => ({
+  nowMs: 1_000_000,
+  spec,
+  marker,
+  parts: [],
+  nodes: [],
+  failures: [],
+  ...found,
+});
+
+export const manifest: Manifest = {
+  v: 1,
+  run: "r",
+  uid: "u",
+  generation: 1,
+  calculation: "sum",
+  requestHash: "h",
+  attempt: "1-1-abcdefgh",
+  blob: "b",
+  contentType: "application/json",
+  bytes: 1,
+  sha256: "00",
+  chunks: 1,
+  folded: 1,
+  packs: 1,
+  complete: true,
+  missing: [],
+  calls: "0.0.0.0.0.0",
+};
+
+/** A run of so many packs whose plan is known and of which nothing was sent. */
+export function computing(chunks: number, packSize = 1): State {
+  const { packMs, shardSize } = planOf(chunks, packSize);
+  const state = firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
+  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, packMs } };
+}
+
+export const memory = () => newMemory(0);
