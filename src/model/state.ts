@@ -12,7 +12,8 @@ export type Phase = (typeof phases)[number];
 
 /** The table of legal moves; a phase without moves is final. */
 export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
-  planning: ["computing", "failed", "cancelled"],
+  /** A run of no chunks has nothing to compute. */
+  planning: ["computing", "finishing", "failed", "cancelled"],
   computing: ["finishing", "complete", "failed", "cancelled"],
   finishing: ["complete", "failed"],
   complete: [],

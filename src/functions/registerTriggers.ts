@@ -1,0 +1,79 @@
+import { app, type InvocationContext } from "@azure/functions";
+import { logEvents } from "../model/log.ts";
+import { namesOf, poisonOf } from "../model/names.ts";
+import { handlePoison } from "../worker/handlePoison.ts";
+import { handleWork } from "../worker/handleWork.ts";
+import type { App } from "./app.ts";
+import { deliveryOf } from "./delivery.ts";
+import { withLogOf } from "./logTo.ts";
+
+/** The setting prefix of the data storage, for triggers and for the SDK alike. */
+const connection = "DataStorage";
+
+/**
+ * Registers timer and queue functions. Each is thin: it hands its trigger to the room that does the work. `getApp`
+ * is asked with each invocation, so that storage which is away at start costs an invocation and not the process.
+ */
+export function registerTriggers(namespace: string, getApp: () => Promise<App>, lifecycle: Lifecycle): void {
+  const names = namesOf(namespace);
+
+  const tick = (startedBy: "tick" | "wake") => (_input: unknown, context: InvocationContext) =>
+    withLogOf(context, () => lifecycle.during(() => raceOnce(getApp, lifecycle, startedBy)));
+
+  app.timer("coordinator", { schedule: "%LEASEFOLD_SCHEDULE%", useMonitor: false, handler: tick("tick") });
+  // The wake handler never throws: a wake is a hint, and a poisoned hint would only come back.
+  app.storageQueue("wake", { queueName: names.wake, connection, handler: tick("wake") });
+
+  for (const [name, queue, urgent] of [
+    ["worker", names.packs, false],
+    ["workerUrgent", names.urgent, true],
+  ] as const) {
+    app.storageQueue(name, {
+      queueName: queue,
+      connection,
+      handler: (body: unknown, context) =>
+        withLogOf(context, async () => {
+          const { worker, host } = await getApp();
+          const { maxDequeueCount } = host.queues;
+          await handleWork(worker, deliveryOf(body, context, queue, { maxDequeueCount, urgent }));
+        }),
+    });
+    app.storageQueue(`${name}Poison`, {
+      queueName: poisonOf(queue),
+      connection,
+      handler: (body: unknown, context) =>
+        withLogOf(context, async () => {
+          const { worker } = await getApp();
+          await handlePoison(worker, deliveryOf(body, context, poisonOf(queue), { maxDequeueCount: 1, urgent }));
+        }),
+    });
+  }
+}
+
+/** What the process is up to, as far as functions need to know. */
+export interface Lifecycle {
+  /** Fires when the process is to stop. */
+  readonly stopping: AbortSignal;
+  /** Runs a tick, so that a stop can wait for its end. */
+  during<T>(tick: () => Promise<T>): Promise<T>;
+  ticked(): void;
+}
+
+async function raceOnce(getApp: () => Promise<App>, lifecycle: Lifecycle, startedBy: "tick" | "wake"): Promise<void> {
+  const startedAtMonotonicMs = performance.now();
+  const app = await getApp();
+  try {
+    await app.ready();
+    const { stopping } = lifecycle;
+    const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
+    lifecycle.ticked();
+    const ms = Math.round(performance.now() - startedAtMonotonicMs);
+    const led = outcome.kind === "led" ? { term: outcome.term, cause: outcome.cause } : {};
+    const refused = outcome.kind === "refused" ? { cause: `${outcome.code}: ${outcome.reason}` } : {};
+    app.worker.log(logEvents.raceEnded({ outcome: outcome.kind, ...led, ...refused, ms }));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    app.worker.log(logEvents.unexpected({ where: startedBy, message }));
+    if (startedBy === "tick") throw error;
+  }
+}

@@ -1,0 +1,171 @@
+import type { Clock, Random } from "../../src/storage/ports.ts";
+
+/**
+ * Virtual time for tests: one world, one clock for each simulated process, one seed.
+ *
+ * The world moves only when it is told to. It fires one timer at a time, the earliest first and equal ones in
+ * an order drawn from the seed, and after each lets every promise that can settle do so. A run is therefore
+ * repeatable from its seed, as long as the code under test waits for nothing but promises and these clocks:
+ * real I/O, real timers and thread pools are not waited for.
+ */
+export interface VirtualWorld {
+  /** True time in ms since the world began; the service's clock in most tests. */
+  nowMs(): number;
+  /** A clock for one process, or for the service. */
+  clock(options?: VirtualClockOptions): VirtualClock;
+  /** All draws of the world come from here; the same seed gives the same draws. */
+  readonly random: Random;
+  /** Lets this much time pass. */
+  advance(ms: number): Promise<void>;
+  /** Lets time pass until `done()` holds, at most `limitMs`; gives whether it did. */
+  until(done: () => boolean, limitMs: number): Promise<boolean>;
+  /** Lets time pass until the promise settles and gives its value; throws when it has not after `limitMs`. */
+  finish<T>(promise: Promise<T>, limitMs?: number): Promise<T>;
+}
+
+export interface VirtualClockOptions {
+  /** Wall clock minus true time, in ms. */
+  readonly skewMs?: number;
+  /** Local ms per true ms. Default 1. */
+  readonly rate?: number;
+}
+
+export interface VirtualClock extends Clock {
+  /** SIGSTOP: no timer of this clock fires, its time goes on. */
+  pause(): void;
+  /** SIGCONT: timers that came due meanwhile fire now, in the order they were due. */
+  resume(): void;
+  /** SIGKILL: nothing that waits on this clock ever goes on. */
+  crash(): void;
+  /** Sets the wall clock forward, or back with a negative number. */
+  jumpWall(ms: number): void;
+  /** The monotonic clock stands still for this long, as on a suspended machine; the wall clock goes on. */
+  loseMonotonic(ms: number): void;
+}
+
+interface Timer {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+const startWallMs = Date.UTC(2030, 0, 1);
+
+export function virtualWorld(options: { readonly seed?: number } = {}): VirtualWorld {
+  const random = seededRandom(options.seed ?? 1);
+  const clocks: { readonly timers: Set<Timer>; stopped: boolean }[] = [];
+  let nowMs = 0;
+
+  const next = (): { readonly timer: Timer; readonly timers: Set<Timer> } | undefined => {
+    let first: { readonly timer: Timer; readonly timers: Set<Timer> } | undefined;
+    for (const { timers, stopped } of clocks) {
+      if (stopped) continue;
+      for (const timer of timers) {
+        const sooner =
+          first === undefined ||
+          timer.dueMs < first.timer.dueMs ||
+          (timer.dueMs === first.timer.dueMs && timer.order < first.timer.order);
+        if (sooner) first = { timer, timers };
+      }
+    }
+    return first;
+  };
+  const until = async (done: () => boolean, limitMs: number): Promise<boolean> => {
+    const endMs = nowMs + limitMs;
+    for (;;) {
+      await settle();
+      if (done()) return true;
+      const coming = next();
+      if (coming === undefined || coming.timer.dueMs > endMs) {
+        nowMs = Math.max(nowMs, endMs);
+        return false;
+      }
+      nowMs = Math.max(nowMs, coming.timer.dueMs);
+      coming.timers.delete(coming.timer);
+      coming.timer.fire();
+    }
+  };
+
+  return {
+    nowMs: () => nowMs,
+    random,
+    until,
+    async advance(ms) {
+      await until(() => false, ms);
+    },
+    async finish<T>(promise: Promise<T>, limitMs = 3_600_000): Promise<T> {
+      let settled = false;
+      const mark = () => {
+        settled = true;
+      };
+      promise.then(mark, mark);
+      if (!(await until(() => settled, limitMs))) throw new Error(`Not settled after ${limitMs} ms.`);
+      return promise;
+    },
+    clock({ skewMs = 0, rate = 1 } = {}) {
+      const mine = { timers: new Set<Timer>(), stopped: false };
+      clocks.push(mine);
+      let crashed = false;
+      let wallShiftMs = startWallMs + skewMs;
+      let lostMs = 0;
+      const after = (ms: number, fire: () => void): (() => void) => {
+        if (crashed) return () => {};
+        // A whole part of a millisecond at least, so that nothing can loop without time passing.
+        const dueMs = nowMs + Math.max(0.001, ms) / rate;
+        const timer = { dueMs, order: random.number(), fire };
+        mine.timers.add(timer);
+        return () => void mine.timers.delete(timer);
+      };
+      return {
+        monotonicMs: () => nowMs * rate - lostMs,
+        wallMs: () => Math.floor(nowMs * rate + wallShiftMs),
+        after,
+        sleep: (ms, signal) =>
+          new Promise((resolve) => {
+            if (signal?.aborted) return resolve();
+            const end = () => {
+              takeBack();
+              signal?.removeEventListener("abort", end);
+              resolve();
+            };
+            const takeBack = after(ms, end);
+            signal?.addEventListener("abort", end, { once: true });
+          }),
+        pause() {
+          mine.stopped = true;
+        },
+        resume() {
+          mine.stopped = crashed;
+        },
+        crash() {
+          crashed = true;
+          mine.stopped = true;
+          mine.timers.clear();
+        },
+        jumpWall(ms) {
+          wallShiftMs += ms;
+        },
+        loseMonotonic(ms) {
+          lostMs += ms;
+        },
+      };
+    },
+  };
+}
+
+/** One turn of the real event loop runs every promise callback there is, and those that they bring about. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Small, fast, and the same everywhere: mulberry32. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const number = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const hex = (digits: number): string =>
+    Array.from({ length: digits }, () => Math.floor(number() * 16).toString(16)).join("");
+  return { number, uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}` };
+}
