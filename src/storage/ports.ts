@@ -5,10 +5,13 @@ import type { BillingClass } from "../model/calls.ts";
  * the Azure SDKs (`azureBlobs.ts`, `azureQueues.ts`) and an in-memory twin (`memory/`); one contract
  * suite (`test/contract`) holds both to the same behaviour.
  *
- * Not promised: that a call which failed had no effect. A thrown `StorageError` of class `transient`
- * may have been carried out; callers repeat the same bytes or read back.
+ * Not promised: that a call which failed had no effect. A thrown `StorageError` of kind `busy`, like an AbortError,
+ * may have been carried out; callers repeat the same bytes or read back. Nor that a call was made once: outside of
+ * leases the SDK repeats what got no answer, so `existed`, `conflict`, `missing` and `gone` may be the work of an
+ * earlier try of the same call, and a message may be sent twice.
  *
- * Expected outcomes are values. Everything else is thrown as `StorageError` with the service's code.
+ * Expected outcomes are values. Everything else is thrown as `StorageError` with the service's code; so is a container
+ * that is not there (`refused`, `ContainerNotFound`), because that never means that a blob is missing.
  */
 
 /** Limits one call: when it fires, the call ends with an AbortError and its effect is unknown. */
@@ -52,6 +55,14 @@ export interface ListPage {
   readonly dateMs: number;
 }
 
+export interface FolderPage {
+  /** Each ends in `/`. */
+  readonly folders: readonly string[];
+  /** Hand it back to get the next page; absent on the last one. A page may be empty and not the last. */
+  readonly cursor?: string;
+  readonly dateMs: number;
+}
+
 export interface ListOptions extends CallOptions {
   /** Also return each blob's metadata (same price). */
   readonly metadata?: boolean;
@@ -76,21 +87,32 @@ export interface BlobStore {
     name: string,
     options?: CallOptions,
   ): Promise<(Found & { readonly body: Uint8Array }) | Missing>;
-  /** Streams the body, or `count` bytes from `offset`; `properties.bytes` is always the whole blob's. */
+  /**
+   * Streams the body, or `count` (at least 1) bytes from `offset`, which must lie within; `properties.bytes` is always
+   * the whole blob's. `conflict` only with `ifMatch`. The body must be read to its end or left by `break`.
+   */
   stream(
     container: string,
     name: string,
     options?: CallOptions & { readonly offset?: number; readonly count?: number; readonly ifMatch?: string },
   ): Promise<(Found & { readonly body: AsyncIterable<Uint8Array> }) | Missing | Conflict>;
   head(container: string, name: string, options?: CallOptions): Promise<Found | Missing>;
-  /** Replaces the whole metadata. `conflict` when the ETag moved or the blob is gone. */
+  /** Replaces the whole metadata and keeps content and content type. `conflict` when the ETag moved or the blob is gone. */
   setMetadata(
     container: string,
     name: string,
     metadata: Readonly<Record<string, string>>,
     options: CallOptions & { readonly ifMatch: string },
   ): Promise<Replaced | Conflict>;
+  /** In lexical order of the names. A page may hold fewer blobs than asked for, even none, and still have a cursor. */
   list(container: string, prefix: string, options?: ListOptions): Promise<ListPage>;
+  /** The folders directly below `prefix` (which is empty or ends in `/`), in order. Blobs beside them are left out. */
+  listFolders(
+    container: string,
+    prefix: string,
+    options?: Omit<ListOptions, "metadata">,
+  ): Promise<FolderPage>;
+  /** `conflict` only with `ifMatch`. With it, a blob that is gone may be `conflict` as well as `missing`. */
   remove(
     container: string,
     name: string,
@@ -118,8 +140,9 @@ export interface LeaseView {
 export interface LeaseStore {
   /** Makes the container and the empty blob where they are missing. */
   ensure(options?: CallOptions): Promise<void>;
+  /** `missing` also where the container is not there: `ensure` makes both. */
   view(options?: CallOptions): Promise<LeaseView | Missing>;
-  /** `durationS` 15–60. The id is the client's; the same id again renews the grant. */
+  /** `durationS` 15–60. The id is the client's, a GUID; the same id again renews the grant. */
   acquire(
     leaseId: string,
     durationS: number,
@@ -156,13 +179,13 @@ export interface ReceivedMessage extends QueueMessage {
 
 export interface QueueStore {
   ensureQueue(queue: string, options?: CallOptions): Promise<"created" | "existed">;
-  /** Messages never expire. `visibleInS` hides the message first. */
+  /** Messages never expire. `visibleInS` (whole seconds, at most 7 days) hides the message first. */
   send(
     queue: string,
     text: string,
     options?: CallOptions & { readonly visibleInS?: number },
   ): Promise<SentMessage>;
-  /** Up to 32 messages, hidden for `visibilityS` seconds. An absent queue yields none. */
+  /** Up to 32 messages, hidden for `visibilityS` whole seconds, at least 1. An absent queue yields none. */
   receive(
     queue: string,
     options: CallOptions & { readonly max: number; readonly visibilityS: number },
@@ -175,6 +198,7 @@ export interface QueueStore {
     options: CallOptions & { readonly visibleInS: number },
   ): Promise<{ readonly kind: "updated"; readonly popReceipt: string } | { readonly kind: "gone" }>;
   remove(queue: string, id: string, popReceipt: string, options?: CallOptions): Promise<"removed" | "gone">;
+  /** Up to 32 visible messages as they are. An absent queue yields none. */
   peek(queue: string, max: number, options?: CallOptions): Promise<readonly QueueMessage[]>;
   /** Approximate count of messages, hidden ones included. */
   stats(

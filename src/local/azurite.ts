@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { ConfigError, messageOf } from "../model/errors.ts";
+
+/** A storage emulator in a process of its own. */
+export interface Azurite {
+  readonly connectionString: string;
+  readonly blobPort: number;
+  readonly queuePort: number;
+  readonly pid: number;
+  /** Ends it and waits until it is gone; what was written to a `location` is kept. May be called again. */
+  stop(): Promise<void>;
+  /** Resolves when the process is gone, for whatever reason. */
+  readonly exited: Promise<void>;
+}
+
+/**
+ * Starts Microsoft's emulator from the installed package; ready in about a second. It ends with this process, even
+ * when that is killed.
+ *
+ * Not promised: that it behaves as Azure does in every case; `test/contract/azuriteDifferences.test.ts` lists where not.
+ */
+export async function startAzurite(
+  options: {
+    /** Folder for its data; without one they live in memory. */
+    readonly location?: string;
+    /** 0 or absent: any free port. */
+    readonly ports?: { readonly blob?: number; readonly queue?: number };
+  } = {},
+): Promise<Azurite> {
+  const { location, ports = {} } = options;
+  const flags = [
+    ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`, "--tablePort", "0"],
+    // Our SDKs are newer than the service version the emulator knows.
+    ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
+    ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
+  ];
+  const child = spawn(process.execPath, ["--import", endWithParent, azuriteScript(), ...flags], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const exited = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const stop = async () => {
+    child.kill("SIGTERM");
+    const killer = setTimeout(() => child.kill("SIGKILL"), stopCapMs);
+    await exited;
+    clearTimeout(killer);
+  };
+  try {
+    const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
+    const connectionString = connectionStringOf(blobPort, queuePort);
+    return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const startCapMs = 30_000;
+const stopCapMs = 5_000;
+
+/**
+ * Loaded into the emulator before its own code. Its standard input is a pipe that nobody writes to and that closes
+ * when this process is gone, however it went. It must not keep the emulator alive: after SIGTERM that ends when
+ * nothing is left to do.
+ */
+const endWithParent = `data:text/javascript,${encodeURIComponent(
+  'process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();',
+)}`;
+
+/** The account and key that Microsoft publishes for the emulator; they are no secret. */
+const account = "devstoreaccount1";
+const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+const connectionStringOf = (blobPort: number, queuePort: number): string =>
+  [
+    "DefaultEndpointsProtocol=http",
+    `AccountName=${account}`,
+    `AccountKey=${key}`,
+    `BlobEndpoint=http://127.0.0.1:${blobPort}/${account}`,
+    `QueueEndpoint=http://127.0.0.1:${queuePort}/${account}`,
+  ].join(";");
+
+function azuriteScript(): string {
+  try {
+    const manifest = createRequire(join(import.meta.dirname, "any.js")).resolve("azurite/package.json");
+    const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: { azurite: string } };
+    return join(dirname(manifest), bin.azurite);
+  } catch (error) {
+    throw new ConfigError("azurite-missing", `the package azurite is not installed: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Waits for the two lines that say where it listens, or says why they did not come. */
+async function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: number }> {
+  let said = "";
+  const found = new Promise<{ blob: number; queue: number }>((resolve) => {
+    const listen = (data: Buffer) => {
+      said = `${said}${data.toString("utf8")}`.slice(-4000);
+      const [blob, queue] = ["Blob", "Queue"].map((service) =>
+        Number(
+          new RegExp(`${service} service is successfully listening at \\S+:(\\d+)`).exec(said)?.[1] ?? 0,
+        ),
+      );
+      if (blob && queue) resolve({ blob, queue });
+    };
+    // Read on after that too: a full pipe would stop the emulator.
+    child.stdout?.on("data", listen);
+    child.stderr?.on("data", listen);
+  });
+  const waiting = new AbortController();
+  const ended = Promise.race([
+    once(child, "exit", { signal: waiting.signal }).then(([code]) => `it ended with code ${code}`),
+    new Promise<string>((resolve) => {
+      const timer = setTimeout(() => resolve(`it was not ready after ${startCapMs} ms`), startCapMs).unref();
+      waiting.signal.addEventListener("abort", () => clearTimeout(timer));
+    }),
+  ]).catch((error: unknown) => messageOf(error));
+  const first = await Promise.race([found, ended]);
+  waiting.abort();
+  if (typeof first !== "string") return first;
+  throw new ConfigError("azurite-start", `the storage emulator did not start: ${first}. ${said.trim()}`);
+}

@@ -1,0 +1,120 @@
+import { ConfigError } from "../../model/errors.ts";
+import type { HostSettings } from "../../model/hostSettings.ts";
+import type { Clock, Random } from "../../storage/ports.ts";
+import { bindingText } from "./bindingText.ts";
+import type { Binding, RegisteredFunction } from "./coreModule.ts";
+import type { HostLog } from "./hostLog.ts";
+import { type HttpListener, type HttpPort, startHttp } from "./httpTrigger.ts";
+import type { Invoker } from "./invoker.ts";
+import { hostQueueTimings } from "./queueDelivery.ts";
+import { triggerMetadata } from "./queueMessageData.ts";
+import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
+import { parseSchedule } from "./schedule.ts";
+import type { Storages } from "./storages.ts";
+import { type Listener, startTimer } from "./timerTrigger.ts";
+
+/** What the listeners of one instance share. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly settings: HostSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly invoker: Invoker;
+  readonly storages: Storages;
+  readonly log: HostLog;
+}
+
+/**
+ * What starts the listener of a timer or queue function; undefined for any other. Throws `ConfigError` for a
+ * binding that is wrong, before anything runs.
+ */
+export function listenerOf(one: RegisteredFunction, around: Surroundings): (() => Listener) | undefined {
+  const binding = triggerOf(one)[1];
+  warnOfBindings(one, around.log);
+  switch (binding.type.toLowerCase()) {
+    case "timertrigger":
+      return timerListener(one, around);
+    case "queuetrigger":
+      return queueListener(one, around);
+    case "httptrigger":
+      return undefined;
+    default:
+      around.log.unsupportedTrigger(one.metadata.name, binding.type);
+      return undefined;
+  }
+}
+
+/** One server for all HTTP functions; undefined where there are none. */
+export async function startHttpFunctions(
+  functions: readonly RegisteredFunction[],
+  port: HttpPort,
+  { settings, invoker, log }: Surroundings,
+): Promise<HttpListener | undefined> {
+  const served = functions.filter((one) => triggerOf(one)[1].type.toLowerCase() === "httptrigger");
+  if (served.length === 0) return undefined;
+  const guarded = served.filter((one) => triggerOf(one)[1]["authLevel"] !== "anonymous");
+  if (guarded.length > 0) log.authLevelIgnored(guarded.map((one) => one.metadata.name));
+  const routes = served.map((one) => {
+    const { methods, route } = triggerOf(one)[1];
+    return {
+      methods: Array.isArray(methods) ? methods.map(String) : ["GET", "POST"],
+      template: typeof route === "string" ? route : one.metadata.name,
+      target: one,
+    };
+  });
+  return startHttp({
+    ...{ port, routes, log },
+    routePrefix: settings.http.routePrefix,
+    invoke: (target, http) =>
+      invoker.invoke(target, { inputData: [{ name: triggerOf(target)[0], data: { http } }] }),
+  });
+}
+
+function timerListener(one: RegisteredFunction, { env, clock, invoker }: Surroundings): () => Listener {
+  const [input, binding] = triggerOf(one);
+  const text = bindingText(binding, "schedule", one.metadata.name, env);
+  const schedule = parseSchedule(text, clock.wallMs());
+  const runOnStartup = binding["runOnStartup"] === true;
+  const useMonitor = binding["useMonitor"] !== false;
+  return () =>
+    startTimer({
+      ...{ schedule, runOnStartup, useMonitor, clock },
+      invoke: (data) => invoker.invoke(one, { inputData: [{ name: input, data }] }),
+    });
+}
+
+function queueListener(one: RegisteredFunction, around: Surroundings): () => Listener {
+  const { env, settings, clock, random, invoker, storages, log } = around;
+  const { name: functionName } = one.metadata;
+  const [input, binding] = triggerOf(one);
+  const text = (option: string) => bindingText(binding, option, functionName, env);
+  const timings = hostQueueTimings;
+  const { messageEncoding: encoding, ...limits } = settings.queues;
+  const options: QueueTriggerOptions = {
+    ...{ ...limits, encoding, timings, clock, random, log },
+    queue: text("queueName"),
+    queues: storages.open(text("connection"), functionName).queues,
+    async invoke(message, body) {
+      const nowMs = clock.wallMs();
+      const hiddenUntilMs = nowMs + timings.hiddenS * 1_000;
+      const metadata = triggerMetadata({ message, body, functionName, nowMs, hiddenUntilMs, random });
+      const inputData = [{ name: input, data: { string: body } }];
+      const outcome = await invoker.invoke(one, { inputData, triggerMetadata: metadata });
+      return outcome.kind === "succeeded";
+    },
+  };
+  return () => startQueueListener(options);
+}
+
+function triggerOf(one: RegisteredFunction): readonly [name: string, binding: Binding] {
+  const trigger = Object.entries(one.metadata.bindings).find(([, { type }]) => /trigger$/i.test(type));
+  if (trigger) return trigger;
+  throw new ConfigError("bad-binding", `function ${one.metadata.name} has no trigger`);
+}
+
+function warnOfBindings(one: RegisteredFunction, log: HostLog): void {
+  for (const { type } of Object.values(one.metadata.bindings)) {
+    const known = /trigger$/i.test(type) || type.toLowerCase() === "http";
+    if (!known) log.unsupportedBinding(one.metadata.name, type);
+  }
+}

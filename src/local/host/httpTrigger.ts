@@ -1,0 +1,135 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { messageOf } from "../../model/errors.ts";
+import type { RegisteredFunction } from "./coreModule.ts";
+import type { HostLog } from "./hostLog.ts";
+import { makeRouter, type Route } from "./httpRoutes.ts";
+import type { Outcome } from "./invoker.ts";
+import type { Listener } from "./timerTrigger.ts";
+import type { HttpData, TypedData } from "./typedData.ts";
+
+/** Far below Azure's 210 MB: nothing that Leasefold accepts is larger. */
+const requestBytesMax = 1024 * 1024;
+
+/** Which port to serve. Another free one is taken instead if it is only a wish and somebody has it. */
+export interface HttpPort {
+  readonly number: number;
+  readonly wish: boolean;
+}
+
+export interface HttpListener extends Listener {
+  readonly port: number;
+}
+
+/**
+ * Serves the HTTP functions on 127.0.0.1; port 0 is a free one. Keys are not asked for. A response is sent
+ * whole, as the real host does without `enableHttpStream`; cookies are not sent.
+ */
+export async function startHttp(options: {
+  readonly port: HttpPort;
+  readonly routePrefix: string;
+  readonly routes: readonly Route<RegisteredFunction>[];
+  readonly log: HostLog;
+  /** Never rejects. */
+  readonly invoke: (target: RegisteredFunction, request: HttpData) => Promise<Outcome>;
+}): Promise<HttpListener> {
+  const route = makeRouter(options.routePrefix, options.routes);
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? "127.0.0.1"}`);
+    const found = route(request.method ?? "GET", url.pathname);
+    if (!found) return void response.writeHead(404).end();
+    const body = await readBody(request);
+    if (body === undefined) {
+      request.resume();
+      return void response.writeHead(413, { connection: "close" }).end();
+    }
+    const outcome = await options.invoke(found.target, requestData(request, url, found.params, body));
+    try {
+      if (outcome.kind === "failed") response.writeHead(500).end();
+      else writeResponse(response, outcome.response.returnValue?.http);
+    } catch (error) {
+      options.log.httpFailed(found.target.metadata.name, messageOf(error));
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end();
+    }
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  const { number: port, wish } = options.port;
+  await listen(server, port).catch((error: unknown) => {
+    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return listen(server, 0);
+    throw error;
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}
+
+const listen = (server: Server, port: number) =>
+  new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+
+/** Undefined for a body that is too large; the rest of it is left unread, and the socket open for the answer. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    bytes += piece.byteLength;
+    if (bytes > requestBytesMax) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function requestData(
+  request: IncomingMessage,
+  url: URL,
+  params: Readonly<Record<string, string>>,
+  body: Buffer,
+): HttpData {
+  const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  );
+  // The host joins repeated query parameters with commas.
+  const query = [...new Set(url.searchParams.keys())].map((name): [string, string] => [
+    name,
+    url.searchParams.getAll(name).join(","),
+  ]);
+  return {
+    method: request.method ?? "GET",
+    url: url.href,
+    nullableHeaders: nullable(headers),
+    nullableQuery: nullable(query),
+    nullableParams: nullable(Object.entries(params)),
+    ...(body.byteLength > 0 ? { body: { bytes: body } } : {}),
+  };
+}
+
+const nullable = (entries: readonly [string, string][]) =>
+  Object.fromEntries(entries.map(([name, value]) => [name, { value }]));
+
+/** A handler that returned nothing is answered 204, as the host does. */
+function writeResponse(response: ServerResponse, http: HttpData | undefined): void {
+  if (!http) return void response.writeHead(204).end();
+  const body = bodyBytes(http.body);
+  response.writeHead(Number(http.statusCode ?? 200), { ...http.headers });
+  response.end(response.req.method === "HEAD" || body.byteLength === 0 ? undefined : body);
+}
+
+function bodyBytes(body: TypedData | undefined): Uint8Array {
+  if (body?.bytes) return body.bytes;
+  return Buffer.from(body?.string ?? body?.json ?? "", "utf8");
+}

@@ -1,0 +1,135 @@
+import { LeasefoldError, messageOf } from "../../model/errors.ts";
+import type { Clock, Random } from "../../storage/ports.ts";
+import type { LogLevel, Report } from "../instanceMessages.ts";
+import type {
+  Callback,
+  HookContext,
+  InvocationRequest,
+  InvocationResponse,
+  ProgrammingModel,
+  RegisteredFunction,
+  Registrations,
+} from "./coreModule.ts";
+
+/**
+ * Runs handlers the way the language worker does: arguments, hooks before, the handler, hooks after, response;
+ * conversions are the real library's. One that runs longer than `functionTimeout` is not stopped, because Node
+ * offers no way to: `onTimeout` must end the whole process, as the real host does.
+ */
+export type Outcome =
+  | { readonly kind: "succeeded"; readonly response: InvocationResponse }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface Invoker {
+  /** Never rejects: what the handler throws is the outcome. */
+  invoke(target: RegisteredFunction, request: InvocationRequest): Promise<Outcome>;
+  running(): number;
+  /** Runs the app's hooks of this name one after the other; what one throws is logged. */
+  runAppHooks(name: "appStart" | "appTerminate"): Promise<void>;
+}
+
+export function makeInvoker(options: {
+  readonly registrations: Registrations;
+  readonly model: ProgrammingModel;
+  readonly functionTimeoutMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  readonly onTimeout: (functionName: string) => void;
+}): Invoker {
+  const { registrations, model, functionTimeoutMs, clock, random, report, onTimeout } = options;
+  const appHookData = {};
+  let running = 0;
+
+  const runHooks = async (name: string, context: HookContext) => {
+    for (const hook of registrations.hooks(name)) await hook(context);
+  };
+
+  async function run(invocation: string, target: RegisteredFunction, request: InvocationRequest) {
+    const { metadata } = target;
+    const log = (level: LogLevel, category: string, message: string) => {
+      const entry: HookContext = { level, message, category, hookData: {}, invocationContext: undefined };
+      for (const hook of registrations.hooks("log")) hook(entry);
+      report({
+        kind: "log",
+        level: entry["level"] as LogLevel,
+        function: metadata.name,
+        message: String(entry["message"]),
+      });
+    };
+    const core = {
+      invocationId: invocation,
+      metadata,
+      request: { ...request, traceContext: traceContext(random) },
+      state: "preInvocationHooks" as "preInvocationHooks" | "invocation" | "postInvocationHooks",
+      log,
+    };
+    const calls = model.getInvocationModel(core);
+    const { context, inputs } = await calls.getArguments();
+
+    const shared = { hookData: {}, invocationContext: context, appHookData };
+    const before: HookContext = { ...shared, inputs, functionCallback: target.callback };
+    await runHooks("preInvocation", before);
+
+    core.state = "invocation";
+    const after: HookContext = { ...shared, inputs: before["inputs"], result: null, error: null };
+    const callback = before["functionCallback"] as Callback;
+    try {
+      after["result"] = await calls.invokeFunction(context, before["inputs"] as unknown[], callback);
+    } catch (error) {
+      after["error"] = error ?? new Error("The handler threw nothing");
+    }
+    core.state = "postInvocationHooks";
+    await runHooks("postInvocation", after);
+    if (after["error"]) throw after["error"];
+    return calls.getResponse(context, after["result"]);
+  }
+
+  return {
+    running: () => running,
+    async runAppHooks(name) {
+      for (const hook of registrations.hooks(name)) {
+        try {
+          await hook({ hookData: appHookData });
+        } catch (error) {
+          report({ kind: "log", level: "error", message: `A hook ${name} failed: ${describe(error)}` });
+        }
+      }
+    },
+    async invoke(target, request) {
+      const invocation = random.uuid();
+      const name = target.metadata.name;
+      const begunMs = clock.monotonicMs();
+      const cancelTimeout = Number.isFinite(functionTimeoutMs)
+        ? clock.after(functionTimeoutMs, () => onTimeout(name))
+        : () => undefined;
+      running += 1;
+      report({ kind: "started", invocation, function: name });
+      let ok = false;
+      try {
+        const response = await run(invocation, target, request);
+        ok = true;
+        return { kind: "succeeded", response };
+      } catch (error) {
+        report({ kind: "log", level: "error", function: name, message: describe(error) });
+        return { kind: "failed", error };
+      } finally {
+        cancelTimeout();
+        running -= 1;
+        const ms = Math.round(clock.monotonicMs() - begunMs);
+        report({ kind: "ended", invocation, function: name, ms, ok });
+      }
+    },
+  };
+}
+
+/** Our own errors say all they have to say in their message; a stranger's stack is shown to its author. */
+function describe(error: unknown): string {
+  if (error instanceof LeasefoldError || !(error instanceof Error)) return messageOf(error);
+  return error.stack ?? error.message;
+}
+
+function traceContext(random: Random) {
+  const hex = () => random.uuid().replaceAll("-", "");
+  return { traceParent: `00-${hex()}-${hex().slice(0, 16)}-00`, traceState: "", attributes: {} };
+}

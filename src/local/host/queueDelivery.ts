@@ -1,0 +1,110 @@
+import { messageOf } from "../../model/errors.ts";
+import type { Clock, QueueStore, ReceivedMessage } from "../../storage/ports.ts";
+import type { HostLog } from "./hostLog.ts";
+import { decodeBody } from "./queueMessageData.ts";
+
+/** Timings of the host that no setting changes; tests shorten them. */
+export interface QueueTimings {
+  /** A taken message stays hidden for so long, whatever `visibilityTimeout` says. */
+  readonly hiddenS: number;
+  /** While its function runs, that time is renewed. */
+  readonly renewEveryMs: number;
+  /** After a failed renewal. */
+  readonly renewAgainMs: number;
+}
+export const hostQueueTimings: QueueTimings = { hiddenS: 600, renewEveryMs: 300_000, renewAgainMs: 30_000 };
+
+export interface DeliveryOptions {
+  readonly queue: string;
+  readonly encoding: "none" | "base64";
+  readonly maxDequeueCount: number;
+  readonly visibilityTimeoutMs: number;
+  readonly queues: QueueStore;
+  readonly clock: Clock;
+  readonly log: HostLog;
+  readonly timings: QueueTimings;
+  /** Runs the function; false when it failed. Never rejects. */
+  readonly invoke: (message: ReceivedMessage, body: string) => Promise<boolean>;
+}
+
+/** Storage allows 63 characters in a queue's name. */
+const queueCharactersMax = 63;
+
+/** Where messages of this queue are set aside; undefined where the host has no such queue. */
+export function poisonQueueOf(queue: string): string | undefined {
+  const poison = `${queue}-poison`;
+  return queue.endsWith("-poison") || poison.length > queueCharactersMax ? undefined : poison;
+}
+
+/**
+ * Carries one delivery of a message to its end: delete after success, a delay after a failure, and after the last
+ * failure a copy in the poison queue. The copy comes before the delete, so a crash between them doubles the
+ * message and never loses it. Storage errors at the end are logged: the message comes back by itself.
+ */
+export async function deliver(options: DeliveryOptions, message: ReceivedMessage): Promise<void> {
+  const { queue, queues, log, maxDequeueCount } = options;
+  try {
+    if (message.dequeueCount > maxDequeueCount) return await setAside(options, message, message.popReceipt);
+    const body = decodeBody(message.text, options.encoding);
+    if (body === undefined) {
+      log.undecodable(queue, message.id);
+      return await setAside(options, message, message.popReceipt);
+    }
+    const hidden = keepHidden(options, message);
+    const ok = await options.invoke(message, body);
+    const receipt = await hidden.stop();
+    if (ok) {
+      if ((await queues.remove(queue, message.id, receipt)) === "gone")
+        log.completedTooLate(queue, message.id);
+    } else if (message.dequeueCount < maxDequeueCount) {
+      const visibleInS = Math.ceil(options.visibilityTimeoutMs / 1_000);
+      await queues.update(queue, message.id, receipt, { visibleInS });
+    } else await setAside(options, message, receipt);
+  } catch (error) {
+    log.deliveryNotEnded(queue, message.id, messageOf(error));
+  }
+}
+
+async function setAside(options: DeliveryOptions, message: ReceivedMessage, receipt: string): Promise<void> {
+  const { queue, queues, log } = options;
+  const poison = poisonQueueOf(queue);
+  // The host leaves it hidden until its time is over, and then looks at it again.
+  if (poison === undefined) return log.leftHidden(queue, message.id, message.dequeueCount);
+  log.poisoned(queue, poison, message.id, message.dequeueCount);
+  await queues.ensureQueue(poison);
+  await queues.send(poison, message.text);
+  await queues.remove(queue, message.id, receipt);
+}
+
+/** Renews a message's hidden time until stopped, which gives the receipt that is valid then. */
+function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(): Promise<string> } {
+  const { queue, queues, clock, log, timings } = options;
+  const ended = new AbortController();
+  let receipt = message.popReceipt;
+
+  const renew = async () => {
+    let waitMs = timings.renewEveryMs;
+    while (true) {
+      await clock.sleep(waitMs, ended.signal);
+      if (ended.signal.aborted) return;
+      try {
+        const renewed = await queues.update(queue, message.id, receipt, { visibleInS: timings.hiddenS });
+        // Another one has it or it is deleted: the host stops renewing for good and lets the function end.
+        if (renewed.kind === "gone") return log.notRenewed(queue, message.id, "it is gone");
+        receipt = renewed.popReceipt;
+        waitMs = timings.renewEveryMs;
+      } catch (error) {
+        log.notRenewed(queue, message.id, messageOf(error));
+        waitMs = Math.min(timings.renewAgainMs, timings.renewEveryMs);
+      }
+    }
+  };
+  const renewing = renew();
+  return {
+    async stop() {
+      ended.abort();
+      await renewing;
+      return receipt;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { messageOf } from "../../model/errors.ts";
+import type { Random, ReceivedMessage } from "../../storage/ports.ts";
+import { makePollBackoff } from "./pollBackoff.ts";
+import { type DeliveryOptions, deliver } from "./queueDelivery.ts";
+import type { Listener } from "./timerTrigger.ts";
+
+export interface QueueTriggerOptions extends DeliveryOptions {
+  readonly batchSize: number;
+  readonly newBatchThreshold: number;
+  readonly maxPollingIntervalMs: number;
+  readonly random: Random;
+}
+
+/**
+ * The listener of one function on one queue. It takes up to `batchSize` messages, and looks again only when no
+ * more than `newBatchThreshold` of them still run: at once after a find, after a growing pause when there was
+ * nothing. A missing queue counts as empty.
+ */
+export function startQueueListener(options: QueueTriggerOptions): Listener {
+  const { queue, queues, clock, log, timings } = options;
+  const backoff = makePollBackoff(options.maxPollingIntervalMs, options.random);
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  let failing = false;
+
+  const start = (message: ReceivedMessage) => {
+    const delivery = deliver(options, message).finally(() => running.delete(delivery));
+    running.add(delivery);
+  };
+
+  /** Never rejects: an error of storage looks like an empty queue, and is told once until it is over. */
+  const fetch = async (): Promise<readonly ReceivedMessage[]> => {
+    try {
+      const messages = await queues.receive(queue, { max: options.batchSize, visibilityS: timings.hiddenS });
+      if (failing) log.storageBack(queue);
+      failing = false;
+      return messages;
+    } catch (error) {
+      if (!failing) log.storageFailing(queue, messageOf(error));
+      failing = true;
+      return [];
+    }
+  };
+
+  /** A message that arrived while stopping goes back at once rather than after ten minutes. */
+  const giveBack = (messages: readonly ReceivedMessage[]) =>
+    Promise.allSettled(
+      messages.map((one) => queues.update(queue, one.id, one.popReceipt, { visibleInS: 0 })),
+    );
+
+  const listen = async () => {
+    let found = true;
+    while (!stopping.signal.aborted) {
+      if (running.size > options.newBatchThreshold) {
+        await Promise.race(running);
+        continue;
+      }
+      const messages = await fetch();
+      if (stopping.signal.aborted) {
+        await giveBack(messages);
+      } else if (messages.length > 0) {
+        messages.forEach(start);
+        found = true;
+      } else {
+        await clock.sleep(backoff.next(found), stopping.signal);
+        found = false;
+      }
+    }
+  };
+  const listening = listen();
+
+  return {
+    async stop() {
+      stopping.abort();
+      await listening;
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { argv, env, exit } from "node:process";
+import { z } from "zod";
+import { ConfigError, messageOf } from "../model/errors.ts";
+import { connectStorage } from "../storage/connectStorage.ts";
+import { systemClock, systemRandom } from "../storage/system.ts";
+import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
+import { makeHostLog } from "./host/hostLog.ts";
+import { functionTimeoutExitCode, type InstanceMessage, stopRequestSchema } from "./instanceMessages.ts";
+
+/**
+ * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and
+ * the arguments `appDir httpPort must|wish drainMs`. It ends when that channel closes: a child never outlives its parent.
+ */
+const argumentsSchema = z.tuple([
+  z.string().min(1),
+  z.coerce.number().int().min(0).max(65_535),
+  z.enum(["must", "wish"]),
+  z.coerce.number().min(0),
+]);
+
+/** Between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
+const timeoutGraceMs = 2_000;
+const statsEveryMs = 1_000;
+
+let host: EmbeddedHost | undefined;
+let ending = false;
+let lastSent: Promise<void> = Promise.resolve();
+
+function report(message: InstanceMessage): void {
+  // A message to a supervisor that is gone is lost, and so is this process.
+  lastSent = new Promise((resolve) => {
+    if (process.send && process.connected) process.send(message, undefined, undefined, () => resolve());
+    else resolve();
+  });
+}
+
+async function end(code: number): Promise<void> {
+  await Promise.race([lastSent, systemClock.sleep(500)]);
+  exit(code);
+}
+
+async function stop(graceMs: number): Promise<void> {
+  if (ending) return;
+  ending = true;
+  await host?.stop(graceMs);
+  await end(0);
+}
+
+async function start(): Promise<void> {
+  if (!process.send) {
+    throw new ConfigError("no-supervisor", "An instance is started by `leasefold up`, not by hand");
+  }
+  const [appDir, port, portIs, graceMs] = argumentsSchema.parse(argv.slice(2));
+  process.once("disconnect", () => exit(1));
+  // It may have gone while this process was still loading its code.
+  if (!process.connected) exit(1);
+  // Ctrl-C reaches the whole group of processes; the supervisor decides what it means.
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => void stop(graceMs));
+  process.on("message", (message) => {
+    if (stopRequestSchema.safeParse(message).success) void stop(graceMs);
+  });
+  process.on("uncaughtException", (error) => {
+    // As in the real worker: an error that nobody caught ends the process and all that runs in it.
+    report({ kind: "log", level: "critical", message: `Uncaught: ${error.stack ?? error.message}` });
+    void end(1);
+  });
+
+  const log = makeHostLog(report);
+  host = await startEmbeddedHost({
+    ...{ appDir, env, report },
+    httpPort: { number: port, wish: portIs === "wish" },
+    clock: systemClock,
+    random: systemRandom,
+    connect: (connectionString) => connectStorage({ connectionString }),
+    onTimeout(functionName) {
+      log.functionTimeout(functionName, (host?.settings.functionTimeoutMs ?? 0) / 1_000);
+      setTimeout(() => exit(functionTimeoutExitCode), timeoutGraceMs);
+    },
+  });
+  const { settings, functions } = host;
+  const limitMs = Number.isFinite(settings.functionTimeoutMs) ? settings.functionTimeoutMs : null;
+  report({ kind: "ready", httpPort: host.httpPort, functions: [...functions], functionTimeoutMs: limitMs });
+  setInterval(() => host && report({ kind: "stats", ...host.stats() }), statsEveryMs).unref();
+}
+
+start().catch(async (error: unknown) => {
+  report({ kind: "failed", message: messageOf(error) });
+  if (!process.send) console.error(messageOf(error));
+  await end(1);
+});

@@ -1,0 +1,128 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
+import { instanceEnv, instanceName } from "./instanceEnv.ts";
+import { type InstanceReport, type InstanceState, superviseInstance } from "./supervisedInstance.ts";
+
+/**
+ * Embedded instances: N copies of a built Functions app as child processes of this one, against any storage,
+ * without the Functions host. Bindings, converters and handlers are the real `@azure/functions`; the host around
+ * them is ours.
+ *
+ * What it is not:
+ * - no listener singleton: on Azure one timer ticks on one instance of an app, here it ticks on every instance,
+ *   which is the race we want to see;
+ * - no scale controller: there are as many instances as you start;
+ * - no triggers but timer, queue and HTTP, and no input or output bindings; both are named in the log;
+ * - no keys: `authLevel` is ignored, and only 127.0.0.1 is served;
+ * - no schedule kept over restarts: a timer is never past due; no retry policies;
+ * - no gRPC and no separate host process: the host lives in the process it serves, so user code that blocks the
+ *   event loop blocks polling and renewing too (on Azure it would only block the worker);
+ * - no `local.settings.json`: settings come from the environment and from `env`.
+ *
+ * An instance ends with this process, even when that is killed; only one frozen by `pause` then stays frozen.
+ * It signals only processes that it started itself.
+ */
+export interface Instance {
+  /** `one`, `two`, …; also the instance's `LEASEFOLD_INSTANCE`. */
+  readonly name: string;
+  /** Undefined while it has no process. */
+  readonly pid: number | undefined;
+  /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
+  readonly httpUrl: string | undefined;
+  readonly state: InstanceState;
+}
+
+export type InstanceEvent = { readonly instance: string } & InstanceReport;
+
+export interface Instances {
+  /** Live views: they always show the present state. */
+  readonly instances: readonly Instance[];
+  /** SIGKILL. It stays dead until `restart`. */
+  kill(index: number): Promise<void>;
+  /** SIGSTOP: it is there, but does nothing. */
+  pause(index: number): void;
+  resume(index: number): void;
+  /** Ends it where it still runs, in peace, and starts it again; resolves when it is ready. */
+  restart(index: number): Promise<void>;
+  /** Ends all: a request and SIGTERM first, SIGKILL after `stopGraceMs`. Resolves when no process is left. */
+  stopAll(): Promise<void>;
+}
+
+const stopGraceMsDefault = 10_000;
+
+/**
+ * Starts `count` instances of the app in `appDir` side by side and resolves when all are ready. When one cannot
+ * start, the others are ended and a `LeasefoldError` says why.
+ */
+export async function startInstances(options: {
+  readonly count: number;
+  /** The folder with `package.json`, `host.json` and what `main` names. */
+  readonly appDir: string;
+  /** Becomes `AzureWebJobsStorage` and `DataStorage` of each instance. */
+  readonly connectionString: string;
+  /** More settings, the same for each; a function gives each its own. */
+  readonly env?:
+    | Readonly<Record<string, string | undefined>>
+    | ((name: string, index: number) => Readonly<Record<string, string | undefined>>);
+  /** Port of the first instance; the others follow it. Free ports without it. */
+  readonly httpPort?: number;
+  /** File of the child process; found beside this one by default. */
+  readonly instanceEntry?: string;
+  readonly stopGraceMs?: number;
+  readonly onEvent?: (event: InstanceEvent) => void;
+}): Promise<Instances> {
+  const { count, connectionString, env = {}, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
+  const entry = options.instanceEntry ?? instanceEntryFile();
+  const appDir = resolve(options.appDir);
+  if (!existsSync(appDir)) throw new ConfigError("no-app", `There is no folder ${appDir}`);
+
+  const supervised = Array.from({ length: count }, (_, index) => {
+    const name = instanceName(index);
+    const given = typeof env === "function" ? env(name, index) : env;
+    return superviseInstance({
+      ...{ name, entry, appDir, stopGraceMs },
+      httpPort: httpPort === undefined ? 0 : httpPort + index,
+      env: instanceEnv(process.env, name, connectionString, given),
+      onReport: (report) => onEvent?.({ instance: name, ...report }),
+    });
+  });
+  const at = (index: number) => {
+    const found = supervised[index];
+    if (found) return found;
+    throw new InvariantError("no-instance", `There is no instance ${index} of ${count}`);
+  };
+  const handle: Instances = {
+    instances: supervised,
+    kill: (index) => at(index).kill(),
+    pause: (index) => at(index).pause(),
+    resume: (index) => at(index).resume(),
+    async restart(index) {
+      await at(index).stop(stopGraceMs);
+      await at(index).start();
+    },
+    async stopAll() {
+      await Promise.all(supervised.map((one) => one.stop(stopGraceMs)));
+    },
+  };
+
+  const started = await Promise.allSettled(supervised.map((one) => one.start()));
+  const failed = started.findIndex((one) => one.status === "rejected");
+  const outcome = started[failed];
+  if (outcome?.status !== "rejected") return handle;
+  await handle.stopAll();
+  throw new LeasefoldError(
+    "instance-not-started",
+    `Instance ${instanceName(failed)} did not start: ${messageOf(outcome.reason)}`,
+    { cause: outcome.reason },
+  );
+}
+
+/** In the bundle the entry lies beside the CLI, in the source beside this file. */
+function instanceEntryFile(): string {
+  const found = ["instance.cjs", "instance.ts"]
+    .map((name) => join(import.meta.dirname, name))
+    .find((file) => existsSync(file));
+  if (found) return found;
+  throw new ConfigError("no-instance-entry", "The file of the instances is missing; run npm run build");
+}

@@ -1,0 +1,78 @@
+import type { TokenCredential } from "@azure/identity";
+import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
+import { QueueServiceClient } from "@azure/storage-queue";
+import { ConfigError, messageOf } from "../model/errors.ts";
+import { azureBlobs } from "./azureBlobs.ts";
+import { azureLease } from "./azureLease.ts";
+import { azureQueues } from "./azureQueues.ts";
+import { callMeter } from "./callMeter.ts";
+import { blobBillingClass, countingHttpClient } from "./countingHttpClient.ts";
+import type { CallMeter, Storage } from "./ports.ts";
+
+/** Where the storage is, and who asks. `UseDevelopmentStorage=true` is a connection string like any other. */
+export type StorageConnection =
+  | { readonly connectionString: string }
+  | {
+      readonly blobServiceUri: string;
+      readonly queueServiceUri: string;
+      readonly credential: TokenCredential;
+    };
+
+/** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
+export function connectStorage(
+  connection: StorageConnection,
+  options: { readonly meter?: CallMeter } = {},
+): Storage {
+  const meter = options.meter ?? callMeter();
+  const blobClient = countingHttpClient(meter, blobBillingClass);
+  const queueClient = countingHttpClient(meter, () => "queue");
+  try {
+    if ("credential" in connection) checkHttps(connection.blobServiceUri, connection.queueServiceUri);
+    const blobs = blobService(connection, { httpClient: blobClient, retryOptions: repeat });
+    const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRepeat });
+    const queues = queueService(connection, { httpClient: queueClient, retryOptions: repeat });
+    return {
+      blobs: azureBlobs(blobs),
+      queues: azureQueues(queues),
+      lease: (container, blob) => azureLease(leases, container, blob),
+      meter,
+    };
+  } catch (error) {
+    throw new ConfigError(
+      "storage-connection",
+      `the data storage connection is not usable: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** The SDK waits nothing before the second try, then 0.4 s and 1.2 s. */
+const repeat = {
+  maxTries: 4,
+  retryPolicyType: StorageRetryPolicyType.EXPONENTIAL,
+  retryDelayInMs: 400,
+  maxRetryDelayInMs: 4000,
+};
+
+/** Who repeats a lease call, and when to stop, is the election's own policy. */
+const neverRepeat = { maxTries: 1 };
+
+/** The SDK finds this out only at the first call, where it would look like a bug. */
+function checkHttps(...uris: readonly string[]): void {
+  for (const uri of uris) {
+    if (new URL(uri).protocol !== "https:") throw new Error(`an identity needs https, not ${uri}`);
+  }
+}
+
+/** The part of their options that both SDKs share. */
+type PipelineOptions = Pick<StoragePipelineOptions, "httpClient" | "retryOptions">;
+
+const blobService = (connection: StorageConnection, options: PipelineOptions): BlobServiceClient =>
+  "connectionString" in connection
+    ? BlobServiceClient.fromConnectionString(connection.connectionString, options)
+    : new BlobServiceClient(connection.blobServiceUri, connection.credential, options);
+
+const queueService = (connection: StorageConnection, options: PipelineOptions): QueueServiceClient =>
+  "connectionString" in connection
+    ? QueueServiceClient.fromConnectionString(connection.connectionString, options)
+    : new QueueServiceClient(connection.queueServiceUri, connection.credential, options);

@@ -1,0 +1,140 @@
+import type { BlobStore, BlobWrite, FolderPage, ListPage } from "../ports.ts";
+import { folderPage } from "./folderPage.ts";
+import {
+  checkedMetadata,
+  checkLease,
+  containerOf,
+  dropBlob,
+  type MemoryBlob,
+  type MemoryContainers,
+  newContainer,
+  propertiesOf,
+  putBlob,
+} from "./memoryContainers.ts";
+import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
+import { streamOf } from "./memoryStream.ts";
+
+/** The twin's blobs. Each call takes effect at once, when it is made; only its answer is a promise. */
+export function memoryBlobs(service: MemoryService, containers: MemoryContainers): BlobStore {
+  const find = (container: string, name: string): MemoryBlob | undefined =>
+    containerOf(containers, container).blobs.get(name);
+  const put = (container: string, name: string, content: Content) => {
+    const { etag } = putBlob(service, containerOf(containers, container), name, content);
+    return { etag, dateMs: service.dateMs() };
+  };
+
+  return {
+    async ensureContainer(container, options) {
+      service.begin("write", options);
+      checkResourceName(container);
+      if (containers.has(container)) return "existed";
+      containers.set(container, newContainer());
+      return "created";
+    },
+
+    async create(container, name, body, write) {
+      service.begin("write", write);
+      const content = contentOf(body, write);
+      if (find(container, name) !== undefined) return { kind: "existed" };
+      checkBlobName(name);
+      return { kind: "created", ...put(container, name, content) };
+    },
+
+    async replace(container, name, body, write) {
+      service.begin("write", write);
+      const content = contentOf(body, write);
+      const blob = find(container, name);
+      if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };
+      checkLease(service, blob);
+      return { kind: "replaced", ...put(container, name, content) };
+    },
+
+    async read(container, name, options) {
+      service.begin("read", options);
+      const blob = find(container, name);
+      if (blob === undefined) return { kind: "missing" };
+      const body = blob.body.slice();
+      return { kind: "found", dateMs: service.dateMs(), properties: propertiesOf(blob), body };
+    },
+
+    async stream(container, name, options = {}) {
+      service.begin("read", options);
+      const blob = find(container, name);
+      if (blob === undefined) return { kind: "missing" };
+      if (options.ifMatch !== undefined && options.ifMatch !== blob.etag) return { kind: "conflict" };
+      const body = streamOf(blob.body, options);
+      return { kind: "found", dateMs: service.dateMs(), properties: propertiesOf(blob), body };
+    },
+
+    async head(container, name, options) {
+      service.begin("other", options);
+      const blob = find(container, name);
+      if (blob === undefined) return { kind: "missing" };
+      return { kind: "found", dateMs: service.dateMs(), properties: propertiesOf(blob) };
+    },
+
+    async setMetadata(container, name, metadata, options) {
+      service.begin("other", options);
+      const checked = checkedMetadata(metadata);
+      const blob = find(container, name);
+      if (blob === undefined || blob.etag !== options.ifMatch) return { kind: "conflict" };
+      checkLease(service, blob);
+      return { kind: "replaced", ...put(container, name, { ...blob, metadata: checked }) };
+    },
+
+    async list(container, prefix, options = {}): Promise<ListPage> {
+      service.begin("list", options);
+      const { blobs, names } = containerOf(containers, container);
+      const pageSize = checkedPageSize(options.pageSize);
+      const from = options.cursor ?? prefix;
+      const start = names.firstNot((name) => name < from);
+      const page = names.items.slice(start, start + pageSize + 1).filter((name) => name.startsWith(prefix));
+      const next = page[pageSize];
+      const listed = page.slice(0, pageSize).map((name) => {
+        const properties = propertiesOf(blobs.get(name) as MemoryBlob);
+        return { name, ...properties, metadata: options.metadata === true ? properties.metadata : {} };
+      });
+      const dateMs = service.dateMs();
+      return next === undefined ? { blobs: listed, dateMs } : { blobs: listed, cursor: next, dateMs };
+    },
+
+    async listFolders(container, prefix, options = {}): Promise<FolderPage> {
+      service.begin("list", options);
+      const { names } = containerOf(containers, container);
+      const { items, cursor } = folderPage(names, prefix, options.cursor, checkedPageSize(options.pageSize));
+      const folders = items.filter((item) => item.endsWith("/"));
+      const dateMs = service.dateMs();
+      return cursor === undefined ? { folders, dateMs } : { folders, cursor, dateMs };
+    },
+
+    async remove(container, name, options) {
+      service.begin("delete", options);
+      const blob = find(container, name);
+      if (options?.ifMatch !== undefined && options.ifMatch !== blob?.etag) return "conflict";
+      if (blob === undefined) return "missing";
+      checkLease(service, blob);
+      dropBlob(containerOf(containers, container), name);
+      return "removed";
+    },
+  };
+}
+
+function checkedPageSize(pageSize = 5000): number {
+  if (pageSize < 1 || pageSize > 5000) throw refuse(400, "OutOfRangeQueryParameterValue", "pageSize");
+  return pageSize;
+}
+
+type Content = Pick<MemoryBlob, "body" | "contentType" | "metadata">;
+
+function contentOf(body: Uint8Array | string, write: BlobWrite | undefined): Content {
+  return {
+    // A copy: the caller may go on using its buffer.
+    body: typeof body === "string" ? new TextEncoder().encode(body) : body.slice(),
+    contentType: write?.contentType ?? "application/octet-stream",
+    metadata: checkedMetadata(write?.metadata),
+  };
+}
+
+function checkBlobName(name: string): void {
+  if (name.length < 1 || name.length > 1024) throw refuse(400, "OutOfRangeInput", "blob name");
+}

@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startAzurite } from "../../src/local/azurite.ts";
+import { systemClock } from "../../src/storage/system.ts";
+import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
+
+const answers = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/`).then(
+    () => true,
+    () => false,
+  );
+
+describe("the emulator", () => {
+  it("keeps its data in a folder over a restart, and can be stopped twice", async () => {
+    const location = await mkdtemp(join(tmpdir(), "azurite-"));
+    const first = await startAzurite({ location });
+    const account = realAccount(first.connectionString);
+    const container = await freshContainer(account);
+    await account.storage.blobs.create(container, "b", "kept");
+    await first.stop();
+    await first.stop();
+    const second = await startAzurite({ location });
+    const read = await realAccount(second.connectionString).storage.blobs.read(container, "b");
+    expect(textOf(ofKind(read, "found").body)).toBe("kept");
+    await second.stop();
+    await rm(location, { recursive: true });
+  });
+
+  it("says why it did not start, when its port is taken", async () => {
+    const first = await startAzurite();
+    const second = startAzurite({ ports: { blob: first.blobPort } });
+    await expect(second).rejects.toMatchObject({
+      code: "azurite-start",
+      message: expect.stringContaining("EADDRINUSE"),
+    });
+    await first.stop();
+  });
+
+  it("ends with a parent that is killed", async () => {
+    const module = new URL("../../src/local/azurite.ts", import.meta.url).href;
+    const script = `
+      const { startAzurite } = await import(${JSON.stringify(module)});
+      console.log((await startAzurite()).blobPort);
+    `;
+    const parent = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const port = Number(line.toString());
+    expect(await answers(port)).toBe(true);
+    parent.kill("SIGKILL");
+    const deadlineMs = performance.now() + 10_000;
+    while ((await answers(port)) && performance.now() < deadlineMs) await systemClock.sleep(100);
+    expect(await answers(port)).toBe(false);
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RaceOutcome, RaceRequest } from "../../src/election/contest.ts";
+import { keepDeadMansWake } from "../../src/election/deadMansWake.ts";
+import type { ElectionEvent } from "../../src/election/events.ts";
+import type { Leadership } from "../../src/election/leadership.ts";
+import { currentLeader } from "../../src/election/leaderView.ts";
+import { race } from "../../src/election/race.ts";
+import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
+import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import type { LeaseStore } from "../../src/storage/ports.ts";
+import { systemClock, systemRandom } from "../../src/storage/system.ts";
+import { type Fault, faultyLease, type LeaseOp } from "../election/faultyLease.ts";
+import { type Account, freshName, freshQueue, realAccount } from "./accounts.ts";
+
+/**
+ * The main paths of the election on a real emulator, with the real clock. What Azurite cannot show (an expired
+ * lease can there be renewed by any id) is left to the twin and the simulation.
+ */
+let azurite: Azurite;
+let account: Account;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+  account = realAccount(azurite.connectionString);
+});
+
+afterAll(async () => {
+  await azurite?.stop();
+});
+
+interface Started {
+  readonly outcome: Promise<RaceOutcome>;
+  readonly leading: Promise<Leadership>;
+  readonly events: ElectionEvent[];
+}
+
+function start(
+  lease: LeaseStore,
+  holder: string,
+  more: Partial<RaceRequest> = {},
+  settings: Partial<ElectionSettings> = {},
+): Started {
+  const events: ElectionEvent[] = [];
+  const ports = {
+    lease,
+    clock: systemClock,
+    random: systemRandom,
+    on: (one: ElectionEvent) => void events.push(one),
+  };
+  let report: (leadership: Leadership) => void = () => {};
+  const leading = new Promise<Leadership>((resolve) => {
+    report = resolve;
+  });
+  const outcome = race(ports, electionSettings(settings), {
+    holder,
+    startedAtMonotonicMs: systemClock.monotonicMs(),
+    worthLeading: async () => true,
+    async lead(leadership) {
+      report(leadership);
+      await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
+    },
+    ...more,
+  });
+  return { outcome, leading, events };
+}
+
+const place = () => {
+  const container = freshName();
+  return { container, lease: account.storage.lease(container, "leader") };
+};
+const since = (startMs: number) => systemClock.monotonicMs() - startMs;
+const only =
+  (op: LeaseOp, fault: Fault) =>
+  (one: LeaseOp, nth: number): Fault =>
+    one === op && nth === 1 ? fault : "none";
+
+describe.concurrent("on Azurite", () => {
+  it("one of three leads, the others follow, and each hand-over gives the next term", async () => {
+    const { lease } = place();
+    const stops = [new AbortController(), new AbortController(), new AbortController()];
+    const races = stops.map((stop, index) => start(lease, `instance ${index}`, { stopping: stop.signal }));
+    const first = await Promise.race(races.map((one) => one.leading));
+    const losers = races.filter((_, index) => `instance ${index}` !== first.holder);
+    for (const one of losers) expect(await one.outcome).toMatchObject({ kind: "follower" });
+    expect(await currentLeader(lease)).toMatchObject({
+      leading: true,
+      record: { term: 1, holder: first.holder },
+    });
+    for (const stop of stops) stop.abort();
+    for (const one of races) {
+      const outcome = await one.outcome;
+      if (outcome.kind === "led") expect(outcome).toMatchObject({ cause: "stopping", handedOver: true });
+    }
+    const next = start(lease, "next", { lead: async () => {} });
+    expect(await next.outcome).toMatchObject({ kind: "led", term: 2, cause: "done", handedOver: true });
+    expect(await currentLeader(lease)).toMatchObject({ leading: false, leaseState: "available" });
+  });
+
+  it.each<[LeaseOp, Fault]>([
+    ["acquire", "lost reply"],
+    ["write looking", "lost reply"],
+    ["write leading", "lost reply"],
+    ["write leading", "lost request"],
+  ])("%s with a %s still leads, in term 1", async (op, fault) => {
+    const { lease } = place();
+    const one = start(faultyLease(lease, only(op, fault)), "one", { lead: async () => {} });
+    expect(await one.outcome).toMatchObject({ kind: "led", term: 1, handedOver: true });
+  });
+
+  it("with every renewal hanging the signal fires before the lease can be another's", async () => {
+    const { lease } = place();
+    const startMs = systemClock.monotonicMs();
+    const one = start(
+      faultyLease(lease, (op) => (op === "renew" ? "hang" : "none")),
+      "one",
+    );
+    const leadership = await one.leading;
+    await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
+    expect(since(startMs)).toBeGreaterThan(12_500);
+    expect(since(startMs)).toBeLessThan(14_000);
+    expect(() => leadership.assertLeading()).toThrow("stop-work");
+    expect(await one.outcome).toMatchObject({ cause: "stop-work" });
+  });
+
+  it("a leader that falls silent is replaced by a woken contender, after its lease or early", async () => {
+    for (const [breakAfterMs, limitMs] of [
+      [4_000, 7_000],
+      [0, 17_000],
+    ] as const) {
+      const { lease } = place();
+      let silent = false;
+      const dying = faultyLease(lease, () => (silent ? "hang" : "none"));
+      const one = start(dying, "one", {}, { breakAfterMs });
+      await one.leading;
+      silent = true;
+      const diedMs = systemClock.monotonicMs();
+      const stop = new AbortController();
+      const two = start(lease, "two", { startedBy: "wake", stopping: stop.signal }, { breakAfterMs });
+      const second = await two.leading;
+      expect(second.term).toBe(2);
+      expect(since(diedMs)).toBeLessThan(limitMs);
+      expect((await one.leading).remainingMs()).toBe(0);
+      stop.abort();
+      await two.outcome;
+    }
+  });
+
+  it("a lease broken by hand deposes the leader", async () => {
+    const { lease } = place();
+    const one = start(lease, "one");
+    await one.leading;
+    await lease.breakNow();
+    expect(await one.outcome).toMatchObject({ kind: "led", cause: "lost", handedOver: false });
+    expect(one.events.at(-1)?.kind).toBe("deposed");
+    expect(await start(lease, "two", { lead: async () => {} }).outcome).toMatchObject({ term: 2 });
+  });
+
+  it("a deleted container or record ends the term, and the next race makes them again", async () => {
+    const { lease, container } = place();
+    const one = start(lease, "one");
+    await one.leading;
+    // Nothing but an operator deletes containers, so no port can; the lease of the blob does not hinder it.
+    const { BlobServiceClient } = await import("@azure/storage-blob");
+    const service = BlobServiceClient.fromConnectionString(azurite.connectionString);
+    await service.getContainerClient(container).delete();
+    expect(await one.outcome).toMatchObject({ kind: "led", cause: "lost" });
+    const two = start(lease, "two", { aboveTerm: 1, lead: async () => {} });
+    expect(await two.outcome).toMatchObject({ kind: "led", term: 2 });
+  });
+
+  it("a dead-man's wake stays hidden while kept, surfaces when left, and is visible on hand-over", async () => {
+    const { queues } = account.storage;
+    const queue = await freshQueue(account);
+    const ports = { queues, clock: systemClock };
+    const kept = keepDeadMansWake(ports, { queue, text: "left" });
+    await systemClock.sleep(8_000);
+    expect(await queues.peek(queue, 1)).toEqual([]);
+    kept.leave();
+    await systemClock.sleep(6_500);
+    expect(await queues.receive(queue, { max: 2, visibilityS: 60 })).toMatchObject([{ text: "left" }]);
+    const handed = keepDeadMansWake(ports, { queue, text: "handed" });
+    await handed.handOver();
+    expect(await queues.receive(queue, { max: 2, visibilityS: 60 })).toMatchObject([{ text: "handed" }]);
+    const removed = keepDeadMansWake(ports, { queue, text: "removed" });
+    await removed.remove();
+    expect(await queues.stats(queue)).toMatchObject({ approximateCount: 2 });
+  });
+});

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { type OpenAccount, realAccount, twinAccount } from "./accounts.ts";
+import { blobContract } from "./blobContract.ts";
+import { leaseContract } from "./leaseContract.ts";
+import { listContract } from "./listContract.ts";
+import { meterContract } from "./meterContract.ts";
+import { queueContract } from "./queueContract.ts";
+
+/**
+ * What the ports promise, held against the in-memory twin and against a real Azurite, so that a simulation on the
+ * twin says something about Azure. Where Azurite itself differs, see azuriteDifferences.test.ts.
+ */
+let azurite: Azurite;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+});
+
+afterAll(async () => {
+  await azurite?.stop();
+});
+
+const accounts: readonly { readonly title: string; readonly open: OpenAccount }[] = [
+  { title: "the in-memory twin", open: twinAccount },
+  { title: "Azurite through the Azure SDKs", open: () => realAccount(azurite.connectionString) },
+];
+
+describe.each(accounts)("$title", ({ open }) => {
+  describe("blobs", () => blobContract(open));
+  describe("lists of blobs", () => listContract(open));
+  describe("leases", () => leaseContract(open));
+  describe("queues", () => queueContract(open));
+  describe("the meter", () => meterContract(open));
+});

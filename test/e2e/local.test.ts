@@ -1,0 +1,259 @@
+import { execFileSync, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
+import { isAlive } from "../../src/local/localFile.ts";
+import { connectStorage } from "../../src/storage/connectStorage.ts";
+import type { QueueStore } from "../../src/storage/ports.ts";
+
+/** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/apps/${name}`, import.meta.url));
+
+let azurite: Azurite;
+let queues: QueueStore;
+let queue = "";
+let started: Instances | undefined;
+let events: InstanceEvent[] = [];
+let queuesMade = 0;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+  queues = connectStorage({ connectionString: azurite.connectionString }).queues;
+});
+afterAll(() => azurite.stop());
+
+async function newQueue(): Promise<void> {
+  queuesMade += 1;
+  queue = `jobs-${queuesMade}`;
+  events = [];
+  await queues.ensureQueue(queue);
+}
+async function stopAll(): Promise<void> {
+  await started?.stopAll();
+  started = undefined;
+  expect(instanceProcesses()).toEqual([]);
+}
+
+/** The processes that this one started as instances and that are still there, frozen ones included. */
+const instanceProcesses = () =>
+  execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)])
+    .toString()
+    .split("\n")
+    .filter((line) => line.includes("src/local/instance.ts"));
+
+type Env = Record<string, string>;
+
+async function start(count: number, envOf: (name: string) => Env = () => ({})): Promise<Instances> {
+  started = await startInstances({
+    count,
+    appDir: fixture("trio"),
+    connectionString: azurite.connectionString,
+    env: (name) => ({
+      QUEUE: queue,
+      TICK_SCHEDULE: "* * * * * *",
+      AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.2",
+      ...envOf(name),
+    }),
+    stopGraceMs: 3_000,
+    onEvent: (event) => events.push(event),
+  });
+  return started;
+}
+
+const send = (work: object) => queues.send(queue, JSON.stringify(work));
+const logged = (text: string, instance?: string) =>
+  events.filter(
+    (one) =>
+      one.kind === "log" &&
+      one.message.includes(text) &&
+      (instance === undefined || one.instance === instance),
+  );
+const statesOf = (instance: string) =>
+  events.flatMap((one) => (one.kind === "state" && one.instance === instance ? [one.state] : []));
+
+async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+): Promise<void> {
+  const endMs = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe("embedded instances", () => {
+  beforeEach(newQueue);
+  afterEach(stopAll);
+
+  it("start side by side, each with its own name and address, and run timers, queues and HTTP", async () => {
+    const beganMs = performance.now();
+    const { instances } = await start(3);
+    console.log(`three instances were ready after ${Math.round(performance.now() - beganMs)} ms`);
+    expect(instances.map(({ name, state }) => [name, state])).toEqual([
+      ["one", "running"],
+      ["two", "running"],
+      ["three", "running"],
+    ]);
+    for (const { httpUrl, name, pid } of instances) {
+      const answer = (await (await fetch(`${httpUrl}/api/hello/ada`)).json()) as object;
+      expect(answer).toMatchObject({ instance: name, pid });
+    }
+    for (const { name } of instances) await until(`${name} ticks`, () => logged("tick {", name).length > 0);
+    for (let sent = 0; sent < 12; sent += 1) await send({ do: "sleep", ms: 100 });
+    await until("all work is done", () => logged("work ended").length === 12);
+    expect(new Set(logged("work ended").map((one) => one.instance)).size).toBeGreaterThan(1);
+    await until("the queue is empty", async () => {
+      const stats = await queues.stats(queue);
+      return stats.kind === "found" && stats.approximateCount === 0;
+    });
+    await until("stats come in", () =>
+      events.some((one) => one.kind === "stats" && one.hostCalls.queue > 5 && one.hostCalls.write === 0),
+    );
+  });
+
+  it("set a message aside after its last failed delivery", async () => {
+    await start(1);
+    await send({ do: "fail" });
+    await until("the poison function runs", () => logged('poisoned {"do":"fail"}').length === 1);
+    expect(logged("work failed with asked to fail")).toHaveLength(2);
+  });
+
+  it("can be killed, and stay dead until they are started again at the same address", async () => {
+    const handle = await start(2);
+    const [one] = handle.instances;
+    const before = { pid: one?.pid ?? 0, httpUrl: one?.httpUrl };
+    await handle.kill(0);
+    expect(isAlive(before.pid)).toBe(false);
+    expect(one).toMatchObject({ state: "dead", pid: undefined });
+    await send({ do: "ok" });
+    await until("the other one works on", () => logged("work ended", "two").length === 1);
+    await handle.restart(0);
+    expect(one).toMatchObject({ state: "running", httpUrl: before.httpUrl });
+    expect(one?.pid).not.toBe(before.pid);
+    expect((await fetch(`${one?.httpUrl}/api/hello/ada`)).status).toBe(200);
+    expect(statesOf("one")).toEqual(["starting", "running", "dead", "starting", "running"]);
+  });
+
+  it("can be frozen and thawed", async () => {
+    const handle = await start(1);
+    const stateOf = () =>
+      execFileSync("ps", ["-o", "stat=", "-p", String(handle.instances[0]?.pid)]).toString();
+    handle.pause(0);
+    expect(handle.instances[0]?.state).toBe("stopped");
+    await until("the process is stopped", () => stateOf().startsWith("T"));
+    const ticks = logged("tick {").length;
+    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    expect(logged("tick {").length - ticks).toBeLessThanOrEqual(1);
+    handle.resume(0);
+    await until("it ticks again", () => logged("tick {").length > ticks + 1);
+    handle.pause(0);
+    // A frozen instance can be stopped as well: the end of the test waits for it.
+  });
+
+  it("tell the app when they stop, and let running work end", async () => {
+    const handle = await start(1);
+    await send({ do: "sleep", ms: 1_000 });
+    await until("it works", () => logged("work sleep").length === 1);
+    await handle.stopAll();
+    expect(logged("work ended")).toHaveLength(1);
+    expect(logged("terminated one")).toHaveLength(1);
+    const stats = await queues.stats(queue);
+    expect(stats).toMatchObject({ kind: "found", approximateCount: 0 });
+  });
+
+  it("are cut off when running work takes longer than the grace", async () => {
+    const handle = await start(1);
+    await send({ do: "sleep", ms: 60_000 });
+    await until("it works", () => logged("work sleep").length === 1);
+    const beganMs = performance.now();
+    await handle.stopAll();
+    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    expect(logged("1 invocations still ran").length).toBe(1);
+  });
+});
+
+describe("an instance that ends by itself is started again after a moment, and says why", () => {
+  const reasonOf = (instance: string) =>
+    events.flatMap((one) =>
+      one.kind === "state" && one.state === "restarting" && one.instance === instance ? [one.reason] : [],
+    );
+  const runsAgain = (instance: string) =>
+    until(`${instance} runs again`, () => statesOf(instance).filter((one) => one === "running").length === 2);
+
+  beforeAll(async () => {
+    await newQueue();
+    const kinds: Env = { one: "hang", two: "block", three: "crash" };
+    for (const kind of Object.values(kinds)) {
+      await queues.ensureQueue(`${queue}-${kind}`);
+      await queues.send(`${queue}-${kind}`, JSON.stringify({ do: kind, ms: 60_000 }));
+    }
+    await start(3, (name) => ({ QUEUE: `${queue}-${kinds[name]}` }));
+  });
+  afterAll(stopAll);
+
+  it("by an error that nobody catches", async () => {
+    await runsAgain("three");
+    expect(reasonOf("three")).toEqual(["exit code 1"]);
+    expect(logged("nobody catches this", "three").length).toBeGreaterThan(0);
+  });
+
+  it("by an invocation longer than functionTimeout", async () => {
+    await runsAgain("one");
+    expect(reasonOf("one")).toEqual(["an invocation ran longer than functionTimeout"]);
+    expect(logged("work ran longer than functionTimeout (2 s)", "one")).toHaveLength(1);
+  });
+
+  it("by such an invocation that blocks the instance, which is ended from outside", async () => {
+    await runsAgain("two");
+    expect(reasonOf("two")).toEqual(["an invocation blocked it longer than functionTimeout"]);
+  });
+});
+
+describe("an app that cannot run", () => {
+  beforeAll(newQueue);
+
+  it.each([
+    ["empty", {}, "registers no function"],
+    ["broken", {}, "broken while loading"],
+    ["trio", { TICK_SCHEDULE: "nonsense" }, '"nonsense" is no NCRONTAB expression'],
+    ["trio", { AzureFunctionsJobHost__extensions__queues__batchSize: "99" }, "a whole number from 1 to 32"],
+    ["nowhere", {}, "There is no folder"],
+  ])("(%s %j) is refused with a reason, and no process is left", async (name, env, reason) => {
+    const starting = startInstances({
+      count: 1,
+      appDir: fixture(name),
+      connectionString: azurite.connectionString,
+      env: { QUEUE: queue, TICK_SCHEDULE: "* * * * * *", ...env },
+      onEvent: (event) => events.push(event),
+    });
+    await expect(starting).rejects.toThrow(reason);
+    expect(instanceProcesses()).toEqual([]);
+  });
+});
+
+it("an instance dies with its supervisor, even one that is killed", async () => {
+  const module = new URL("../../src/local/instances.ts", import.meta.url).href;
+  const script = `
+    const { startInstances } = await import(${JSON.stringify(module)});
+    const { instances } = await startInstances({
+      count: 2,
+      appDir: ${JSON.stringify(fixture("trio"))},
+      connectionString: ${JSON.stringify(azurite.connectionString)},
+      env: { QUEUE: ${JSON.stringify(queue)}, TICK_SCHEDULE: "* * * * * *" },
+    });
+    console.log(JSON.stringify(instances.map((one) => one.pid)));
+    setInterval(() => {}, 1000);
+  `;
+  const supervisor = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const pids = await new Promise<number[]>((resolve) => {
+    supervisor.stdout.on("data", (data: Buffer) => resolve(JSON.parse(data.toString()) as number[]));
+  });
+  expect(pids.map(isAlive)).toEqual([true, true]);
+  supervisor.kill("SIGKILL");
+  await until("both are gone", () => !pids.some(isAlive));
+});

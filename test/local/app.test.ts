@@ -1,0 +1,156 @@
+import { request as httpRequest } from "node:http";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EmbeddedHost, startEmbeddedHost } from "../../src/local/host/embeddedHost.ts";
+import type { InstanceMessage } from "../../src/local/instanceMessages.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { type ManualClock, manualClock, plainRandom } from "./manualClock.ts";
+
+/** A whole host in this process: the real library, the fixture app, the in-memory twin, a clock that we move. */
+const appDir = fileURLToPath(new URL("../fixtures/apps/trio", import.meta.url));
+const messages: InstanceMessage[] = [];
+const timedOut: string[] = [];
+let clock: ManualClock;
+let storage: MemoryStorage;
+let host: EmbeddedHost;
+
+const logged = () => messages.flatMap((one) => (one.kind === "log" ? [one.message] : []));
+const lineOf = (beginning: string) => logged().find((line) => line.startsWith(beginning)) ?? "";
+const url = (path: string) => `http://127.0.0.1:${host.httpPort}/api/${path}`;
+
+beforeAll(async () => {
+  clock = manualClock();
+  const random = plainRandom();
+  storage = memoryStorage({ clock, random });
+  await storage.queues.ensureQueue("jobs");
+  host = await startEmbeddedHost({
+    appDir,
+    httpPort: { number: 0, wish: false },
+    env: { QUEUE: "jobs", TICK_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" },
+    ...{ clock, random },
+    report: (message) => messages.push(message),
+    connect: () => storage,
+    onTimeout: (name) => timedOut.push(name),
+  });
+});
+afterAll(async () => {
+  const stopped = host.stop(0);
+  await clock.advance(0);
+  await stopped;
+});
+
+describe("the timer function of an app", () => {
+  it("runs with the library's own timer object and its hooks around it", async () => {
+    await clock.advance(5_000);
+    expect(lineOf("tick")).toBe(
+      'tick {"schedule":{"adjustForDST":true},"scheduleStatus":null,"isPastDue":false}',
+    );
+    expect(logged()).toContain("tick ended");
+    expect(messages).toContainEqual(expect.objectContaining({ kind: "ended", function: "tick", ok: true }));
+  });
+});
+
+describe("the queue function of an app", () => {
+  it("sees its message and the trigger metadata as the library converts them", async () => {
+    await storage.queues.send("jobs", '{"do":"ok","id":"mine"}');
+    await clock.advance(2_500);
+    const metadata = JSON.parse(/\{.*\}$/.exec(lineOf("work ok"))?.[0] ?? "{}");
+    expect(metadata).toMatchObject({
+      queueTrigger: { do: "ok", id: "mine" },
+      id: "mine",
+      do: "ok",
+      dequeueCount: 1,
+      insertionTime: expect.stringMatching(/^2026-01-01T00:00:\d\d/),
+      sys: { methodName: "work", randGuid: expect.any(String), utcNow: expect.any(String) },
+    });
+  });
+
+  it("fails its message by throwing, and the poison function sees it after the last delivery", async () => {
+    await storage.queues.send("jobs", '{"do":"fail"}');
+    await clock.advance(10_000);
+    expect(logged()).toContain("work failed with asked to fail");
+    expect(logged()).toContain('poisoned {"do":"fail"}');
+    expect(await storage.queues.peek("jobs-poison", 1)).toEqual([]);
+  });
+
+  it("is reported when it runs longer than functionTimeout", async () => {
+    await storage.queues.send("jobs", '{"do":"sleep","ms":60}');
+    await clock.advance(2_100);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(timedOut).toEqual([]);
+    await storage.queues.send("jobs", '{"do":"hang"}');
+    await clock.advance(4_500);
+    expect(timedOut).toEqual(["work"]);
+    expect(host.stats().running).toBe(1);
+    expect(host.stats().hostCalls.queue).toBeGreaterThan(10);
+  });
+});
+
+describe("the HTTP functions of an app", () => {
+  it("get method, query, headers and route parameters", async () => {
+    const response = await fetch(url("hello/ada/good%20day?x=1&x=2&y=z"), { headers: { "x-test": "yes" } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toMatchObject({
+      method: "GET",
+      params: { name: "ada", greeting: "good day" },
+      query: { x: "1,2", y: "z" },
+      header: "yes",
+    });
+  });
+
+  it("send and receive bytes", async () => {
+    const bytes = Uint8Array.from({ length: 1_000 }, (_, index) => index % 256);
+    const response = await fetch(url("echo"), { method: "POST", body: bytes });
+    expect(response.status).toBe(201);
+    expect(response.headers.get("x-bytes")).toBe("yes");
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
+  });
+
+  it("may answer with a stream", async () => {
+    expect(await (await fetch(url("stream"))).text()).toBe("one two three");
+  });
+
+  it("answer 204 for nothing and 500 for an error, which is in the log", async () => {
+    expect((await fetch(url("nothing"))).status).toBe(204);
+    expect((await fetch(url("throws"))).status).toBe(500);
+    expect(lineOf("Error: thrown by the handler")).toContain("trio");
+  });
+
+  it("are 404 under another path, method or constraint", async () => {
+    const statuses = [url("none"), url("echo"), url("hello/r2d2"), url("../other")].map(
+      async (one) => (await fetch(one)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404]);
+  });
+
+  it("never see a body above 1 MB, which is answered 413", async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const request = httpRequest(url("echo"), { method: "POST" }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on("error", reject);
+      request.end(Buffer.alloc(1024 * 1024 + 1));
+    });
+    expect(status).toBe(413);
+  });
+
+  it("listen on this machine only and say that no key is asked for", () => {
+    expect(host.httpPort).toBeGreaterThan(0);
+    expect(lineOf("No key is asked for")).toBe("No key is asked for locally: authLevel is ignored for hello");
+  });
+});
+
+it("an app that is loaded lists its functions", () => {
+  expect(host.functions).toEqual([
+    "tick",
+    "work",
+    "poisoned",
+    "hello",
+    "echo",
+    "stream",
+    "nothing",
+    "throws",
+  ]);
+});

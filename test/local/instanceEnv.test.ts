@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { instanceEnv, instanceName } from "../../src/local/instanceEnv.ts";
+
+const made = (inherited = {}, given = {}) => instanceEnv(inherited, "two", "connection", given);
+
+it("an instance has a name, a host id and the storage of its own", () => {
+  expect(made()).toMatchObject({
+    LEASEFOLD_INSTANCE: "two",
+    AzureFunctionsWebHost__hostid: "leasefold-two",
+    AzureWebJobsStorage: "connection",
+    DataStorage: "connection",
+  });
+  expect([0, 2, 9, 10].map(instanceName)).toEqual(["one", "three", "ten", "instance-11"]);
+});
+
+it("an instance inherits the environment, but nothing about a storage account", () => {
+  const env = made({
+    PATH: "/bin",
+    DataStorage__blobServiceUri: "https://real.blob.core.windows.net",
+    datastorage__queueserviceuri: "https://real.queue.core.windows.net",
+    AzureWebJobsStorage__accountName: "real",
+  });
+  expect(env["PATH"]).toBe("/bin");
+  expect(JSON.stringify(env)).not.toContain("real");
+});
+
+it("an instance obeys the settings it is given before all others", () => {
+  expect(
+    made({ LEASEFOLD_NAMESPACE: "a" }, { LEASEFOLD_NAMESPACE: "b", DataStorage: "other" }),
+  ).toMatchObject({
+    LEASEFOLD_NAMESPACE: "b",
+    DataStorage: "other",
+  });
+});

@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { parseSchedule } from "../../src/local/host/schedule.ts";
+import { startTimer } from "../../src/local/host/timerTrigger.ts";
+import type { TypedData } from "../../src/local/host/typedData.ts";
+import { type ManualClock, manualClock } from "./manualClock.ts";
+
+function timer(clock: ManualClock, schedule: string, takesMs = 0, options = {}) {
+  const firedMs: number[] = [];
+  const inputs: unknown[] = [];
+  const listener = startTimer({
+    schedule: parseSchedule(schedule, clock.wallMs()),
+    runOnStartup: false,
+    useMonitor: true,
+    clock,
+    async invoke(input: TypedData) {
+      firedMs.push(clock.monotonicMs());
+      inputs.push(JSON.parse(input.json ?? "null"));
+      if (takesMs > 0) await clock.sleep(takesMs);
+    },
+    ...options,
+  });
+  return { firedMs, inputs, listener };
+}
+
+it("fires at each occurrence", async () => {
+  const clock = manualClock();
+  const { firedMs } = timer(clock, "*/2 * * * * *");
+  await clock.advance(7_000);
+  expect(firedMs).toEqual([2_000, 4_000, 6_000]);
+});
+
+it("never overlaps itself, and occurrences missed collapse into one that follows at once", async () => {
+  const clock = manualClock();
+  const { firedMs } = timer(clock, "* * * * * *", 3_500);
+  await clock.advance(10_000);
+  expect(firedMs).toEqual([1_000, 4_500, 8_000]);
+});
+
+it("tells a sub-minute timer no schedule status, as the real host", async () => {
+  const clock = manualClock();
+  const { inputs } = timer(clock, "* * * * * *");
+  await clock.advance(1_000);
+  expect(inputs).toEqual([{ Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false }]);
+});
+
+it("tells a slower timer when it fired last and will fire next", async () => {
+  const clock = manualClock();
+  const { inputs } = timer(clock, "0 * * * * *");
+  await clock.advance(120_000);
+  expect(inputs.map((one) => (one as { ScheduleStatus: object }).ScheduleStatus)).toMatchObject([
+    { Last: "0001-01-01T00:00:00+00:00", Next: "2026-01-01T00:02:00.000Z" },
+    { Last: "2026-01-01T00:01:00.000Z", Next: "2026-01-01T00:03:00.000Z" },
+  ]);
+});
+
+it("keeps no status where the function says so", async () => {
+  const clock = manualClock();
+  const { inputs } = timer(clock, "0 * * * * *", 0, { useMonitor: false });
+  await clock.advance(60_000);
+  expect(inputs).toMatchObject([{ ScheduleStatus: null }]);
+});
+
+it("fires at the start where the function asks for it, and then by its schedule", async () => {
+  const clock = manualClock();
+  const { firedMs } = timer(clock, "*/5 * * * * *", 0, { runOnStartup: true });
+  await clock.advance(6_000);
+  expect(firedMs).toEqual([0, 5_000]);
+});
+
+it("fires no more once stopped, and stopping waits for the invocation that runs", async () => {
+  const clock = manualClock();
+  const { firedMs, listener } = timer(clock, "* * * * * *", 5_000);
+  await clock.advance(1_500);
+  let stopped = false;
+  const stopping = listener.stop().then(() => {
+    stopped = true;
+  });
+  await clock.advance(4_000);
+  expect(stopped).toBe(false);
+  await clock.advance(600);
+  await stopping;
+  await clock.advance(10_000);
+  expect(firedMs).toEqual([1_000]);
+});

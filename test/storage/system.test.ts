@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { systemClock, systemRandom } from "../../src/storage/system.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the system's clock", () => {
+  it("sleeps for its time or until the signal fires, and never rejects", async () => {
+    let awake = 0;
+    const wake = () => {
+      awake += 1;
+    };
+    const signal = new AbortController();
+    void systemClock.sleep(1000).then(wake);
+    void systemClock.sleep(1000, signal.signal).then(wake);
+    void systemClock.sleep(1000, AbortSignal.abort()).then(wake);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(awake).toBe(1);
+    signal.abort();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(awake).toBe(2);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(awake).toBe(3);
+  });
+
+  it("fires once after its time unless it is taken back", () => {
+    const fire = vi.fn();
+    systemClock.after(1000, fire);
+    const takeBack = systemClock.after(1000, fire);
+    takeBack();
+    vi.advanceTimersByTime(3000);
+    expect(fire).toHaveBeenCalledOnce();
+  });
+
+  it("waits long where Node's own timers would fire at once", () => {
+    const fire = vi.fn();
+    systemClock.after(2 ** 31, fire);
+    vi.advanceTimersByTime(1_000_000);
+    expect(fire).not.toHaveBeenCalled();
+  });
+});
+
+describe("the system's randomness", () => {
+  it("makes ids that differ and numbers from 0 to 1", () => {
+    expect(systemRandom.uuid()).not.toBe(systemRandom.uuid());
+    expect(systemRandom.uuid()).toMatch(/^[0-9a-f-]{36}$/);
+    const number = systemRandom.number();
+    expect(number >= 0 && number < 1).toBe(true);
+  });
+});
