@@ -122,16 +122,17 @@ describe.concurrent("on Azurite", () => {
     expect(await one.outcome).toMatchObject({ cause: "stop-work" });
   });
 
-  it("a leader that falls silent is replaced by a woken contender, after its lease or early", async () => {
-    for (const [breakAfterMs, limitMs] of [
-      [4_000, 7_000],
-      [0, 17_000],
-    ] as const) {
+  it.each([
+    ["early", 4_000, 7_000],
+    ["after its lease", 0, 17_000],
+  ] as const)(
+    "a leader that falls silent is replaced %s, by a contender that was woken",
+    async (_when, breakAfterMs, limitMs) => {
       const { lease } = place();
       let silent = false;
       const dying = faultyLease(lease, () => (silent ? "hang" : "none"));
       const one = start(dying, "one", {}, { breakAfterMs });
-      await one.leading;
+      const first = await one.leading;
       silent = true;
       const diedMs = systemClock.monotonicMs();
       const stop = new AbortController();
@@ -139,11 +140,11 @@ describe.concurrent("on Azurite", () => {
       const second = await two.leading;
       expect(second.term).toBe(2);
       expect(since(diedMs)).toBeLessThan(limitMs);
-      expect((await one.leading).remainingMs()).toBe(0);
+      expect(first.remainingMs()).toBe(0);
       stop.abort();
       await two.outcome;
-    }
-  });
+    },
+  );
 
   it("a lease broken by hand deposes the leader", async () => {
     const { lease } = place();

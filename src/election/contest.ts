@@ -1,0 +1,85 @@
+import type { Clock, LeaseStore, Random } from "../storage/ports.ts";
+import type { EndCause, OnElectionEvent } from "./events.ts";
+import type { Leadership } from "./leadership.ts";
+import type { CurrentLeader } from "./leaderView.ts";
+import type { LeaderRecord } from "./record.ts";
+import type { ElectionSettings } from "./settings.ts";
+
+/** What one race needs from outside. */
+export interface RacePorts {
+  readonly lease: LeaseStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly on?: OnElectionEvent;
+}
+
+export interface RaceRequest {
+  /** Of this instance, 1–128 characters. Shown, never used to decide who owns anything. */
+  readonly holder: string;
+  readonly region?: string | undefined;
+  /** When this invocation began, on the monotonic clock: its budget counts from there. */
+  readonly startedAtMonotonicMs: number;
+  /** A wake that finds the lease held waits until it has seen the leader beat; a tick looks once. Default `tick`. */
+  readonly startedBy?: "tick" | "wake";
+  /** Claim a term above this one too, where state elsewhere has seen it. Default 0. */
+  readonly aboveTerm?: number;
+  /** Asked once under the lease. No: the lease is given back and no term is used up. */
+  worthLeading(look: {
+    /** The last leader's record; `undefined` where nobody has led yet. */
+    readonly last: LeaderRecord | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<boolean>;
+  /** The task. It ends by itself, or soon after `leadership.signal` fired. */
+  lead(leadership: Leadership): Promise<void>;
+  /** The process is to stop (SIGTERM, the host's shutdown hooks): drain and release. */
+  readonly stopping?: AbortSignal | undefined;
+}
+
+export type RefusalCode =
+  | "stopping"
+  | "too-little-budget"
+  | "clock-backwards"
+  | "record-newer"
+  | "record-unreadable"
+  | "denied"
+  | "bad-request";
+
+export type RaceOutcome =
+  | {
+      readonly kind: "led";
+      readonly term: number;
+      readonly termid: string;
+      readonly cause: EndCause;
+      /** The task had ended when this was returned. */
+      readonly drained: boolean;
+      /** The release was confirmed: a successor can lead right now. */
+      readonly handedOver: boolean;
+      /** What the task threw, or what storage said last. */
+      readonly error?: unknown;
+    }
+  /** Another leads, or had the lease first. */
+  | { readonly kind: "follower"; readonly leader: CurrentLeader }
+  | { readonly kind: "nothingToLead"; readonly lastTerm: number }
+  | {
+      readonly kind: "refused";
+      readonly code: RefusalCode;
+      readonly reason: string;
+      readonly error?: unknown;
+    }
+  /** Storage did not answer in time, or the caller's look failed. Nothing was claimed; the next tick tries again. */
+  | {
+      readonly kind: "unreachable";
+      readonly step: "look" | "acquire" | "record" | "worth-leading";
+      readonly error: unknown;
+    };
+
+/** One race: the caller's three arguments, and what is fixed for its whole length. */
+export interface Contest {
+  readonly ports: RacePorts;
+  readonly settings: ElectionSettings;
+  readonly request: RaceRequest;
+  /** Never throws, whatever the listener does. */
+  readonly emit: OnElectionEvent;
+  /** Other with every call; marks the writes of this race. */
+  nextBeat(): string;
+}

@@ -1,0 +1,49 @@
+import type { CameBy } from "./record.ts";
+
+/** Why a term, or a lease held without a term, came to its end. */
+export type EndCause =
+  /** The task ended by itself. */
+  | "done"
+  /** The task threw. */
+  | "failed"
+  /** The invocation's time is nearly spent. */
+  | "budget"
+  /** The process was asked to stop. */
+  | "stopping"
+  /** No progress was reported for too long. */
+  | "stalled"
+  /** No renewal or beat was confirmed in time. */
+  | "stop-work"
+  /** Storage said definitely that the lease is not ours any more. */
+  | "lost";
+
+interface Common {
+  readonly holder: string;
+  /** The last term known: the leader's own, or the one in the record. */
+  readonly term: number;
+}
+
+/** What happens in an election, for logs and tests. `marginMs` is the time left before work would have to stop. */
+export type ElectionEvent = Common &
+  (
+    | { readonly kind: "acquired"; readonly cause: CameBy; readonly marginMs: number }
+    | { readonly kind: "claimed"; readonly cause: CameBy; readonly termid: string; readonly marginMs: number }
+    | { readonly kind: "renewed"; readonly marginMs: number }
+    /** Nothing was confirmed in time, or the leader blob is gone. */
+    | { readonly kind: "lost"; readonly cause: EndCause; readonly code: string }
+    /** Another broke the lease or took it. */
+    | { readonly kind: "deposed"; readonly cause: EndCause; readonly code: string }
+    /** `confirmed: false`: the reply is unknown, the lease ends by itself at the latest. */
+    | {
+        readonly kind: "released";
+        readonly cause: EndCause;
+        readonly confirmed: boolean;
+        readonly marginMs: number;
+      }
+    /** Another had the lease first. */
+    | { readonly kind: "contended"; readonly code: string }
+    /** Claimed after a leader that never said it had ended. */
+    | { readonly kind: "tookOver"; readonly cause: CameBy; readonly from: string; readonly silentMs: number }
+  );
+
+export type OnElectionEvent = (event: ElectionEvent) => void;

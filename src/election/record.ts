@@ -1,0 +1,142 @@
+import { z } from "zod";
+
+/**
+ * The public record of an election: the metadata of the leader blob, which anyone with read rights may look at.
+ * Names are lower case and values are ASCII; text that people choose is base64url. The service takes 8 KB of
+ * metadata, names included.
+ */
+export interface LeaderRecord {
+  /** 0 before the first leader. */
+  readonly term: number;
+  /** Random and new with each claim: ownership is equality of this, never of `term` alone. Empty at term 0. */
+  readonly termid: string;
+  readonly state: "looking" | "leading" | "ended";
+  readonly holder: string;
+  readonly region?: string | undefined;
+  /** When the term began, by the storage service's clock. */
+  readonly sinceMs: number;
+  /** Other with every write; only good for seeing that it moved. */
+  readonly beat: string;
+  /** 0: never break this lease early. */
+  readonly breakAfterMs: number;
+  readonly cameBy: CameBy;
+  readonly notes: Readonly<Record<string, string>>;
+  /** Oldest first, this term included. */
+  readonly lastTerms: readonly PastTerm[];
+}
+
+/** How the holder came by the lease. */
+export type CameBy = "free" | "handed-over" | "expired" | "broken";
+
+export interface PastTerm {
+  readonly term: number;
+  readonly termid: string;
+  readonly holder: string;
+  readonly sinceMs: number;
+}
+
+export type Decoded =
+  | { readonly kind: "record"; readonly record: LeaderRecord }
+  | { readonly kind: "none" }
+  | { readonly kind: "newer"; readonly reason: string }
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+const version = 1;
+export const lastTermsMax = 16;
+const metadataBytesMax = 8 * 1024 - 512; // The rest is left for the service's own counting.
+
+const pack = (text: string): string => Buffer.from(text, "utf8").toString("base64url");
+const unpack = z
+  .string()
+  .regex(/^[\w-]*$/)
+  .transform((text) => Buffer.from(text, "base64url").toString("utf8"));
+const unpackJson = unpack.transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("no JSON");
+    return z.NEVER;
+  }
+});
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number);
+const instant = z.iso.datetime().transform(Date.parse);
+
+const wire = z.object({
+  term: count,
+  termid: z.string().max(64).default(""),
+  state: z.enum(["looking", "leading", "ended"]),
+  holder: unpack,
+  region: unpack.optional(),
+  since: instant,
+  beat: z.string().min(1).max(64),
+  breakafterms: count,
+  cameby: z.enum(["free", "handed-over", "expired", "broken"]),
+  notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
+  lastterms: unpackJson
+    .pipe(z.array(z.tuple([z.int().nonnegative(), z.string(), z.string(), z.number()])).max(lastTermsMax))
+    .optional(),
+});
+
+/** No metadata at all is a blob nobody has led from. Anything else that does not decode is not ours to replace. */
+export function decodeRecord(metadata: Readonly<Record<string, string>>): Decoded {
+  if (Object.keys(metadata).length === 0) return { kind: "none" };
+  const written = Number(metadata["v"]);
+  if (Number.isInteger(written) && written > version) {
+    return { kind: "newer", reason: `The leader record has version ${written}, this is version ${version}.` };
+  }
+  const parsed = wire.safeParse(metadata);
+  if (written !== version || !parsed.success) {
+    const where = parsed.success ? "v" : (parsed.error.issues[0]?.path.join(".") ?? "");
+    return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
+  }
+  const { since, breakafterms, cameby, notes, lastterms, ...same } = parsed.data;
+  const lastTerms = (lastterms ?? []).map(
+    ([term, termid, holder, sinceMs]): PastTerm => ({ term, termid, holder, sinceMs }),
+  );
+  const record = {
+    ...same,
+    sinceMs: since,
+    breakAfterMs: breakafterms,
+    cameBy: cameby,
+    notes: notes ?? {},
+    lastTerms,
+  };
+  return { kind: "record", record };
+}
+
+/** Always fits: notes are left out first, then the oldest terms, because a term must not die of its notes. */
+export function encodeRecord(record: LeaderRecord): Record<string, string> {
+  const full = encodeAll(record);
+  if (bytesOf(full) <= metadataBytesMax) return full;
+  let slim: LeaderRecord = { ...record, notes: {} };
+  let encoded = encodeAll(slim);
+  while (bytesOf(encoded) > metadataBytesMax && slim.lastTerms.length > 0) {
+    slim = { ...slim, lastTerms: slim.lastTerms.slice(1) };
+    encoded = encodeAll(slim);
+  }
+  return encoded;
+}
+
+function encodeAll(record: LeaderRecord): Record<string, string> {
+  const terms = record.lastTerms.map((one) => [one.term, one.termid, one.holder, one.sinceMs]);
+  return {
+    v: String(version),
+    term: String(record.term),
+    ...(record.termid === "" ? {} : { termid: record.termid }),
+    state: record.state,
+    holder: pack(record.holder),
+    ...(record.region ? { region: pack(record.region) } : {}),
+    since: new Date(record.sinceMs).toISOString(),
+    beat: record.beat,
+    breakafterms: String(record.breakAfterMs),
+    cameby: record.cameBy,
+    ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
+    ...(terms.length === 0 ? {} : { lastterms: pack(JSON.stringify(terms)) }),
+  };
+}
+
+const bytesOf = (metadata: Record<string, string>): number =>
+  Object.entries(metadata).reduce((sum, [name, value]) => sum + name.length + value.length, 0);

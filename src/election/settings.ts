@@ -1,0 +1,135 @@
+import { ConfigError } from "../model/errors.ts";
+
+/** Timings of one election. All contenders for a lease should run with the same ones, but none relies on it. */
+export interface ElectionSettings {
+  /** 15–60 s, the service's own limits for a lease that ends. Default 15. */
+  readonly leaseDurationS: number;
+  /** Work stops this long before the lease can be another's. Default 2,000. */
+  readonly marginMs: number;
+  /** Default a third of the lease, so that two renewals may fail. */
+  readonly renewEveryMs: number;
+  /** Pause after a failed call before the same call is tried again. Default 1,000. */
+  readonly renewAgainMs: number;
+  /** Each lease call but a beat is cut off after this. Default 2,000. */
+  readonly requestCapMs: number;
+  /** Default 1,000. */
+  readonly beatEveryMs: number;
+  /** Shorter than the beat, so that one beat is in flight at a time. Default 900. */
+  readonly beatCapMs: number;
+  /**
+   * Published with the term: a challenger may break the lease once the record is this old. Default 0, never:
+   * only fenced effects make early takeover safe.
+   */
+  readonly breakAfterMs: number;
+  /** A task that reports no progress for so long is ended. Default 0, no such gate. */
+  readonly stallAfterMs: number;
+  /** How often a contender that waits looks again. Default 500. */
+  readonly lookAgainMs: number;
+  /** Wait as a contender until the budget ends, instead of looking once. Default false. */
+  readonly watching: boolean;
+  /** Challengers spread their breaks over at least this, and over four of their own round trips. Default 300. */
+  readonly breakJitterMs: number;
+  /** Longest time from the start of the invocation to the end of leadership. Default no limit. */
+  readonly budgetMs: number;
+  /** When the host kills the invocation. Default never. */
+  readonly functionTimeoutMs: number;
+  /** Kept free before `functionTimeoutMs` to drain, write the last record and release. Default 12,000. */
+  readonly functionMarginMs: number;
+  /** How long a task may take to end after its signal fired, before the lease is left to expire. Default 5,000. */
+  readonly drainCapMs: number;
+  /** With less budget than this left nobody starts to lead. Default one lease length. */
+  readonly leastTermMs: number;
+  /** How often one step (look, acquire, record) is tried in all. Default 3. */
+  readonly tries: number;
+}
+
+/** Age of a record has a resolution of one second, since both of its times are whole seconds. */
+export const ageResolutionMs = 1_000;
+
+export const stopWorkMs = (settings: ElectionSettings): number =>
+  settings.leaseDurationS * 1_000 - settings.marginMs;
+
+/** Fills in defaults and checks every relation; throws `ConfigError` that names the first one that fails. */
+export function electionSettings(chosen: Partial<ElectionSettings> = {}): ElectionSettings {
+  const leaseDurationS = chosen.leaseDurationS ?? 15;
+  const settings: ElectionSettings = {
+    leaseDurationS,
+    marginMs: 2_000,
+    renewEveryMs: Math.floor((leaseDurationS * 1_000) / 3),
+    renewAgainMs: 1_000,
+    requestCapMs: 2_000,
+    beatEveryMs: 1_000,
+    beatCapMs: 900,
+    breakAfterMs: 0,
+    stallAfterMs: 0,
+    lookAgainMs: 500,
+    watching: false,
+    breakJitterMs: 300,
+    budgetMs: Number.POSITIVE_INFINITY,
+    functionTimeoutMs: Number.POSITIVE_INFINITY,
+    functionMarginMs: 12_000,
+    drainCapMs: 5_000,
+    leastTermMs: leaseDurationS * 1_000,
+    tries: 3,
+    ...chosen,
+  };
+  for (const [relation, holds] of relations(settings)) {
+    if (!holds)
+      throw new ConfigError("election-settings", `Election settings: ${relation}.`, {
+        details: { relation },
+      });
+  }
+  return settings;
+}
+
+function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean]> {
+  const early = s.breakAfterMs > 0;
+  const positive = [
+    s.marginMs,
+    s.renewAgainMs,
+    s.requestCapMs,
+    s.beatEveryMs,
+    s.beatCapMs,
+    s.lookAgainMs,
+    s.breakJitterMs,
+    s.drainCapMs,
+  ];
+  const timeout = Number.isFinite(s.functionTimeoutMs);
+  return [
+    [
+      "lease length is a whole number of seconds from 15 to 60",
+      Number.isInteger(s.leaseDurationS) && s.leaseDurationS >= 15 && s.leaseDurationS <= 60,
+    ],
+    ["every interval and cap is above zero", positive.every((ms) => Number.isFinite(ms) && ms > 0)],
+    ["request cap < renew interval", s.requestCapMs < s.renewEveryMs],
+    ["renew interval < stop-work deadline", s.renewEveryMs < stopWorkMs(s)],
+    ["stop-work deadline < lease length", stopWorkMs(s) < s.leaseDurationS * 1_000],
+    [
+      "break threshold is 0 or a positive whole number",
+      Number.isInteger(s.breakAfterMs) && s.breakAfterMs >= 0,
+    ],
+    ["break threshold >= 3 beats + 1 s", !early || s.breakAfterMs >= 3 * s.beatEveryMs + ageResolutionMs],
+    [
+      "beat interval + 2 x beat cap < break threshold - 1 s",
+      !early || s.beatEveryMs + 2 * s.beatCapMs < s.breakAfterMs - ageResolutionMs,
+    ],
+    ["beat cap < beat interval", s.beatCapMs < s.beatEveryMs],
+    ["break threshold < lease length", s.breakAfterMs < s.leaseDurationS * 1_000],
+    ["stall limit is 0 or above zero", s.stallAfterMs >= 0],
+    ["tries is a whole number above zero", Number.isInteger(s.tries) && s.tries > 0],
+    ["budget > 0", s.budgetMs > 0],
+    [
+      "budget < function timeout",
+      !timeout || !Number.isFinite(s.budgetMs) || s.budgetMs < s.functionTimeoutMs,
+    ],
+    [
+      "drain cap + 2 x request cap < function margin < function timeout",
+      !timeout ||
+        (s.drainCapMs + 2 * s.requestCapMs < s.functionMarginMs && s.functionMarginMs < s.functionTimeoutMs),
+    ],
+    [
+      "least term <= min(budget, function timeout - function margin)",
+      s.leastTermMs <= Math.min(s.budgetMs, s.functionTimeoutMs - s.functionMarginMs),
+    ],
+  ];
+}

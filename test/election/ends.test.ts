@@ -1,0 +1,176 @@
+import { expect, test } from "vitest";
+import type { Leadership } from "../../src/election/leadership.ts";
+import { contenders } from "./contenders.ts";
+import { faultyLease, type LeaseOp } from "./faultyLease.ts";
+
+test("the end of the budget hands over: the signal fires, the task drains, then the lease is free", async () => {
+  const arena = contenders({ settings: { budgetMs: 30_000, functionTimeoutMs: 60_000 } });
+  const one = arena.contender("one");
+  const order: string[] = [];
+  const race = one.race({
+    work: async (leadership) => {
+      await new Promise<void>((resolve) => leadership.signal.addEventListener("abort", () => resolve()));
+      order.push(`signal at ${Math.round(arena.world.nowMs() / 1_000)} s`);
+      await one.clock.sleep(2_000);
+      leadership.assertLeading();
+      order.push(`${(await arena.view()).leaseState} while it drains`);
+    },
+  });
+  const outcome = await arena.world.finish(race);
+  expect(outcome).toMatchObject({ kind: "led", cause: "budget", drained: true, handedOver: true });
+  expect(order).toEqual(["signal at 30 s", "leased while it drains"]);
+  const next = await arena.world.finish(arena.contender("two").race({ work: async () => {} }));
+  expect(next).toMatchObject({ kind: "led", term: 2 });
+});
+
+test("the budget never reaches into the margin before the host kills the invocation", async () => {
+  const arena = contenders({ settings: { functionTimeoutMs: 60_000, functionMarginMs: 15_000 } });
+  const one = arena.contender("one");
+  await arena.world.finish(one.race());
+  expect(Math.round(arena.world.nowMs() / 1_000)).toBe(45);
+});
+
+test("a request to stop drains and releases, and the release is not cancelled by it", async () => {
+  const ops: LeaseOp[] = [];
+  const arena = contenders({
+    between: (lease) =>
+      faultyLease(
+        lease,
+        () => "none",
+        (op) => ops.push(op),
+      ),
+  });
+  const one = arena.contender("one");
+  const stopping = new AbortController();
+  let drainedAtOps = -1;
+  const race = one.race({
+    stopping: stopping.signal,
+    work: async (leadership) => {
+      await new Promise<void>((resolve) => leadership.signal.addEventListener("abort", () => resolve()));
+      await one.clock.sleep(1_500);
+      drainedAtOps = ops.length;
+    },
+  });
+  await arena.world.advance(4_000);
+  stopping.abort();
+  expect(await arena.world.finish(race)).toMatchObject({
+    cause: "stopping",
+    drained: true,
+    handedOver: true,
+  });
+  expect(ops.slice(drainedAtOps)).toEqual(["write ended", "release"]);
+});
+
+test("a process that is about to stop does not race", async () => {
+  const arena = contenders();
+  const outcome = await arena.contender("one").race({ stopping: AbortSignal.abort() });
+  expect(outcome).toMatchObject({ kind: "refused", code: "stopping" });
+  expect(arena.storage.meter.counts().other).toBe(0);
+});
+
+test("a request to stop during the look under the lease gives it back without a term", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  const stopping = new AbortController();
+  const race = one.race({
+    stopping: stopping.signal,
+    worthLeading: async () => {
+      await one.clock.sleep(1_000);
+      return true;
+    },
+  });
+  await arena.world.advance(500);
+  stopping.abort();
+  expect(await arena.world.finish(race)).toMatchObject({ kind: "refused", code: "stopping" });
+  expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: { term: "0" } });
+});
+
+test("a task that does not end is let go without a release, and nothing may follow from it", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  let leadership: Leadership | undefined;
+  const stopping = new AbortController();
+  const race = one.race({
+    stopping: stopping.signal,
+    work: (given) => {
+      leadership = given;
+      return new Promise(() => {});
+    },
+  });
+  await arena.world.advance(3_000);
+  stopping.abort();
+  const outcome = await arena.world.finish(race);
+  expect(outcome).toMatchObject({ kind: "led", cause: "stopping", drained: false, handedOver: false });
+  expect(leadership?.lost.aborted).toBe(true);
+  expect(() => leadership?.assertLeading()).toThrow("over");
+  expect((await arena.view()).leaseState).toBe("leased");
+  await arena.world.advance(15_000);
+  expect((await arena.view()).leaseState).toBe("expired");
+});
+
+test("while a planned end drains, effects still pass; after it they do not", async () => {
+  const arena = contenders({ settings: { budgetMs: 20_000 } });
+  const one = arena.contender("one");
+  let leadership: Leadership | undefined;
+  const race = one.race({
+    work: async (given) => {
+      leadership = given;
+      await one.clock.sleep(60_000, given.signal);
+      expect([given.signal.aborted, given.lost.aborted]).toEqual([true, false]);
+      given.assertLeading();
+    },
+  });
+  expect(await arena.world.finish(race)).toMatchObject({ cause: "budget", handedOver: true });
+  expect(() => leadership?.assertLeading()).toThrow("over");
+  expect([leadership?.remainingMs(), leadership?.lost.aborted]).toEqual([0, true]);
+});
+
+test("a task that throws ends its term and says why", async () => {
+  const arena = contenders();
+  const outcome = await arena.world.finish(
+    arena.contender("one").race({ work: () => Promise.reject(new Error("no disk")) }),
+  );
+  expect(outcome).toMatchObject({ cause: "failed", handedOver: true, error: new Error("no disk") });
+});
+
+test("a task without progress is ended, and renewals and beats stop with it", async () => {
+  const ops: LeaseOp[] = [];
+  const arena = contenders({
+    settings: { stallAfterMs: 10_000, drainCapMs: 4_000 },
+    between: (lease) =>
+      faultyLease(
+        lease,
+        () => "none",
+        (op) => ops.push(op),
+      ),
+  });
+  const one = arena.contender("one");
+  const race = one.race({
+    work: async (leadership) => {
+      for (let step = 0; step < 5; step += 1) {
+        await one.clock.sleep(4_000);
+        leadership.progress();
+      }
+      await new Promise(() => {});
+    },
+  });
+  await arena.world.advance(30_010);
+  expect(one.leadership?.signal.aborted).toBe(true);
+  const before = ops.length;
+  const outcome = await arena.world.finish(race);
+  expect(outcome).toMatchObject({ cause: "stalled", drained: false, handedOver: false });
+  expect(ops.length).toBe(before);
+});
+
+test("remaining time is the confirmed part of the lease, or the rest of the budget", async () => {
+  const arena = contenders({ settings: { budgetMs: 30_000 } });
+  const one = arena.contender("one");
+  void one.race();
+  await arena.world.advance(4_000);
+  expect(one.leadership?.remainingMs()).toBeCloseTo(9_000, -2);
+  expect(one.leadership?.budgetLeftMs()).toBeCloseTo(26_000, -2);
+  await arena.world.advance(2_000);
+  expect(one.leadership?.remainingMs()).toBeCloseTo(12_000, -2);
+  await arena.world.advance(22_000);
+  expect(one.leadership?.remainingMs()).toBeCloseTo(2_000, -2);
+});

@@ -1,0 +1,196 @@
+import { expect, test } from "vitest";
+import { currentLeader } from "../../src/election/leaderView.ts";
+import { blob, container, contenders } from "./contenders.ts";
+
+test("a single contender leads its task in term 1 and hands the lease back", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  const outcome = await arena.world.finish(
+    one.race({ work: ({ signal }) => one.clock.sleep(7_000, signal) }),
+  );
+  expect(outcome).toMatchObject({ kind: "led", term: 1, cause: "done", drained: true, handedOver: true });
+  expect(one.events).toEqual(["acquired", "claimed", "renewed", "released"]);
+  expect(await arena.view()).toMatchObject({
+    leaseState: "available",
+    metadata: { state: "ended", term: "1" },
+  });
+});
+
+test.each([2, 3])(
+  "%i contenders race at each tick: one leads, terms grow by one, nobody overlaps",
+  async (many) => {
+    const arena = contenders({ seed: many });
+    const crowd = Array.from({ length: many }, (_, index) => arena.contender(`instance ${index}`));
+    const terms: number[] = [];
+    for (let tick = 0; tick < 12; tick += 1) {
+      const races = crowd.map((one) =>
+        one.race({
+          work: async (leadership) => {
+            expect(arena.leading.size).toBe(1);
+            terms.push(leadership.term);
+            await one.clock.sleep(3_000, leadership.signal);
+          },
+        }),
+      );
+      const outcomes = await arena.world.finish(Promise.all(races));
+      expect(outcomes.map((one) => one.kind).filter((kind) => kind !== "follower")).toEqual(["led"]);
+      await arena.world.advance(1_000);
+    }
+    expect(terms).toEqual(Array.from({ length: 12 }, (_, index) => index + 1));
+  },
+);
+
+test("a follower of a beating leader costs one look and no refusal", async () => {
+  const arena = contenders();
+  const leader = arena.contender("leader");
+  const leading = leader.race();
+  await arena.world.advance(10_000);
+  const before = arena.storage.meter.counts().other;
+  const second = arena.contender("second");
+  const outcome = await second.race();
+  expect(outcome).toMatchObject({
+    kind: "follower",
+    leader: { leading: true, record: { term: 1, holder: "leader" } },
+  });
+  expect(arena.storage.meter.counts().other - before).toBe(1);
+  expect(second.events).toEqual([]);
+  leader.clock.crash();
+  void leading;
+});
+
+test("nothing worth leading leaves no term behind", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  for (let tick = 0; tick < 3; tick += 1) {
+    expect(await arena.world.finish(one.race({ worthLeading: async () => false }))).toEqual({
+      kind: "nothingToLead",
+      lastTerm: 0,
+    });
+  }
+  expect(await arena.view()).toMatchObject({
+    leaseState: "available",
+    metadata: { state: "ended", term: "0" },
+  });
+  expect(await arena.world.finish(one.race({ work: async () => {} }))).toMatchObject({
+    kind: "led",
+    term: 1,
+  });
+});
+
+test("whether it is worth leading is asked under the lease, after the record shows life", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  await arena.world.finish(one.race({ work: async () => {} }));
+  const seen: unknown[] = [];
+  await arena.world.finish(
+    one.race({
+      worthLeading: async ({ last }) => {
+        const view = await arena.view();
+        seen.push(view.leaseState, view.metadata["state"], last?.term, last?.holder);
+        return false;
+      },
+    }),
+  );
+  expect(seen).toEqual(["leased", "looking", 1, "one"]);
+});
+
+test("a look that fails or hangs gives the lease back and claims nothing", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  const failed = await arena.world.finish(
+    one.race({ worthLeading: () => Promise.reject(new Error("no list")) }),
+  );
+  expect(failed).toMatchObject({ kind: "unreachable", step: "worth-leading" });
+  const hung = await arena.world.finish(one.race({ worthLeading: () => new Promise(() => {}) }));
+  expect(hung).toMatchObject({ kind: "unreachable", step: "worth-leading" });
+  expect(arena.world.nowMs()).toBeLessThan(15_000);
+  expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: { term: "0" } });
+});
+
+test("too little budget is a refusal that touches nothing", async () => {
+  const arena = contenders({ settings: { budgetMs: 60_000, functionTimeoutMs: 300_000 } });
+  const one = arena.contender("one");
+  const startedAtMonotonicMs = one.clock.monotonicMs();
+  await arena.world.advance(46_000);
+  expect(await one.race({ startedAtMonotonicMs })).toMatchObject({
+    kind: "refused",
+    code: "too-little-budget",
+  });
+  expect(arena.storage.meter.counts().other).toBe(0);
+});
+
+test("an invocation that began in the future by its own clock is refused", async () => {
+  const one = contenders().contender("one");
+  expect(await one.race({ startedAtMonotonicMs: 5_000 })).toMatchObject({ code: "clock-backwards" });
+});
+
+test("a record written by something else is refused and left as it is", async () => {
+  const arena = contenders();
+  const lease = arena.storage.lease(container, blob);
+  await lease.ensure();
+  await lease.acquire("11111111-2222-4333-8444-555555555555", 15);
+  await lease.writeRecord("11111111-2222-4333-8444-555555555555", { functioninstance: "abc" });
+  await lease.release("11111111-2222-4333-8444-555555555555");
+  const outcome = await arena.world.finish(arena.contender("one").race());
+  expect(outcome).toMatchObject({ kind: "refused", code: "record-unreadable" });
+  expect(await arena.view()).toMatchObject({
+    leaseState: "available",
+    metadata: { functioninstance: "abc" },
+  });
+});
+
+test("a term can be claimed above one that state elsewhere has seen", async () => {
+  const arena = contenders();
+  const outcome = await arena.world.finish(
+    arena.contender("one").race({ aboveTerm: 41, work: async () => {} }),
+  );
+  expect(outcome).toMatchObject({ kind: "led", term: 42 });
+});
+
+test("anyone can read who leads, in which term, since when and how fresh", async () => {
+  const arena = contenders();
+  const lease = arena.storage.lease(container, blob);
+  expect(await currentLeader(lease)).toEqual({ kind: "none" });
+  const one = arena.contender("one");
+  void one.race({ region: "west europe" });
+  await arena.world.advance(2_500);
+  one.leadership?.note({ run: "night job", blank: "" });
+  await arena.world.advance(3_000);
+  const leader = await currentLeader(lease);
+  expect(leader).toMatchObject({ kind: "known", leading: true, leaseState: "leased" });
+  if (leader.kind !== "known") throw new Error("unknown");
+  expect(leader.ageMs).toBeLessThanOrEqual(1_000);
+  expect(leader.record).toMatchObject({
+    term: 1,
+    holder: "one",
+    region: "west europe",
+    state: "leading",
+    cameBy: "free",
+    notes: { run: "night job" },
+  });
+  expect(leader.record.lastTerms).toHaveLength(1);
+});
+
+test("the record keeps the last sixteen terms", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  for (let term = 1; term <= 20; term += 1) {
+    await arena.world.finish(one.race({ work: async () => {} }));
+  }
+  const leader = await currentLeader(arena.storage.lease(container, blob));
+  expect(leader.kind === "known" && leader.record.lastTerms.map((past) => past.term)).toEqual(
+    Array.from({ length: 16 }, (_, index) => index + 5),
+  );
+});
+
+test("a listener that throws does not cost the lease", async () => {
+  const arena = contenders();
+  const one = arena.contender("one");
+  one.log.push = () => {
+    throw new Error("listener");
+  };
+  expect(await arena.world.finish(one.race({ work: async () => {} }))).toMatchObject({
+    kind: "led",
+    term: 1,
+  });
+});

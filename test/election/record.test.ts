@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { decodeRecord, encodeRecord, type LeaderRecord } from "../../src/election/record.ts";
+
+const full: LeaderRecord = {
+  term: 12,
+  termid: "2f6c1f9e-6c1b-4a35-8a53-6a3f5e0a2b11",
+  state: "leading",
+  holder: "Küche/№ 4 — instance",
+  region: "west europe",
+  sinceMs: Date.UTC(2030, 1, 2, 3, 4, 5),
+  beat: "0a1b2c3d-77",
+  breakAfterMs: 4_000,
+  cameBy: "broken",
+  notes: { run: "primes 10¹²", line: "a\r\nb" },
+  lastTerms: [{ term: 12, termid: "t", holder: "h", sinceMs: 5 }],
+};
+const bytes = (metadata: Record<string, string>) =>
+  Object.entries(metadata).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+
+test("a record survives the metadata, whatever its texts are", () => {
+  const texts = fc.string({ unit: "grapheme", maxLength: 60 });
+  fc.assert(
+    fc.property(texts, texts, fc.dictionary(texts, texts, { maxKeys: 5 }), (holder, region, notes) => {
+      const record = { ...full, holder, region: region === "" ? undefined : region, notes };
+      const metadata = encodeRecord(record);
+      for (const [name, value] of Object.entries(metadata)) {
+        expect(name).toMatch(/^[a-z]+$/);
+        expect(value).toMatch(/^[\x20-\x7e]*$/);
+      }
+      expect(decodeRecord(metadata)).toEqual({ kind: "record", record });
+    }),
+  );
+});
+
+test("no metadata means that nobody has led", () => {
+  expect(decodeRecord({})).toEqual({ kind: "none" });
+});
+
+test.each<[string, Record<string, string>]>([
+  ["another product's metadata", { functioninstance: "abc" }],
+  ["no version", { ...encodeRecord(full), v: "" }],
+  ["a term that is no number", { ...encodeRecord(full), term: "-1" }],
+  ["an unknown state", { ...encodeRecord(full), state: "resting" }],
+  ["a date that is none", { ...encodeRecord(full), since: "yesterday" }],
+  ["base64 garbage", { ...encodeRecord(full), holder: "%%%" }],
+  ["notes that are no JSON", { ...encodeRecord(full), notes: "AAAA" }],
+  ["past terms of another shape", { ...encodeRecord(full), lastterms: "eyJhIjoxfQ" }],
+])("%s is unreadable, not an exception", (_name, metadata) => {
+  expect(decodeRecord(metadata)).toMatchObject({ kind: "unreadable" });
+});
+
+test("a later version is told apart from garbage", () => {
+  expect(decodeRecord({ ...encodeRecord(full), v: "2", state: "dreaming" })).toMatchObject({ kind: "newer" });
+});
+
+test("metadata that we do not know is passed over", () => {
+  expect(decodeRecord({ ...encodeRecord(full), colour: "red" })).toEqual({ kind: "record", record: full });
+});
+
+test("a record always fits, notes going first and the oldest terms after them", () => {
+  const holder = "№".repeat(128);
+  const lastTerms = Array.from({ length: 16 }, (_, index) => ({
+    term: index,
+    termid: "x".repeat(36),
+    holder,
+    sinceMs: 1,
+  }));
+  const huge = { ...full, holder, lastTerms, notes: { text: "n".repeat(9_000) } };
+  const metadata = encodeRecord(huge);
+  expect(bytes(metadata)).toBeLessThanOrEqual(8_192);
+  const decoded = decodeRecord(metadata);
+  if (decoded.kind !== "record") throw new Error("unreadable");
+  expect(decoded.record.notes).toEqual({});
+  expect(decoded.record.lastTerms.at(-1)?.term).toBe(15);
+  expect(bytes(encodeRecord({ ...full, notes: { text: "n".repeat(9_000) } }))).toBeLessThan(2_000);
+});

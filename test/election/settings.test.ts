@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { type ElectionSettings, electionSettings, stopWorkMs } from "../../src/election/settings.ts";
+import { ConfigError } from "../../src/model/errors.ts";
+
+test("the defaults hold together, at every lease length and with early takeover", () => {
+  for (let leaseDurationS = 15; leaseDurationS <= 60; leaseDurationS += 1) {
+    const settings = electionSettings({ leaseDurationS, breakAfterMs: 4_000 });
+    expect(stopWorkMs(settings)).toBe(leaseDurationS * 1_000 - 2_000);
+  }
+});
+
+test.each<[Partial<ElectionSettings>, string]>([
+  [{ leaseDurationS: 14 }, "lease length"],
+  [{ leaseDurationS: 61 }, "lease length"],
+  [{ leaseDurationS: 15.5 }, "lease length"],
+  [{ requestCapMs: 5_000 }, "request cap < renew interval"],
+  [{ renewEveryMs: 13_000 }, "renew interval < stop-work"],
+  [{ marginMs: 0 }, "above zero"],
+  [{ beatCapMs: 1_000 }, "beat cap < beat interval"],
+  [{ breakAfterMs: 3_900 }, "3 beats + 1 s"],
+  [{ breakAfterMs: 4_000, beatCapMs: 1_000 }, "beat interval + 2 x beat cap < break threshold - 1 s"],
+  [{ breakAfterMs: 15_000 }, "break threshold < lease"],
+  [{ breakAfterMs: -1 }, "break threshold is 0"],
+  [{ stallAfterMs: -1 }, "stall limit"],
+  [{ tries: 0 }, "tries"],
+  [{ budgetMs: 60_000, functionTimeoutMs: 60_000 }, "budget < function timeout"],
+  [{ functionTimeoutMs: 60_000, functionMarginMs: 9_000 }, "drain cap + 2 x request cap < function margin"],
+  [{ functionTimeoutMs: 10_000 }, "function margin < function timeout"],
+  [{ budgetMs: 10_000 }, "least term"],
+])("%j is refused, naming the relation", (chosen, relation) => {
+  const check = () => electionSettings(chosen);
+  expect(check).toThrow(ConfigError);
+  expect(check).toThrow(relation);
+});

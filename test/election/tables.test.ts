@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { isDenied, judge, storageCodeOf, type Verdict } from "../../src/election/judge.ts";
+import type { Sight } from "../../src/election/leaderView.ts";
+import {
+  budgetEndsAtMs,
+  decideAfterLook,
+  decideAfterReadBack,
+  decideBudget,
+  leadingRecord,
+  lookingRecord,
+  nextRenewalMs,
+  type Waiting,
+} from "../../src/election/policy.ts";
+import type { LeaderRecord } from "../../src/election/record.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import type { LeaseState } from "../../src/storage/ports.ts";
+
+const settings = electionSettings();
+
+const record: LeaderRecord = {
+  term: 7,
+  termid: "seven",
+  state: "leading",
+  holder: "a",
+  sinceMs: 0,
+  beat: "x-1",
+  breakAfterMs: 4_000,
+  cameBy: "free",
+  notes: {},
+  lastTerms: [],
+};
+const sight = (leaseState: LeaseState, more: Partial<LeaderRecord> | "none" = {}, ageMs = 0): Sight => ({
+  leaseState,
+  etag: "e",
+  atMs: 0,
+  ageMs,
+  decoded: more === "none" ? { kind: "none" } : { kind: "record", record: { ...record, ...more } },
+});
+const tick: Waiting = { firstBeat: "x-1", waitLeftMs: 0, watching: false };
+const wake: Waiting = { ...tick, waitLeftMs: 9_000 };
+const watch: Waiting = { ...wake, watching: true };
+
+describe("after a look", () => {
+  test.each<[string, Sight, Waiting, object]>([
+    ["free, never led: acquire", sight("available", "none"), tick, { act: "acquire", cameBy: "free" }],
+    [
+      "free, just ended: acquire",
+      sight("available", { state: "ended" }, 2_000),
+      tick,
+      { cameBy: "handed-over" },
+    ],
+    [
+      "free, ended long ago: acquire",
+      sight("available", { state: "ended" }, 99_000),
+      tick,
+      { cameBy: "free" },
+    ],
+    ["expired: acquire", sight("expired"), tick, { act: "acquire", cameBy: "expired" }],
+    ["broken: acquire", sight("broken"), tick, { act: "acquire", cameBy: "broken" }],
+    ["held and beating: follow", sight("leased", {}, 1_000), tick, { act: "follow" }],
+    ["being broken by hand: follow", sight("breaking", {}, 1_000), tick, { act: "follow" }],
+    ["held, no record: follow", sight("leased", "none"), tick, { act: "follow" }],
+    ["held, beat not moved, woken: look again", sight("leased"), wake, { act: "lookAgain" }],
+    ["held, beat moved, woken: follow", sight("leased", { beat: "x-2" }), wake, { act: "follow" }],
+    [
+      "held by one that only looks, woken: look again",
+      sight("leased", { beat: "y-1", state: "looking" }),
+      wake,
+      { act: "lookAgain" },
+    ],
+    [
+      "held, ended, woken: look again",
+      sight("leased", { beat: "x-2", state: "ended" }),
+      wake,
+      { act: "lookAgain" },
+    ],
+    ["held, beat moved, watching: look again", sight("leased", { beat: "x-2" }), watch, { act: "lookAgain" }],
+    ["one second below the threshold: follow", sight("leased", {}, 3_000), tick, { act: "follow" }],
+    ["at the threshold: break", sight("leased", {}, 4_000), tick, { act: "break", ifMatch: "e", from: "a" }],
+    ["at the threshold, breaking: break", sight("breaking", {}, 4_000), tick, { act: "break" }],
+    [
+      "threshold below three beats: not yet",
+      sight("leased", { breakAfterMs: 2_000 }, 3_000),
+      tick,
+      { act: "follow" },
+    ],
+    [
+      "a longer threshold is obeyed",
+      sight("leased", { breakAfterMs: 9_000 }, 8_000),
+      tick,
+      { act: "follow" },
+    ],
+    ["no threshold: never", sight("leased", { breakAfterMs: 0 }, 99_000), tick, { act: "follow" }],
+    ["only looking: never", sight("leased", { state: "looking" }, 99_000), tick, { act: "follow" }],
+    ["ended: never", sight("leased", { state: "ended" }, 99_000), tick, { act: "follow" }],
+    [
+      "written by a newer version: refuse",
+      { ...sight("available"), decoded: { kind: "newer", reason: "v2" } },
+      tick,
+      { act: "refuse", code: "record-newer" },
+    ],
+    [
+      "written by something else: refuse, even when free",
+      { ...sight("available"), decoded: { kind: "unreadable", reason: "?" } },
+      watch,
+      { act: "refuse", code: "record-unreadable" },
+    ],
+  ])("%s", (_name, seen, waiting, decision) => {
+    expect(decideAfterLook(seen, waiting, settings)).toMatchObject(decision);
+  });
+});
+
+describe("after a write whose reply is unknown", () => {
+  const mine = (one: LeaderRecord) => one.termid === "mine";
+  test.each<[string, Sight | undefined, string]>([
+    ["my termid is there: mine", sight("leased", { termid: "mine" }), "mine"],
+    ["the ETag has not moved: unwritten", sight("leased"), "unwritten"],
+    ["another wrote: lost", { ...sight("leased"), etag: "f" }, "lost"],
+    ["the same term under another id: lost", { ...sight("leased", { term: 8 }), etag: "f" }, "lost"],
+    ["the blob is gone: lost", undefined, "lost"],
+  ])("%s", (_name, seen, verdict) => {
+    expect(decideAfterReadBack(seen, "e", mine)).toBe(verdict);
+  });
+});
+
+describe("storage codes", () => {
+  test.each<[string, Verdict]>([
+    ["LeaseAlreadyPresent", "contention"],
+    ["LeaseIsBreakingAndCannotBeAcquired", "contention"],
+    ["LeaseIdMismatchWithLeaseOperation", "loss"],
+    ["LeaseIdMismatchWithBlobOperation", "loss"],
+    ["LeaseIsBrokenAndCannotBeRenewed", "loss"],
+    ["LeaseNotPresentWithLeaseOperation", "loss"],
+    ["LeaseNotPresentWithBlobOperation", "loss"],
+    ["ConditionNotMet", "loss"],
+    ["BlobNotFound", "loss"],
+    ["ContainerNotFound", "loss"],
+    ["ContainerBeingDeleted", "loss"],
+    ["ServerBusy", "transient"],
+    ["", "transient"],
+    ["SomethingNew", "transient"],
+    ["toString", "transient"],
+    ["LeaseIdMissing", "bug"],
+    ["MetadataTooLarge", "bug"],
+  ])("%s is %s, whatever the status", (code, verdict) => {
+    for (const status of [409, 412, 500]) {
+      expect(judge(new StorageError("refused", code, status, code))).toBe(verdict);
+    }
+  });
+
+  test("an error that is none of storage's says nothing about the lease", () => {
+    expect([judge(new TypeError("x")), storageCodeOf("x"), isDenied(undefined)]).toEqual([
+      "transient",
+      "",
+      false,
+    ]);
+  });
+});
+
+test("renewals come a third of the lease after the last confirmed one left, a second after a failure", () => {
+  expect([nextRenewalMs(true, 300, settings), nextRenewalMs(false, 2_000, settings)]).toEqual([4_700, 1_000]);
+  expect(nextRenewalMs(true, 9_000, settings)).toBe(0);
+});
+
+test("the budget ends at the earlier of its own end and the host's timeout less its margin", () => {
+  const both = electionSettings({ budgetMs: 200_000, functionTimeoutMs: 300_000, functionMarginMs: 60_000 });
+  expect(budgetEndsAtMs(1_000, both)).toBe(201_000);
+  expect(budgetEndsAtMs(1_000, { ...both, functionMarginMs: 120_000 })).toBe(181_000);
+  expect(decideBudget(186_000, 1_000, both)).toBeUndefined();
+  expect(decideBudget(186_001, 1_000, both)).toBe("too-little-budget");
+  expect(decideBudget(0, 1_000, both)).toBe("clock-backwards");
+});
+
+test("looking keeps the last term, leading raises it and appends itself to the last sixteen", () => {
+  const looking = lookingRecord(record, { holder: "b" }, { cameBy: "expired", atMs: 5_000, beat: "y-1" });
+  expect(looking).toMatchObject({ term: 7, termid: "seven", state: "looking", holder: "b", breakAfterMs: 0 });
+  const claim = { termid: "eight", beat: "y-2", aboveTerm: 0 };
+  const leading = leadingRecord(looking, claim, { ...settings, breakAfterMs: 5_000 });
+  expect(leading).toMatchObject({
+    term: 8,
+    termid: "eight",
+    state: "leading",
+    breakAfterMs: 5_000,
+    sinceMs: 5_000,
+  });
+  expect(leading.lastTerms).toEqual([{ term: 8, termid: "eight", holder: "b", sinceMs: 5_000 }]);
+  expect(leadingRecord(looking, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);
+});
