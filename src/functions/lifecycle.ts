@@ -15,7 +15,10 @@ export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefi
 
   const drain = async (): Promise<void> => {
     stop.abort();
-    await Promise.race([Promise.allSettled(running), new Promise((done) => setTimeout(done, graceMs).unref())]);
+    await Promise.race([
+      Promise.allSettled(running),
+      new Promise((done) => setTimeout(done, graceMs).unref()),
+    ]);
   };
   app.hook.appTerminate(drain);
   process.once("SIGTERM", () => {

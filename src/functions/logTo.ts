@@ -7,7 +7,8 @@ type Sink = Pick<InvocationContext, "debug" | "info" | "warn" | "error">;
 const current = new AsyncLocalStorage<Sink>();
 
 /** Runs a handler so that whatever it logs belongs to its invocation. */
-export const withLogOf = <T>(context: Sink, handler: () => Promise<T>): Promise<T> => current.run(context, handler);
+export const withLogOf = <T>(context: Sink, handler: () => Promise<T>): Promise<T> =>
+  current.run(context, handler);
 
 /** Writes an event as one line of JSON; outside of an invocation to the console, which the host collects too. */
 export const log: Log = (event) => {

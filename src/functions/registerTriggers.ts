@@ -44,7 +44,10 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
       handler: (body: unknown, context) =>
         withLogOf(context, async () => {
           const { worker } = await getApp();
-          await handlePoison(worker, deliveryOf(body, context, poisonOf(queue), { maxDequeueCount: 1, urgent }));
+          await handlePoison(
+            worker,
+            deliveryOf(body, context, poisonOf(queue), { maxDequeueCount: 1, urgent }),
+          );
         }),
     });
   }
@@ -59,7 +62,11 @@ export interface Lifecycle {
   ticked(): void;
 }
 
-async function raceOnce(getApp: () => Promise<App>, lifecycle: Lifecycle, startedBy: "tick" | "wake"): Promise<void> {
+async function raceOnce(
+  getApp: () => Promise<App>,
+  lifecycle: Lifecycle,
+  startedBy: "tick" | "wake",
+): Promise<void> {
   const startedAtMonotonicMs = performance.now();
   const app = await getApp();
   try {

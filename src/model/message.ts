@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { decodeJson, wireVersion } from "./decode.ts";
 import type { Work } from "./names.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { wireVersion } from "./decode.ts";
 
 /** The documents of a run that are written once: what was asked for, how it was cut, what came out. */

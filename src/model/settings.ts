@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError } from "./errors.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { wireVersion } from "./decode.ts";
 

@@ -1,0 +1,58 @@
+import * as z from "zod";
+import { InputError } from "../model/errors.ts";
+import type { AnyCalculation } from "./contract.ts";
+
+/** One parameter of a calculation, for help. */
+export interface ParamRow {
+  readonly name: string;
+  readonly type: string;
+  /** As text; absent where the parameter must be given. */
+  readonly default?: string | undefined;
+  readonly description: string;
+}
+
+/** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
+export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
+  const decoded = calculation.params.safeParse(raw);
+  if (decoded.success) return decoded.data;
+  const issue = decoded.error.issues[0];
+  const field = issue?.path.join(".") || unknownKeys(issue) || "params";
+  const details = { field, calculation: calculation.name };
+  throw new InputError(
+    "invalid",
+    "bad-parameter",
+    `${field}: ${issue?.message ?? "not understood"}`,
+    details,
+  );
+}
+
+const unknownKeys = (issue: unknown): string | undefined =>
+  (issue as { keys?: string[] } | undefined)?.keys?.join(", ");
+
+interface JsonSchemaProperty {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchemaProperty[];
+  readonly default?: unknown;
+  readonly description?: string;
+}
+
+/** The parameters with their types, defaults and help, from the schema. */
+export function describeParams(calculation: AnyCalculation): ParamRow[] {
+  const schema = z.toJSONSchema(calculation.params, { io: "input", unrepresentable: "any" });
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchemaProperty>>;
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    type: typeOf(property),
+    ...(property.default === undefined ? {} : { default: textOf(property.default) }),
+    description: property.description ?? "",
+  }));
+}
+
+function typeOf(property: JsonSchemaProperty): string {
+  if (property.enum) return property.enum.map(textOf).join(" | ");
+  if (property.anyOf) return [...new Set(property.anyOf.map(typeOf))].join(" | ");
+  return [property.type ?? "any"].flat().join(" | ");
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { ConfigError, InputError, messageOf } from "../model/errors.ts";
+import type { AnyCalculation } from "./contract.ts";
+import { describeParams, type ParamRow, parseParams } from "./params.ts";
+import { primes } from "./primes.ts";
+import { queens } from "./queens.ts";
+import { resolveLeasefold } from "./resolveLeasefold.ts";
+
+/** One line for each built-in calculation. */
+const builtIn: readonly AnyCalculation[] = [primes, queens];
+
+/** The calculations that a process knows. */
+export interface Calculations {
+  list(): readonly AnyCalculation[];
+  /** Throws `InputError` naming the known ones. */
+  get(name: string): AnyCalculation;
+  parseParams(calculation: AnyCalculation, raw: unknown): unknown;
+  describeParams(calculation: AnyCalculation): readonly ParamRow[];
+}
+
+/** The built-in calculations and those of the user's files, given as absolute paths. Throws `ConfigError`. */
+export async function loadCalculations(files: readonly string[]): Promise<Calculations> {
+  const byName = new Map(builtIn.map((one) => [one.name, one]));
+  for (const file of files) {
+    const loaded = await loadFile(file);
+    if (byName.has(loaded.name)) {
+      throw new ConfigError(
+        "calculation-name",
+        `${file}: there is a calculation named ${loaded.name} already`,
+      );
+    }
+    byName.set(loaded.name, loaded);
+  }
+  return {
+    list: () => [...byName.values()],
+    get(name) {
+      const found = byName.get(name);
+      if (found !== undefined) return found;
+      const known = [...byName.keys()].join(", ");
+      throw new InputError(
+        "unknown",
+        "unknown-calculation",
+        `there is no calculation ${JSON.stringify(name)}; there are ${known}`,
+      );
+    },
+    parseParams,
+    describeParams,
+  };
+}
+
+const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
+
+async function loadFile(file: string): Promise<AnyCalculation> {
+  if (!existsSync(file)) throw new ConfigError("no-calculation-file", `there is no calculation file ${file}`);
+  resolveLeasefold();
+  let exported: { default?: unknown; calculation?: unknown };
+  try {
+    exported = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    throw new ConfigError("bad-calculation-file", `${file} does not load: ${messageOf(cause)}`, { cause });
+  }
+  const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
+  const missing = ["name", "params", "plan", "compute", "merge", "zero"].filter(
+    (part) => !(part in Object(found)),
+  );
+  if (found === undefined || missing.length > 0) {
+    const what = found === undefined ? "a default export" : missing.join(", ");
+    throw new ConfigError("bad-calculation-file", `${file} exports no calculation: ${what} is missing`);
+  }
+  if (!namePattern.test(String(found.name))) {
+    throw new ConfigError(
+      "bad-calculation-file",
+      `${file}: the name ${JSON.stringify(found.name)} is not 1 to 40 lower-case letters, digits and dashes`,
+    );
+  }
+  return found as AnyCalculation;
+}

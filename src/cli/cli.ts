@@ -1,0 +1,48 @@
+import type { Calculations } from "../calculations/registry.ts";
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../storage/ports.ts";
+
+/** What a command may touch of the process it runs in; a test gives its own. */
+export interface Cli {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where relative file names begin. */
+  readonly folder: string;
+  readonly out: Screen;
+  readonly err: Screen;
+  readonly clock: Clock;
+  /** Fires with Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Opens the storage that the options or settings name. */
+  connect(options: ConnectOptions): Promise<Client>;
+  /** The calculations known here, without any storage. */
+  calculations(): Promise<Calculations>;
+}
+
+export interface ConnectOptions {
+  readonly connection?: string | undefined;
+  readonly account?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
+export interface Screen {
+  readonly isTty: boolean;
+  readonly columns: number;
+  readonly colour: boolean;
+  /** Resolves when the text was taken, so that a slow reader slows a stream down. */
+  write(text: string | Uint8Array): Promise<void>;
+}
+
+/** What the commands of one call share: its options, read late because commander fills them late. */
+export interface Session {
+  readonly cli: Cli;
+  json(): boolean;
+  client(): Promise<Client>;
+  /** The exit code if nothing is thrown. */
+  setExitCode(code: number): void;
+  /** One value for programs, on one line. */
+  printJson(value: unknown): Promise<void>;
+  /** A line for people on standard output. */
+  print(line: string): Promise<void>;
+  /** A line beside the answer, on standard error. */
+  note(line: string): Promise<void>;
+}

@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import { findManifest } from "../../client/result.ts";
+import type { RunView } from "../../client/runView.ts";
+import { submit } from "../../client/submit.ts";
+import type { Session } from "../cli.ts";
+import { readFreeOptions } from "../freeOptions.ts";
+import { duration } from "../render/amounts.ts";
+import { paint } from "../render/colour.ts";
+import { stateOf } from "../render/progress.ts";
+import { printResult, saveResult } from "../saveResult.ts";
+import { exitCodeOfRun, watchRun } from "../watchRun.ts";
+import { wholeOption } from "../wholeOption.ts";
+
+interface Options {
+  readonly param: readonly string[];
+  readonly id?: string;
+  readonly packSize?: number;
+  readonly cap?: number;
+  readonly wait?: boolean;
+  readonly output?: string;
+}
+
+/** `leasefold submit <calculation>`: starts a run and, with --wait, stays until it is over. */
+export function addSubmit(program: Command, session: Session): void {
+  program
+    .command("submit")
+    .description("start a run; the calculation's own parameters are options, such as --to 1e9")
+    .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
+    .option("-p, --param <name=value>", "a parameter by its name, repeatable", collect, [])
+    .option("--id <id>", "id of the run; the same id and request again is the same run")
+    .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
+    .option("--cap <n>", "packs in flight at most", wholeOption)
+    .option("--wait", "show progress, then print the result")
+    .option("-o, --output <file>", "with --wait: write the result to a file")
+    .usage("<calculation> [--<parameter> <value> …] [options]")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (calculation: string, options: Options, command: Command) => {
+      await submitOne(session, calculation, command.args.slice(1), options);
+    });
+}
+
+const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
+
+async function submitOne(
+  session: Session,
+  name: string,
+  tokens: readonly string[],
+  options: Options,
+): Promise<void> {
+  // Before any storage is asked, so that a mistake is told at once.
+  const calculations = await session.cli.calculations();
+  const rows = calculations.describeParams(calculations.get(name));
+  const params = readFreeOptions(tokens, options.param, rows);
+  const client = await session.client();
+  const { id, packSize, cap } = options;
+  const submitted = await submit(client, { calculation: name, params, id, packSize, cap });
+  const waits = options.wait === true || options.output !== undefined;
+  if (!waits) return await tell(session, submitted);
+  await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
+  const view = await watchRun(session.cli, client, submitted.run, session.cli.err);
+  await tellEnd(session, view, options.output);
+}
+
+async function tell(
+  session: Session,
+  submitted: { readonly run: string; readonly created: boolean; readonly woken: boolean },
+): Promise<void> {
+  if (!submitted.woken)
+    await session.note("the wake queue cannot be reached: the run starts with the next timer tick");
+  if (session.json()) return await session.printJson(submitted);
+  await session.print(`${submitted.run}${submitted.created ? "" : " was submitted before"}`);
+  if (session.cli.out.isTty) {
+    await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
+  }
+}
+
+async function tellEnd(session: Session, view: RunView, output: string | undefined): Promise<void> {
+  const { cli } = session;
+  if (view.active) return await session.note(`${view.run} goes on without being watched`);
+  session.setExitCode(exitCodeOfRun(view));
+  const ended = `${stateOf(view)} after ${duration(view.elapsedS)}`;
+  if (view.phase !== "complete") {
+    if (session.json()) return await session.printJson(view);
+    return await session.note(
+      `${view.run} ${ended}${view.error === undefined ? "" : `: ${view.error.message}`}`,
+    );
+  }
+  const client = await session.client();
+  const manifest = await findManifest(client, view.run);
+  const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);
+  await session.note(`${view.run} ${ended}${file === undefined ? "" : `; result in ${output}`}`);
+  if (session.json()) return await session.printJson(file === undefined ? view : { ...view, file });
+  if (file === undefined) await printResult(cli, client, manifest);
+}

@@ -1,0 +1,20 @@
+/** What the exit codes mean; `edgeOf` gives those of errors. The help shows this table. */
+export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
+  [0, "done"],
+  [1, "the run that was waited for failed or was cancelled"],
+  [2, "wrong input, a wrong setting, or a command that comes too late"],
+  [3, "not finished: the run has no result, or none yet"],
+  [4, "storage is not reachable or refused the call"],
+  [5, "the signed-in identity lacks a role"],
+  [6, "stored data is damaged or of a newer version"],
+  [7, "a calculation failed to load"],
+  [70, "a bug in Leasefold"],
+  [130, "stopped with Ctrl-C"],
+];
+
+export const runFailed = 1;
+export const wrongUsage = 2;
+export const interrupted = 130;
+
+export const exitCodeHelp = (): string =>
+  ["Exit codes:", ...exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(4)}${meaning}`)].join("\n");

@@ -1,0 +1,9 @@
+import { processCli } from "./processCli.ts";
+import type { AddCommand } from "./program.ts";
+import { runCommand } from "./runCommand.ts";
+
+/** Commands that run instances on this machine: `up`, `down`, `demo`. */
+const local: readonly AddCommand[] = [];
+
+/** What `bin/leasefold.js` calls, after this was bundled to `dist/cli.cjs`. Gives the exit code. */
+export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);

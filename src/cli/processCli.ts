@@ -1,0 +1,51 @@
+import { systemClock } from "../storage/system.ts";
+import type { Cli, Screen } from "./cli.ts";
+import { connectClient } from "./connect.ts";
+import { interrupted } from "./exitCodes.ts";
+import { knownCalculations } from "./knownCalculations.ts";
+
+/** A width to fall back on, where the output is no terminal. */
+const columnsDefault = 80;
+
+/** The process that this program runs in. */
+export function processCli(): Cli {
+  const { env } = process;
+  const folder = process.cwd();
+  const calculations = () => knownCalculations(env, folder);
+  return {
+    env,
+    folder,
+    out: screenOf(process.stdout, env),
+    err: screenOf(process.stderr, env),
+    clock: systemClock,
+    signal: interruptSignal(),
+    connect: (options) => connectClient(options, env, folder, calculations),
+    calculations,
+  };
+}
+
+/** The first Ctrl-C asks, the second one does not. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(interrupted);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function screenOf(stream: NodeJS.WriteStream, env: Cli["env"]): Screen {
+  // A reader that has seen enough, such as `head`, is no error.
+  stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  const isTty = stream.isTTY === true;
+  return {
+    isTty,
+    get columns() {
+      return stream.columns ?? columnsDefault;
+    },
+    colour: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
+    write: (text) => new Promise((resolve) => void stream.write(text, () => resolve())),
+  };
+}

@@ -1,0 +1,66 @@
+import type { RunView } from "../../client/runView.ts";
+import { billingClasses, totalCalls } from "../../model/calls.ts";
+import type { Screen } from "../cli.ts";
+import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
+import { paint, styleOfWord } from "./colour.ts";
+import { clip, oneLine } from "./plainText.ts";
+import { bar, shareOf, stateOf } from "./progress.ts";
+
+const nameWidth = 13;
+
+/** Everything about one run, one fact a line. Ends with a newline. */
+export function runDetails(screen: Screen, view: RunView): string {
+  const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateOf(view))}`;
+  const lines = factsOf(view).map(([name, text]) => {
+    const value = clip(oneLine(text), Math.max(20, screen.columns - nameWidth - 2));
+    return `  ${paint(screen, "dim", name.padEnd(nameWidth))}${value}`;
+  });
+  return `${[head, ...lines].join("\n")}\n`;
+}
+
+function factsOf(view: RunView): readonly (readonly [string, string])[] {
+  const { packs, chunks, rate, command, result, error } = view;
+  const facts: [string, string][] = [["calculation", `${view.calculation} ${JSON.stringify(view.params)}`]];
+  if (view.word === "not-accepted")
+    facts.push(["note", "its submit broke off; submit it again with the same id"]);
+  if (packs !== undefined) {
+    const ended = packs.done + packs.failed;
+    facts.push(["progress", `${bar(shareOf(view), 30)} ${percent(ended, packs.total)}`]);
+    facts.push(["packs", `${countsOf(packs)}, ${count(packs.sent)} sent, ${count(packs.again)} sent again`]);
+  }
+  if (chunks !== undefined) facts.push(["chunks", countsOf(chunks)]);
+  if (rate !== undefined) {
+    facts.push(["rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`]);
+  }
+  const left = view.timeLeftS === undefined ? "" : `, about ${duration(view.timeLeftS)} left`;
+  facts.push(["elapsed", `${duration(view.elapsedS)}${left}`]);
+  if (view.terms.length > 0) {
+    facts.push(["led by", view.terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ")]);
+  }
+  if (view.active && view.cap !== undefined) facts.push(["cap", `${count(view.cap)} packs in flight`]);
+  if (view.generation > 1) facts.push(["generation", String(view.generation)]);
+  if (command !== undefined) facts.push(["command", `no. ${command.number}: ${command.answer}`]);
+  facts.push(["calls", callsOf(view)]);
+  if (error !== undefined) facts.push(["error", `${error.message} (${error.code})`]);
+  if (result !== undefined) {
+    facts.push([
+      "result",
+      `${bytes(result.bytes)} ${result.contentType}, sha256 ${result.sha256.slice(0, 12)}…`,
+    ]);
+    if (!result.complete) facts.push(["missing", rangesOf(result.missing)]);
+  }
+  return facts;
+}
+
+const countsOf = (of: { total: number; done: number; failed: number }): string =>
+  `${count(of.done)} of ${count(of.total)} done, ${count(of.failed)} failed`;
+
+function callsOf({ calls, dollars: cost }: RunView): string {
+  const total = totalCalls(calls);
+  if (total === 0) return "none counted yet";
+  const parts = billingClasses.filter((one) => calls[one] > 0).map((one) => `${one} ${count(calls[one])}`);
+  return `${count(total)}, about ${dollars(cost)} (${parts.join(", ")})`;
+}
+
+const rangesOf = (ranges: readonly { from: number; to: number }[]): string =>
+  `chunks ${ranges.map(({ from, to }) => (to === from + 1 ? `${from}` : `${from}–${to - 1}`)).join(", ")}`;

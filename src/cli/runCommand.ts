@@ -1,0 +1,92 @@
+import { type Command, CommanderError } from "commander";
+import type { Client } from "../client/client.ts";
+import type { Cli, ConnectOptions, Session } from "./cli.ts";
+import { interrupted, wrongUsage } from "./exitCodes.ts";
+import { printError } from "./printError.ts";
+import { type AddCommand, makeProgram } from "./program.ts";
+import { version } from "./version.ts";
+
+/** After Ctrl-C a command may clean up for so long, such as removing a half-written file. */
+const cleanUpMs = 1_000;
+
+/** Runs one command and gives its exit code. Never throws, and never ends the process. */
+export async function runCommand(
+  argv: readonly string[],
+  cli: Cli,
+  more: readonly AddCommand[] = [],
+): Promise<number> {
+  const session = newSession(cli);
+  const program = makeProgram(session, version, more);
+  session.bind(program);
+  const said: string[] = [];
+  direct(program, cli, said);
+  const stopped = new Promise<number>((resolve) => {
+    cli.signal.addEventListener("abort", () => cli.clock.after(cleanUpMs, () => resolve(interrupted)));
+  });
+  return await Promise.race([run(program, argv, session, cli, said), stopped]);
+}
+
+async function run(
+  program: Command,
+  argv: readonly string[],
+  session: Bound,
+  cli: Cli,
+  said: readonly string[],
+): Promise<number> {
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return cli.signal.aborted ? interrupted : session.exitCode();
+  } catch (error) {
+    if (cli.signal.aborted) return interrupted;
+    // Help and version end by a throw as well; they printed what was asked for.
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // A group without a command shows its help, which is more use than an error.
+    if (error instanceof CommanderError && error.code === "commander.help") {
+      await cli.err.write(said.join(""));
+      return wrongUsage;
+    }
+    return await printError(error, cli, argv.includes("--json"));
+  }
+}
+
+/** Commander neither ends the process nor prints errors itself, in any command; it says them to `said`. */
+function direct(command: Command, cli: Cli, said: string[]): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void cli.out.write(text),
+    writeErr: (text) => void said.push(text),
+    getOutHelpWidth: () => Math.min(cli.out.columns, 100),
+    getErrHelpWidth: () => Math.min(cli.err.columns, 100),
+    getOutHasColors: () => cli.out.colour,
+    getErrHasColors: () => cli.err.colour,
+  });
+  for (const inner of command.commands) direct(inner, cli, said);
+}
+
+interface Bound extends Session {
+  bind(program: Command): void;
+  exitCode(): number;
+}
+
+function newSession(cli: Cli): Bound {
+  let options: () => ConnectOptions & { json?: boolean } = () => ({});
+  let exitCode = 0;
+  let client: Promise<Client> | undefined;
+  return {
+    cli,
+    bind: (program) => {
+      options = () => program.opts();
+    },
+    json: () => options().json === true,
+    client: () => {
+      client ??= cli.connect(options());
+      return client;
+    },
+    exitCode: () => exitCode,
+    setExitCode: (code) => {
+      exitCode = code;
+    },
+    printJson: (value) => cli.out.write(`${JSON.stringify(value)}\n`),
+    print: (line) => cli.out.write(`${line}\n`),
+    note: (line) => cli.err.write(`${line}\n`),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Client } from "../client/client.ts";
+import type { RunView } from "../client/runView.ts";
+import { status } from "../client/status.ts";
+import { StorageError } from "../model/errors.ts";
+import type { Cli, Screen } from "./cli.ts";
+import { runFailed } from "./exitCodes.ts";
+import { liveLine } from "./render/liveLine.ts";
+import { progressLine } from "./render/progress.ts";
+
+/** Often enough to look alive while a run is short, seldom enough to cost nothing while it is long. */
+const pollMs = (watchedMs: number): number => (watchedMs < 10_000 ? 200 : 1_000);
+/** A busy moment of storage is no reason to stop watching; this many in a row are. */
+const busyMax = 10;
+
+/**
+ * Shows a run's progress on the screen until it is over, or Ctrl-C; gives how it stands then. The run itself goes
+ * on whatever happens to the one who watches.
+ */
+export async function watchRun(cli: Cli, client: Client, run: string, screen: Screen): Promise<RunView> {
+  const live = liveLine(screen, cli.clock);
+  const startMs = cli.clock.monotonicMs();
+  let busy = 0;
+  try {
+    for (;;) {
+      const view = await statusOrBusy(client, run, busy);
+      busy = view === undefined ? busy + 1 : 0;
+      if (view !== undefined) {
+        await live.show(
+          progressLine(view, screen.columns - 1),
+          `${view.word} ${view.paused} ${view.terms.length}`,
+        );
+        if (!view.active || view.word === "not-accepted" || cli.signal.aborted) return view;
+      }
+      await cli.clock.sleep(pollMs(cli.clock.monotonicMs() - startMs), cli.signal);
+    }
+  } finally {
+    await live.end();
+  }
+}
+
+async function statusOrBusy(client: Client, run: string, busy: number): Promise<RunView | undefined> {
+  try {
+    return await status(client, run);
+  } catch (error) {
+    if (error instanceof StorageError && error.kind === "busy" && busy < busyMax) return undefined;
+    throw error;
+  }
+}
+
+/** The exit code for those who waited for a run. */
+export const exitCodeOfRun = (view: RunView): number =>
+  view.phase === "failed" || view.phase === "cancelled" ? runFailed : 0;

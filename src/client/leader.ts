@@ -1,0 +1,44 @@
+import { currentLeader } from "../election/leaderView.ts";
+import type { LeaderRecord } from "../election/record.ts";
+import { leaderBlob } from "../model/names.ts";
+import type { Client } from "./client.ts";
+import { whereAny } from "./places.ts";
+
+/** Who coordinates, as the lease record tells anyone. */
+export type LeaderView =
+  | {
+      readonly kind: "leading" | "nobody";
+      /** Of the leader, or of the last one. */
+      readonly term: number;
+      readonly holder: string;
+      readonly region?: string;
+      readonly since: string;
+      /** Since the record was last written, by storage's clock, in whole seconds. */
+      readonly beatAgeS: number;
+      readonly lease: string;
+      readonly cameBy: LeaderRecord["cameBy"];
+      /** What the leader says it is doing. */
+      readonly notes: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "never" }
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+/** One HEAD of the leader blob; throws `StorageError` where storage does not answer. */
+export async function leader(client: Client, signal?: AbortSignal): Promise<LeaderView> {
+  const lease = client.storage.lease(client.names.coordination, leaderBlob);
+  const seen = await whereAny(currentLeader(lease, signal === undefined ? {} : { signal }), { kind: "none" });
+  if (seen.kind === "none") return { kind: "never" };
+  if (seen.kind === "unreadable") return seen;
+  const { record } = seen;
+  return {
+    kind: seen.leading ? "leading" : "nobody",
+    term: record.term,
+    holder: record.holder,
+    ...(record.region === undefined ? {} : { region: record.region }),
+    since: new Date(record.sinceMs).toISOString(),
+    beatAgeS: seen.ageMs / 1000,
+    lease: seen.leaseState,
+    cameBy: record.cameBy,
+    notes: record.notes,
+  };
+}

@@ -1,0 +1,71 @@
+import { decodeJson } from "../model/decode.ts";
+import { InputError } from "../model/errors.ts";
+import { decodeMarker, type Marker } from "../model/marker.ts";
+import { parseRunId, resultBlobs, runBlobs, specBlob } from "../model/names.ts";
+import { type Manifest, manifestSchema, type Spec, specSchema } from "../model/run.ts";
+import { type State, stateSchema } from "../model/state.ts";
+import type { Missing } from "../storage/ports.ts";
+import type { Client } from "./client.ts";
+import { whereAny } from "./places.ts";
+
+/** How the client reads the documents of a run. Each is decoded at the door; a missing one is `undefined`. */
+
+const missing: Missing = { kind: "missing" };
+
+export interface Read<T> {
+  readonly value: T;
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+  /** The storage service's time of this answer. */
+  readonly dateMs: number;
+}
+
+/** Throws `InputError` for an id that no run can have or none has. */
+export async function requireSpec(client: Client, id: string): Promise<Read<Spec>> {
+  const spec = await readSpec(client, parseRunId(id));
+  if (spec === undefined) {
+    throw new InputError("unknown", "unknown-run", `there is no run ${JSON.stringify(id)}`, { field: "run" });
+  }
+  return spec;
+}
+
+export async function readSpec(client: Client, id: string): Promise<Read<Spec> | undefined> {
+  const found = await whereAny(client.storage.blobs.read(client.names.runs, specBlob(id)), missing);
+  if (found.kind === "missing") return undefined;
+  return { value: decodeJson(specSchema, found.body, `the spec of ${id}`), ...factsOf(found) };
+}
+
+export async function readState(client: Client, id: string, uid: string): Promise<Read<State> | undefined> {
+  const found = await whereAny(
+    client.storage.blobs.read(client.names.runs, runBlobs(id, uid).state),
+    missing,
+  );
+  if (found.kind === "missing") return undefined;
+  return { value: decodeJson(stateSchema, found.body, `the state of ${id}`), ...factsOf(found) };
+}
+
+export async function readMarker(client: Client, id: string): Promise<Read<Marker> | undefined> {
+  const found = await whereAny(client.storage.blobs.head(client.names.active, id), missing);
+  if (found.kind === "missing") return undefined;
+  return { value: decodeMarker(found.properties.metadata, id), ...factsOf(found) };
+}
+
+export async function readManifest(
+  client: Client,
+  run: { readonly run: string; readonly uid: string },
+  generation: number,
+): Promise<Manifest | undefined> {
+  const name = resultBlobs(run.run, run.uid).manifest(generation);
+  const found = await whereAny(client.storage.blobs.read(client.names.results, name), missing);
+  if (found.kind === "missing") return undefined;
+  return decodeJson(manifestSchema, found.body, `the manifest of ${run.run}`);
+}
+
+const factsOf = (found: {
+  readonly dateMs: number;
+  readonly properties: { readonly etag: string; readonly lastModifiedMs: number };
+}) => ({
+  etag: found.properties.etag,
+  lastModifiedMs: found.properties.lastModifiedMs,
+  dateMs: found.dateMs,
+});

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { AnyCalculation } from "../calculations/contract.ts";
+import type { Calculations } from "../calculations/registry.ts";
+import { canonicalJson } from "../model/decode.ts";
+import { InputError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
+import { parseRunId } from "../model/names.ts";
+import { type Tolerance, toleranceSchema } from "../model/run.ts";
+import { clientLimits } from "./clientLimits.ts";
+
+/** What a person or program asks for. Nothing in it is trusted yet. */
+export interface RunRequest {
+  readonly calculation: string;
+  readonly params?: unknown;
+  /** Makes the submit idempotent; drawn where absent. */
+  readonly id?: string | undefined;
+  /** Chunks per pack; chosen by the planning worker where absent. */
+  readonly packSize?: number | undefined;
+  /** Packs in flight at most. */
+  readonly cap?: number | undefined;
+  readonly tolerate?: Tolerance | undefined;
+}
+
+export interface CheckedRequest {
+  readonly calculation: AnyCalculation;
+  readonly params: unknown;
+  readonly id: string | undefined;
+  readonly packSize: number | undefined;
+  readonly cap: number;
+  readonly tolerate: Tolerance | undefined;
+  /** Equal for equal work: the id and the cap are no part of it. */
+  readonly requestHash: string;
+}
+
+/** Validates everything at once; throws `InputError` naming the field and its limit. */
+export function checkRequest(request: RunRequest, calculations: Calculations): CheckedRequest {
+  const calculation = asked("calculation", () => calculations.get(request.calculation));
+  const params = calculations.parseParams(calculation, request.params ?? {});
+  checkParamsSize(params);
+  const id = request.id === undefined ? undefined : asked("id", () => parseRunId(String(request.id)));
+  const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
+  const cap = checkCap(request.cap ?? limits.capDefault);
+  const tolerate = checkTolerance(request.tolerate);
+  const work = { calculation: calculation.name, params, packSize, tolerate };
+  const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
+  return { calculation, params, id, packSize, cap, tolerate, requestHash };
+}
+
+/** What is unknown elsewhere is a wrong field here, since the thing asked for is the new run. */
+function asked<T>(field: string, look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError("invalid", error.code, error.message, { ...error.details, field });
+  }
+}
+
+export function checkCap(cap: number): number {
+  return checkWhole("cap", cap, clientLimits.capMax) ?? limits.capDefault;
+}
+
+function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw invalid(field, `bad-${kebab(field)}`, `${value} is not a whole number from 1 to ${max}`);
+}
+
+function checkTolerance(tolerate: Tolerance | undefined): Tolerance | undefined {
+  if (tolerate === undefined) return undefined;
+  const checked = toleranceSchema.safeParse(tolerate);
+  if (checked.success) return checked.data;
+  throw invalid(
+    "tolerate",
+    "bad-tolerate",
+    `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`,
+  );
+}
+
+function checkParamsSize(params: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(params) ?? "");
+  if (bytes <= limits.paramsBytesMax) return;
+  throw invalid(
+    "params",
+    "params-too-large",
+    `${bytes} bytes as JSON; at most ${limits.paramsBytesMax} (paramsBytesMax) are allowed`,
+  );
+}
+
+const invalid = (field: string, code: string, rule: string): InputError =>
+  new InputError("invalid", code, `${field}: ${rule}`, { field });
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -1,0 +1,155 @@
+import { type CallCounts, dollarsOf, noCalls } from "../model/calls.ts";
+import type { Marker, Want } from "../model/marker.ts";
+import { packsOf } from "../model/packs.ts";
+import type { Manifest, Spec } from "../model/run.ts";
+import { isFinal, type Phase, type State } from "../model/state.ts";
+import { clientLimits } from "./clientLimits.ts";
+import type { Read } from "./runDocuments.ts";
+
+/** `waiting`: accepted, but no leader has looked at it yet. */
+export type RunPhase = "waiting" | Phase;
+/** What people read. `not-accepted`: its submit broke off; submitting it again with the same id completes it. */
+export type RunWord = RunPhase | "complete-with-gaps" | "cancelling" | "deleting" | "not-accepted";
+
+/** A run as people and programs see it. Times are the storage service's. */
+export interface RunView {
+  readonly run: string;
+  readonly uid: string;
+  readonly calculation: string;
+  readonly params: unknown;
+  readonly phase: RunPhase;
+  readonly word: RunWord;
+  /** False once the phase is final. */
+  readonly active: boolean;
+  readonly paused: boolean;
+  readonly generation: number;
+  readonly cap: number | undefined;
+  /** Absent until planned. `again` counts repeated sends, not packs. */
+  readonly packs?: Counts & { readonly sent: number; readonly again: number };
+  readonly chunks?: Counts;
+  readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
+  readonly submittedAt: string;
+  readonly finishedAt?: string;
+  readonly elapsedS: number;
+  /** Packs left divided by the rate; absent while there is nothing to judge by. */
+  readonly timeLeftS?: number;
+  /** Who led this run, oldest first. */
+  readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
+  /** The last command given, and what the leader made of it. */
+  readonly command?: {
+    readonly number: number;
+    readonly want: Want | undefined;
+    readonly answer: "pending" | "done" | "too-late" | "refused";
+  };
+  readonly calls: CallCounts;
+  /** What those calls cost at list prices, an estimate. */
+  readonly dollars: number;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly result?: Pick<
+    Manifest,
+    "generation" | "contentType" | "bytes" | "sha256" | "folded" | "complete" | "missing"
+  >;
+}
+
+interface Counts {
+  readonly total: number;
+  readonly done: number;
+  readonly failed: number;
+}
+
+export interface RunFacts {
+  readonly spec: Read<Spec>;
+  readonly state: Read<State> | undefined;
+  readonly marker: Read<Marker> | undefined;
+  readonly manifest: Manifest | undefined;
+}
+
+/** Pure: what the documents of a run say together. */
+export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }: RunFacts): RunView {
+  // A marker of another uid belongs to an older run of this id that is on its way out.
+  const marker = markerRead?.value.uid === spec.value.uid ? markerRead.value : undefined;
+  const state = stateRead?.value;
+  const phase = phaseOf(state, marker);
+  const active = phase === "waiting" || !isFinal(phase);
+  const submittedMs = spec.lastModifiedMs;
+  const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
+  const finishedMs = active ? undefined : state?.finishedMs;
+  return {
+    run: spec.value.run,
+    uid: spec.value.uid,
+    calculation: spec.value.calculation,
+    params: spec.value.params,
+    phase,
+    word: wordOf(phase, state, marker),
+    active,
+    paused: active && (marker?.want === "paused" || (marker === undefined && state?.paused === true)),
+    generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
+    cap: marker?.cap ?? state?.cap,
+    ...(state === undefined ? {} : progressOf(state, phase)),
+    submittedAt: iso(submittedMs),
+    ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
+    elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
+    terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
+    ...commandOf(state, marker),
+    calls: state?.calls ?? noCalls,
+    dollars: dollarsOf(state?.calls ?? noCalls),
+    ...(state?.error === undefined ? {} : { error: state.error }),
+    ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
+  };
+}
+
+function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
+  if (state === undefined) return "waiting";
+  // A marker of a higher generation asks for a retry that no leader has begun.
+  return marker !== undefined && marker.generation > state.generation ? "waiting" : state.phase;
+}
+
+function wordOf(phase: RunPhase, state: State | undefined, marker: Marker | undefined): RunWord {
+  if (marker?.want === "delete") return "deleting";
+  if (phase === "complete") return (state?.chunksFailed ?? 0) > 0 ? "complete-with-gaps" : "complete";
+  if (phase !== "waiting" && isFinal(phase)) return phase;
+  if (marker === undefined && state === undefined) return "not-accepted";
+  if (marker?.want === "cancelled" && state?.answer !== "too-late") return "cancelling";
+  return phase;
+}
+
+function progressOf(state: State, phase: RunPhase): Partial<RunView> {
+  const { layout } = state;
+  if (layout === undefined) return {};
+  const total = packsOf(layout);
+  const ended = state.packsDone + state.packsFailed;
+  const moving = phase === "computing" && !state.paused && state.rate > 0;
+  const known = moving && ended >= Math.min(clientLimits.outcomesForTimeLeft, total);
+  return {
+    packs: {
+      total,
+      sent: state.cursor,
+      done: state.packsDone,
+      failed: state.packsFailed,
+      again: state.sentAgain,
+    },
+    chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
+    ...(moving ? { rate: { packsPerS: state.rate, chunksPerS: state.rate * layout.packSize } } : {}),
+    ...(known ? { timeLeftS: (total - ended) / state.rate } : {}),
+  };
+}
+
+function commandOf(state: State | undefined, marker: Marker | undefined): Pick<RunView, "command"> {
+  const given = marker?.command ?? state?.command ?? 0;
+  if (given === 0) return {};
+  const seen = state !== undefined && state.command >= given;
+  const answer = seen ? (state.answer ?? "done") : "pending";
+  return { command: { number: given, want: marker?.want, answer } };
+}
+
+const resultOf = ({ generation, contentType, bytes, sha256, folded, complete, missing }: Manifest) => ({
+  generation,
+  contentType,
+  bytes,
+  sha256,
+  folded,
+  complete,
+  missing,
+});
+
+const iso = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,150 @@
+import { wireVersion } from "../model/decode.ts";
+import { CorruptDataError, InputError, NewerVersionError } from "../model/errors.ts";
+import { encodeMarker } from "../model/marker.ts";
+import { specBlob } from "../model/names.ts";
+import type { Spec } from "../model/run.ts";
+import { isFinal } from "../model/state.ts";
+import type { Client } from "./client.ts";
+import { clientLimits } from "./clientLimits.ts";
+import { newRunId, newUid } from "./newRunId.ts";
+import { inPlaces } from "./places.ts";
+import { readMarker, readSpec, readState } from "./runDocuments.ts";
+import { type CheckedRequest, checkRequest, type RunRequest } from "./runRequest.ts";
+import { sendWakes } from "./sendWakes.ts";
+
+export interface Submitted {
+  readonly run: string;
+  readonly uid: string;
+  /** False when a run of this id and with the same request was there already. */
+  readonly created: boolean;
+  /** False when the wake queue could not be reached: the run then starts with the next timer tick. */
+  readonly woken: boolean;
+}
+
+/**
+ * Submits a run: spec create-only, then marker create-only, then two wakes. Any number of submits of the same id
+ * and request, at once or after a crash between two of these writes, make one run.
+ *
+ * Throws `InputError`: `invalid` for bad input; `conflict` `id-taken` where another request has the id, and
+ * `being-deleted` where an older run of this id is still on its way out.
+ */
+export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
+  const checked = checkRequest(request, client.calculations);
+  const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
+  const uid = newUid(client.random);
+  let id = checked.id ?? drawId(client, checked);
+  let askedToDelete = false;
+  for (;;) {
+    const tried = await trySubmit(client, checked, id, uid);
+    if (tried.kind === "accepted") {
+      const woken = tried.final || (await sendWakes(client, "submit"));
+      return { run: id, uid: tried.uid, created: tried.uid === uid, woken };
+    }
+    if (tried.kind === "taken") {
+      if (checked.id !== undefined) throw idTaken(id);
+      id = drawId(client, checked);
+      continue;
+    }
+    if (client.clock.monotonicMs() >= deadlineMs) throw beingDeleted(id);
+    // The leader may be asleep, and only a leader ends a deletion.
+    if (!askedToDelete) await sendWakes(client, "submit");
+    askedToDelete = true;
+    await client.clock.sleep(clientLimits.deletionPollMs);
+  }
+}
+
+type Tried =
+  | { readonly kind: "accepted"; readonly uid: string; readonly final: boolean }
+  /** Another request has this id. */
+  | { readonly kind: "taken" }
+  /** An older run of this id is being deleted, or was deleted between two of our calls. */
+  | { readonly kind: "leaving" };
+
+async function trySubmit(client: Client, request: CheckedRequest, id: string, uid: string): Promise<Tried> {
+  const created = await createSpec(client, request, id, uid);
+  let owner = uid;
+  if (created.kind === "existed") {
+    const spec = (await readSpec(client, id))?.value;
+    if (spec === undefined) return { kind: "leaving" };
+    const ours = spec.uid === uid;
+    if (!ours && (request.id === undefined || spec.requestHash !== request.requestHash))
+      return { kind: "taken" };
+    owner = spec.uid;
+    if (!ours && (await isFinished(client, id, owner))) return await acceptFinished(client, id, owner);
+  }
+  if ((await placeMarker(client, request, id, owner)) === "leaving") return { kind: "leaving" };
+  // A deletion may have run between our look at the spec and our marker. A spec that is still there after the
+  // marker is out of its reach, because a deletion removes the spec first and the marker last.
+  if (created.kind === "existed" && (await readSpec(client, id))?.value.uid !== owner)
+    return { kind: "leaving" };
+  return { kind: "accepted", uid: owner, final: false };
+}
+
+function createSpec(client: Client, request: CheckedRequest, id: string, uid: string) {
+  const spec: Spec = {
+    v: wireVersion,
+    run: id,
+    uid,
+    calculation: request.calculation.name,
+    params: request.params,
+    ...(request.packSize === undefined ? {} : { packSize: request.packSize }),
+    ...(request.tolerate === undefined ? {} : { tolerate: request.tolerate }),
+    requestHash: request.requestHash,
+  };
+  return inPlaces(client, () =>
+    client.storage.blobs.create(client.names.runs, specBlob(id), JSON.stringify(spec), {
+      contentType: "application/json",
+    }),
+  );
+}
+
+async function placeMarker(
+  client: Client,
+  request: CheckedRequest,
+  id: string,
+  uid: string,
+): Promise<"there" | "leaving"> {
+  const metadata = encodeMarker({ uid, want: "run", generation: 1, cap: request.cap, turn: 0, command: 0 });
+  const created = await inPlaces(client, () =>
+    client.storage.blobs.create(client.names.active, id, "", { metadata }),
+  );
+  if (created.kind === "created") return "there";
+  const marker = (await readMarker(client, id))?.value;
+  return marker?.uid === uid && marker.want !== "delete" ? "there" : "leaving";
+}
+
+/** A state that does not decode counts as unfinished: its marker is harmless, and the leader says what is wrong. */
+async function isFinished(client: Client, id: string, uid: string): Promise<boolean> {
+  try {
+    const state = await readState(client, id, uid);
+    return state !== undefined && isFinal(state.value.phase);
+  } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return false;
+    throw error;
+  }
+}
+
+/** A finished run needs no marker; but it must not be on its way out. */
+async function acceptFinished(client: Client, id: string, uid: string): Promise<Tried> {
+  const marker = (await readMarker(client, id))?.value;
+  if (marker?.want === "delete") return { kind: "leaving" };
+  return { kind: "accepted", uid, final: true };
+}
+
+const drawId = (client: Client, { calculation }: CheckedRequest): string =>
+  newRunId(calculation.name, client.clock.wallMs(), client.random);
+
+const idTaken = (id: string): InputError =>
+  new InputError("conflict", "id-taken", `id: ${id} is the id of a run with another request`, {
+    field: "id",
+  });
+
+const beingDeleted = (id: string): InputError =>
+  new InputError(
+    "conflict",
+    "being-deleted",
+    `id: an older run ${id} is still being deleted; try again shortly`,
+    {
+      field: "id",
+    },
+  );

@@ -1,0 +1,11 @@
+/** Limits of what a calculation may plan and return. */
+export const calculationLimits = {
+  /** Chunks of one run: above it neither lists nor state stay small (DESIGN, section 3). */
+  chunksMax: 10_000_000,
+  /** One chunk's input as JSON: a segment of a few thousand must still be read whole. */
+  inputBytesMax: 64 * 1024,
+  /** Inputs handed over at once while planning. */
+  inputsPerBatch: 5_000,
+  /** One encoded partial: a fold holds a bounded number of them in a worker's memory. */
+  partialBytesMax: 32 * 1024 * 1024,
+} as const;

@@ -1,0 +1,169 @@
+import type { AnyCalculation, Result, ResultBytes } from "../calculations/contract.ts";
+import { calculationLimits } from "../model/calculationLimits.ts";
+import { CalculationError, messageOf } from "../model/errors.ts";
+
+/**
+ * Runs the parts of a calculation, in whatever thread it is called. Whatever user code throws, and whatever it
+ * returns that cannot be right, becomes a `CalculationError`.
+ */
+
+/** Lists the chunks of a run: their number, or batches of their inputs handed to `sink` one after the other. */
+export async function runPlan(
+  calculation: AnyCalculation,
+  params: unknown,
+  sink: (inputs: readonly unknown[]) => Promise<void>,
+): Promise<{ chunks: number; list: boolean }> {
+  const planned = await guarded("plan", () => calculation.plan(params));
+  if (typeof planned === "number") {
+    if (!Number.isSafeInteger(planned) || planned < 0) {
+      throw new CalculationError("bad-plan", `plan gave ${planned} chunks; a whole number is needed`);
+    }
+    checkChunks(planned);
+    return { chunks: planned, list: false };
+  }
+  if (!(Symbol.iterator in Object(planned)) && !(Symbol.asyncIterator in Object(planned))) {
+    throw new CalculationError("bad-plan", "plan gave neither a number nor a list of inputs");
+  }
+  let chunks = 0;
+  let batch: unknown[] = [];
+  const inputs = inputsOf(planned as AsyncIterable<unknown>);
+  for (;;) {
+    const next = await guarded("plan", () => inputs.next());
+    if (next.done) break;
+    checkInput(next.value, chunks);
+    batch.push(next.value);
+    chunks += 1;
+    checkChunks(chunks);
+    if (batch.length === calculationLimits.inputsPerBatch) {
+      await sink(batch);
+      batch = [];
+    }
+  }
+  if (batch.length > 0) await sink(batch);
+  return { chunks, list: true };
+}
+
+async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  yield* planned;
+}
+
+/** Computes chunks `[from, to)` and folds them in index order. */
+export async function runCompute(
+  calculation: AnyCalculation,
+  job: { params: unknown; from: number; to: number; count: number; inputs?: readonly unknown[] },
+): Promise<Uint8Array> {
+  const { params, from, to, count, inputs } = job;
+  let folded: unknown;
+  for (let index = from; index < to; index += 1) {
+    const chunk = { index, count, input: inputs?.[index - from], params };
+    const part = await guarded(`chunk ${index}`, () => calculation.compute(chunk));
+    folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
+  }
+  return encodePart(calculation, folded);
+}
+
+/** Folds encoded partials in order. */
+export async function runFold(
+  calculation: AnyCalculation,
+  params: unknown,
+  parts: readonly Uint8Array[],
+): Promise<Uint8Array> {
+  return encodePart(calculation, await foldParts(calculation, params, parts));
+}
+
+/** Folds encoded partials and makes the result. */
+export async function runFinish(
+  calculation: AnyCalculation,
+  job: { params: unknown; parts: readonly Uint8Array[]; folded: number; count: number },
+): Promise<ResultBytes> {
+  const { params, folded, count } = job;
+  const part = await foldParts(calculation, params, job.parts);
+  const finish = calculation.finish;
+  const result: Result =
+    finish === undefined
+      ? (part as Result)
+      : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
+  if (isBytes(result)) return result;
+  return { body: encodeJson(result, "the result", 1), contentType: "application/json", extension: "json" };
+}
+
+async function foldParts(
+  calculation: AnyCalculation,
+  params: unknown,
+  parts: readonly Uint8Array[],
+): Promise<unknown> {
+  if (parts.length === 0) return guarded("zero", () => calculation.zero(params));
+  let folded: unknown;
+  for (const [place, bytes] of parts.entries()) {
+    const part = await guarded("decode", () => decodePart(calculation, bytes));
+    folded = place === 0 ? part : await guarded("merge", () => calculation.merge(folded, part, params));
+  }
+  return folded;
+}
+
+async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof CalculationError) throw error;
+    throw new CalculationError("calculation-threw", `${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function encodePart(calculation: AnyCalculation, part: unknown): Promise<Uint8Array> {
+  const { codec } = calculation;
+  const bytes =
+    codec === undefined ? encodeJson(part, "the partial") : await guarded("encode", () => codec.encode(part));
+  if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
+  const limit = calculationLimits.partialBytesMax;
+  throw new CalculationError(
+    "partial-too-large",
+    `the partial has ${bytes.length} bytes; the limit is ${limit}`,
+  );
+}
+
+const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>
+  codec === undefined
+    ? JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+    : codec.decode(bytes);
+
+/** JSON has no NaN, Infinity or undefined and would change them silently, so they are refused. */
+function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(
+      value,
+      (key, inner: unknown) => {
+        if (typeof inner !== "number" || Number.isFinite(inner)) return inner;
+        throw new TypeError(`${key || "it"} is ${inner}`);
+      },
+      indent,
+    );
+  } catch (cause) {
+    throw new CalculationError("not-json", `${what} cannot be JSON: ${messageOf(cause)}`, { cause });
+  }
+  if (text === undefined)
+    throw new CalculationError("not-json", `${what} is ${typeof value}, which is not JSON`);
+  return new TextEncoder().encode(text);
+}
+
+function checkInput(input: unknown, index: number): void {
+  const bytes = encodeJson(input, `the input of chunk ${index}`).length;
+  if (bytes <= calculationLimits.inputBytesMax) return;
+  const limit = calculationLimits.inputBytesMax;
+  throw new CalculationError(
+    "input-too-large",
+    `the input of chunk ${index} has ${bytes} bytes; the limit is ${limit}`,
+  );
+}
+
+function checkChunks(chunks: number): void {
+  if (chunks <= calculationLimits.chunksMax) return;
+  throw new CalculationError(
+    "too-many-chunks",
+    `the plan has ${chunks} chunks or more; the limit is ${calculationLimits.chunksMax}`,
+  );
+}
+
+const isBytes = (result: Result): result is ResultBytes =>
+  result !== null && typeof result === "object" && (result as { body?: unknown }).body instanceof Uint8Array;

@@ -1,0 +1,71 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Cli, Screen } from "../../src/cli/cli.ts";
+import { runCommand } from "../../src/cli/runCommand.ts";
+import { type ClientWorld, calculations, clientWorld } from "../client/clientWorld.ts";
+
+/** What a command printed and how it ended. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CliWorld extends ClientWorld {
+  /** Runs one command line, its words separated by spaces, and lets time pass until it ends. */
+  run(line: string, options?: { tty?: boolean; folder?: string }): Promise<Ended>;
+  /** The same without waiting: the caller moves the time. */
+  start(
+    line: string,
+    options?: { tty?: boolean; folder?: string },
+  ): { ended: Promise<Ended>; interrupt(): void; err(): string };
+}
+
+export interface Printed extends Screen {
+  readonly text: () => string;
+}
+
+export function printed(options: { tty?: boolean; columns?: number; colour?: boolean } = {}): Printed {
+  let text = "";
+  return {
+    isTty: options.tty === true,
+    columns: options.columns ?? 80,
+    colour: options.colour === true,
+    write: async (more) => {
+      text += typeof more === "string" ? more : Buffer.from(more).toString("utf8");
+    },
+    text: () => text,
+  };
+}
+
+export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
+  const inner = await clientWorld();
+  const start: CliWorld["start"] = (line, { tty = false, folder = "/nowhere" } = {}) => {
+    const [out, err] = [printed({ tty }), printed({ tty })];
+    const controller = new AbortController();
+    const cli: Cli = {
+      env: {},
+      folder,
+      out,
+      err,
+      clock: inner.client.clock,
+      signal: controller.signal,
+      connect: async () => inner.client,
+      calculations: async () => calculations,
+      ...change,
+    };
+    const ended = runCommand(line.split(" ").filter(Boolean), cli).then((exitCode) => ({
+      exitCode,
+      out: out.text(),
+      err: err.text(),
+    }));
+    return { ended, interrupt: () => controller.abort(), err: err.text };
+  };
+  return { ...inner, start, run: (line, options) => inner.world.finish(start(line, options).ended) };
+}
+
+/** As a terminal would show it in the end: a rewritten line shows only its last text. */
+export const shown = (text: string): string =>
+  stripVTControlCharacters(text)
+    .split("\n")
+    .map((line) => line.slice(line.lastIndexOf("\r") + 1))
+    .join("\n");

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { readFreeOptions } from "../../src/cli/freeOptions.ts";
+import { calculations } from "../client/clientWorld.ts";
+
+const rows = calculations.describeParams(calculations.get("sum"));
+const read = (line: string, pairs: string[] = []) =>
+  readFreeOptions(line.split(" ").filter(Boolean), pairs, rows);
+
+describe("the parameters of a calculation on the command line", () => {
+  it.each([
+    ["--to 1e9", { to: 1e9 }],
+    ["--to=1e9", { to: 1e9 }],
+    ["--to -5", { to: -5 }],
+    ["--label 7", { label: "7" }],
+    ["--label=a=b", { label: "a=b" }],
+    ["--label=", { label: "" }],
+    ["--exact", { exact: true }],
+    ["--exact --to 3", { exact: true, to: 3 }],
+    ["--exact false", { exact: false }],
+    ["--max-size 2.5", { maxSize: 2.5 }],
+    ["--maxSize 2.5", { maxSize: 2.5 }],
+    ["", {}],
+  ])("%s is read by the type in the schema", (line, params) => {
+    expect(read(line)).toEqual(params);
+  });
+
+  it("may be given as name=value where an option of Leasefold has the name", () => {
+    expect(read("--to 3", ["label=x=y", "max-size=4"])).toEqual({ to: 3, label: "x=y", maxSize: 4 });
+  });
+
+  it("that does not fit its type is left to the schema to refuse", () => {
+    expect(read("--to many")).toEqual({ to: "many" });
+    expect(read("--exact maybe")).toEqual({ exact: "maybe" });
+  });
+
+  it.each([
+    ["--too 5", "--too is unknown; the parameters are: --to, --label, --exact, --maxSize"],
+    ["--to", "--to needs a value"],
+    ["--to --exact", "--to needs a value"],
+    ["--to 1 --to 2", "--to is given twice"],
+    ["five", "five is not expected here"],
+    ["-t 5", "-t is not expected here"],
+  ])("%s is refused", (line, message) => {
+    expect(() => read(line)).toThrow(message);
+  });
+
+  it("refuses a pair without a name", () => {
+    expect(() => read("", ["=5"])).toThrow("--param takes name=value");
+    expect(() => read("", ["nothing=5"])).toThrow("--param nothing is unknown");
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { checkReachable, findStorage } from "../../src/cli/connect.ts";
+import { exitCodes } from "../../src/cli/exitCodes.ts";
+import { printError } from "../../src/cli/printError.ts";
+import {
+  CalculationError,
+  ConfigError,
+  CorruptDataError,
+  InputError,
+  InvariantError,
+  NotReadyError,
+  StorageError,
+} from "../../src/model/errors.ts";
+import { abortError } from "../../src/storage/abortError.ts";
+import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { failureOf } from "../client/clientWorld.ts";
+import { cliWorld, printed } from "./cliWorld.ts";
+
+describe("the program", () => {
+  it("lists its commands, where storage is found, and what the exit codes mean", async () => {
+    const { run } = await cliWorld();
+    const { exitCode, out, err } = await run("--help");
+    expect([exitCode, err]).toEqual([0, ""]);
+    for (const name of [
+      "submit",
+      "runs",
+      "status",
+      "cancel",
+      "cap",
+      "failures",
+      "result",
+      "leader",
+      "queues",
+    ]) {
+      expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
+    }
+    for (const [code, meaning] of exitCodes) expect(out).toContain(`  ${String(code).padEnd(4)}${meaning}`);
+    expect(out).toContain("Storage: --connection, else --account");
+    for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  it("explains a command and tells its version without storage", async () => {
+    const { run } = await cliWorld({ connect: () => Promise.reject(new Error("asked")) });
+    expect(await run("submit --help")).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining("--pack-size"),
+    });
+    expect((await run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("shows its help and ends with 2 when no command is given", async () => {
+    const { run } = await cliWorld();
+    const { exitCode, out, err } = await run("");
+    expect([exitCode, out + err]).toEqual([2, expect.stringContaining("Usage: leasefold")]);
+  });
+});
+
+describe("an error", () => {
+  it.each([
+    [new InputError("invalid", "bad", "cap: too large"), 2],
+    [new ConfigError("no-storage", "no storage"), 2],
+    [new NotReadyError("not-finished", "not finished"), 3],
+    [new StorageError("busy", "", undefined, "no answer"), 4],
+    [new StorageError("refused", "X", 400, "refused"), 4],
+    [new StorageError("denied", "AuthorizationPermissionMismatch", 403, "denied"), 5],
+    [new CorruptDataError("bad-shape", "does not decode"), 6],
+    [new CalculationError("calculation-threw", "threw"), 7],
+    [new InvariantError("x", "impossible"), 70],
+    [new TypeError("undefined is no function"), 70],
+  ])("%s is one line, without a stack, and its exit code is documented", async (error, exitCode) => {
+    const err = printed();
+    expect(await printError(error, { err, env: {} }, false)).toBe(exitCode);
+    expect(err.text().split("\n")).toHaveLength(2);
+    expect(err.text()).not.toContain("    at ");
+    expect(exitCodes.map(([code]) => code)).toContain(exitCode);
+  });
+
+  it("of storage that is denied names the role that is missing", async () => {
+    const err = printed();
+    const denied = storageErrorOfCode("queue", "AuthorizationPermissionMismatch", 403, "Put Message x");
+    expect(await printError(denied, { err, env: {} }, false)).toBe(5);
+    expect(err.text()).toContain("Storage Queue Data Contributor");
+  });
+
+  it("shows a bug's stack to those who ask for it, and no one else's", async () => {
+    const env = { NODE_DEBUG: "leasefold" };
+    const [bug, mistake] = [printed(), printed()];
+    await printError(new TypeError("x"), { err: bug, env }, false);
+    await printError(new InputError("invalid", "bad", "x"), { err: mistake, env }, false);
+    expect(bug.text()).toContain("    at ");
+    expect(mistake.text()).not.toContain("    at ");
+  });
+});
+
+describe("the storage that the CLI talks to", () => {
+  const emulator = "UseDevelopmentStorage=true";
+  const named =
+    "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net";
+
+  it("is the connection string of the option before that of the setting, and shows no key", async () => {
+    const found = await findStorage({ connection: named }, { DataStorage: emulator }, "/");
+    expect(found).toEqual({ connection: { connectionString: named }, shown: "acc" });
+    expect(await findStorage({}, { DataStorage: emulator }, "/")).toMatchObject({
+      connection: { connectionString: emulator },
+      shown: "the emulator on this machine",
+    });
+  });
+
+  it("is an account by its name, with the sign-in of the machine", async () => {
+    const { connection, shown } = await findStorage({ account: "acc123" }, {}, "/");
+    expect(shown).toBe("https://acc123.blob.core.windows.net");
+    expect(connection).toMatchObject({ queueServiceUri: "https://acc123.queue.core.windows.net" });
+  });
+
+  it("is that of the settings with an identity", async () => {
+    const env = { DataStorage__blobServiceUri: "https://b", DataStorage__queueServiceUri: "https://q" };
+    expect(await findStorage({}, env, "/")).toMatchObject({
+      shown: "https://b",
+      connection: { queueServiceUri: "https://q" },
+    });
+    const half = { DataStorage__queueServiceUri: "https://q" };
+    expect(await failureOf(findStorage({}, half, "/"))).toMatchObject({
+      message: expect.stringContaining("blobServiceUri"),
+    });
+  });
+
+  it("must be said where nothing says it", async () => {
+    const error = await failureOf(findStorage({}, {}, "/"));
+    expect(error).toMatchObject({ code: "no-storage", message: expect.stringContaining("leasefold up") });
+  });
+
+  it.each([
+    [{ connection: named, account: "acc" }, "give only one"],
+    [{ account: "No_Account" }, "3 to 24 lower-case"],
+  ])("is refused for %j", async (options, message) => {
+    expect(String(await failureOf(findStorage(options, {}, "/")))).toContain(message);
+  });
+
+  it("that does not answer is told with its place, in the time that was set", async () => {
+    const silent = (signal: AbortSignal) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(abortError(signal.reason))),
+      );
+    expect(await failureOf(checkReachable("https://place", silent, 1))).toMatchObject({
+      kind: "busy",
+      message: "cannot reach storage at https://place: no answer within 0.001 s",
+    });
+    const refused = () =>
+      Promise.reject(storageErrorOfCode("blob", "", undefined, "Get Blob (ECONNREFUSED)"));
+    expect(await failureOf(checkReachable("p", refused))).toMatchObject({
+      kind: "busy",
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
+    const denied = () => Promise.reject(storageErrorOfCode("blob", "AuthorizationFailure", 403, "x"));
+    expect(await failureOf(checkReachable("p", denied))).toMatchObject({
+      storageCode: "AuthorizationFailure",
+    });
+    const noToken = () => Promise.reject(storageErrorOfCode("blob", "", 401, "no token"));
+    const signIn = { kind: "denied", message: expect.stringContaining("az login") };
+    expect(await failureOf(checkReachable("p", noToken))).toMatchObject(signIn);
+    const other = () => Promise.reject(storageErrorOfCode("blob", "", 404, "x"));
+    expect(await failureOf(checkReachable("p", other))).toMatchObject({
+      message: expect.stringContaining("no Azure"),
+    });
+  });
+
+  it("has a namespace that names can be made of", async () => {
+    const { checkNamespace } = await import("../../src/cli/connect.ts");
+    expect(checkNamespace("my-app")).toBe("my-app");
+    for (const bad of ["My", "a--b", "a".repeat(41), ""])
+      expect(() => checkNamespace(bad)).toThrow("--namespace");
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import { bytes, count, dollars, duration, percent, perSecond } from "../../src/cli/render/amounts.ts";
+import { liveLine } from "../../src/cli/render/liveLine.ts";
+import { clip, oneLine } from "../../src/cli/render/plainText.ts";
+import { bar, progressLine } from "../../src/cli/render/progress.ts";
+import { runDetails } from "../../src/cli/render/runDetails.ts";
+import { table } from "../../src/cli/render/table.ts";
+import type { RunView } from "../../src/client/runView.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+import { printed } from "./cliWorld.ts";
+
+describe("amounts", () => {
+  it.each([
+    [0, "0 s"],
+    [2.96, "3 s"],
+    [0.84, "0.8 s"],
+    [9.94, "9.9 s"],
+    [9.96, "10 s"],
+    [59.4, "59 s"],
+    [59.6, "1 min"],
+    [192, "3 min 12 s"],
+    [3600, "1 h"],
+    [3601, "1 h"],
+    [18_180, "5 h 3 min"],
+    [187_200, "2 d 4 h"],
+  ])("%d seconds are %s", (seconds, text) => {
+    expect(duration(seconds)).toBe(text);
+  });
+
+  it.each([
+    [0, "0 B"],
+    [999, "999 B"],
+    [1_234, "1.2 KB"],
+    [999_960, "1.0 MB"],
+    [3.4e9, "3.4 GB"],
+    [5e15, "5000.0 TB"],
+  ])("%d bytes are %s", (value, text) => {
+    expect(bytes(value)).toBe(text);
+  });
+
+  it.each([
+    [0, "$0"],
+    [0.0000123, "$0.000012"],
+    [0.07, "$0.070"],
+    [0.5, "$0.50"],
+    [6.8, "$6.80"],
+  ])("%d dollars are %s", (value, text) => {
+    expect(dollars(value)).toBe(text);
+  });
+
+  it("are grouped, rounded down to a percent, and rated with three digits", () => {
+    expect([
+      count(1_234_567),
+      percent(999, 1000),
+      percent(0, 0),
+      perSecond(0.5),
+      perSecond(12.34),
+      perSecond(1234),
+    ]).toEqual(["1,234,567", "99 %", "100 %", "0.50/s", "12.3/s", "1,234/s"]);
+  });
+});
+
+describe("text of others", () => {
+  it("loses what a terminal would obey and stays on one line", () => {
+    expect(oneLine("a\u001b[31mred\r\n b\u202e\u0007c\t")).toBe("a [31mred b c");
+    expect(clip("abcdef", 4)).toBe("abc…");
+    expect(clip("abcd", 4)).toBe("abcd");
+  });
+});
+
+describe("a table", () => {
+  const columns = [{ title: "NAME" }, { title: "SIZE", right: true }, { title: "TEXT", gives: true }];
+
+  it("gives way in one column to stay within the width", () => {
+    const rows = [
+      ["one", "1", "short"],
+      ["three", "1,000", "x".repeat(100)],
+    ];
+    const text = table(printed({ columns: 40 }), columns, rows);
+    expect(text).toBe(
+      ["NAME    SIZE  TEXT", "one        1  short", `three  1,000  ${"x".repeat(25)}…`, ""].join("\n"),
+    );
+  });
+
+  it("paints cells without counting the paint as width", () => {
+    const text = table(printed({ colour: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
+    expect(text.split("\n")[1]).toBe("\u001b[32mone \u001b[39m     1  t");
+  });
+});
+
+const view: RunView = {
+  run: "primes-20261121-7f3k2a",
+  uid: "u",
+  calculation: "primes",
+  params: { to: 1_000_000_000 },
+  phase: "computing",
+  word: "computing",
+  active: true,
+  paused: false,
+  generation: 1,
+  cap: 2000,
+  packs: { total: 200, sent: 120, done: 84, failed: 1, again: 2 },
+  chunks: { total: 20_000, done: 8_400, failed: 100 },
+  rate: { packsPerS: 12.34, chunksPerS: 1234 },
+  timeLeftS: 9.3,
+  submittedAt: "2026-11-21T03:00:00.000Z",
+  elapsedS: 7.2,
+  terms: [
+    { term: 3, holder: "node-1", since: "2026-11-21T03:00:01.000Z" },
+    { term: 4, holder: "node-2", since: "2026-11-21T03:00:05.000Z" },
+  ],
+  command: { number: 2, want: "run", answer: "pending" },
+  calls: { write: 86, list: 12, read: 90, other: 30, queue: 400, delete: 0 },
+  dollars: 0.00076,
+};
+
+describe("a run", () => {
+  it("has a progress line that fits 80 columns", () => {
+    expect(progressLine(view, 79)).toBe(
+      "computing  ████░░░░░░  42 %  84/200 packs  1 failed  12.3/s  9.3 s left  term 4",
+    );
+    expect(
+      progressLine({ ...view, packs: { total: 200, sent: 120, done: 84, failed: 0, again: 0 } }, 79),
+    ).toBe("computing  ████████░░░░░░░░░░░░  42 %  84/200 packs  12.3/s  9.3 s left  term 4");
+    const { packs: _packs, rate: _rate, timeLeftS: _left, ...unplanned } = view;
+    expect(progressLine({ ...unplanned, phase: "planning", word: "planning" }, 79)).toBe(
+      "planning  7.2 s  term 4",
+    );
+  });
+
+  it("has a bar that is full only at the end", () => {
+    expect([bar(0, 4), bar(0.99, 4), bar(1, 4), bar(7, 4)]).toEqual(["░░░░", "███░", "████", "████"]);
+  });
+
+  it("is told in full, one fact a line, within 80 columns", () => {
+    const text = runDetails(printed(), view);
+    expect(text).toBe(`primes-20261121-7f3k2a  computing
+  calculation  primes {"to":1000000000}
+  progress     ████████████░░░░░░░░░░░░░░░░░░ 42 %
+  packs        84 of 200 done, 1 failed, 120 sent, 2 sent again
+  chunks       8,400 of 20,000 done, 100 failed
+  rate         12.3/s packs, 1,234/s chunks
+  elapsed      7.2 s, about 9.3 s left
+  led by       node-1 (term 3), node-2 (term 4)
+  cap          2,000 packs in flight
+  command      no. 2: pending
+  calls        618, about $0.00076 (write 86, list 12, read 90, other 30, queue…
+`);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("names what its result misses", () => {
+    const text = runDetails(printed(), {
+      ...view,
+      phase: "complete",
+      word: "complete-with-gaps",
+      active: false,
+      result: {
+        generation: 1,
+        contentType: "application/json",
+        bytes: 1234,
+        sha256: "0123456789abcdef",
+        folded: 19_900,
+        complete: false,
+        missing: [
+          { from: 100, to: 200 },
+          { from: 300, to: 301 },
+        ],
+      },
+    });
+    expect(text).toContain("complete with gaps");
+    expect(text).toContain("  result       1.2 KB application/json, sha256 0123456789ab…\n");
+    expect(text).toContain("  missing      chunks 100–199, 300\n");
+    expect(text).not.toContain("cap");
+  });
+});
+
+describe("a live line", () => {
+  it("is rewritten in place on a terminal", async () => {
+    const screen = printed({ tty: true });
+    const live = liveLine(screen, virtualWorld().clock());
+    await live.show("one", "a");
+    await live.show("one", "a");
+    await live.show("two", "a");
+    await live.end();
+    expect(screen.text()).toBe("\r\u001b[2Kone\r\u001b[2Ktwo\n");
+  });
+
+  it("elsewhere is a line when something happens, else one in five seconds", async () => {
+    const world = virtualWorld();
+    const screen = printed();
+    const live = liveLine(screen, world.clock());
+    await live.show("1 %", "computing");
+    await live.show("2 %", "computing");
+    await live.show("3 %", "finishing");
+    await world.advance(5_001);
+    await live.show("4 %", "finishing");
+    await live.end();
+    expect(screen.text()).toBe("1 %\n3 %\n4 %\n");
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { checkRequest } from "../../src/client/runRequest.ts";
+import { edgeOf } from "../../src/model/errors.ts";
+import { calculations, failureOf } from "./clientWorld.ts";
+
+const good = { calculation: "sum", params: { to: 1 } };
+
+describe("a bad request", () => {
+  it.each([
+    ["an unknown calculation", { calculation: "nothing" }, "calculation", 400],
+    ["a missing parameter", { params: {} }, "params.to", 400],
+    ["a parameter of the wrong type", { params: { to: "many" } }, "params.to", 400],
+    ["a number that is too large", { params: { to: 1e16 } }, "params.to", 400],
+    ["an id with a slash", { id: "a/b" }, "id", 400],
+    ["an id of 300 characters", { id: "a".repeat(300) }, "id", 400],
+    ["an empty id", { id: "" }, "id", 400],
+    ["a negative pack size", { packSize: -1 }, "packSize", 400],
+    ["a pack size of nothing", { packSize: 0 }, "packSize", 400],
+    ["an absurd pack size", { packSize: 10_000_001 }, "packSize", 400],
+    ["half a pack size", { packSize: 1.5 }, "packSize", 400],
+    ["a cap of 0", { cap: 0 }, "cap", 400],
+    ["a cap above the limit", { cap: 100_001 }, "cap", 400],
+    ["a cap that is no number", { cap: Number.NaN }, "cap", 400],
+    ["a tolerance of 101 %", { tolerate: { percent: 101 } }, "tolerate", 400],
+    ["a negative tolerance", { tolerate: { chunks: -1 } }, "tolerate", 400],
+    ["parameters of a megabyte", { params: { to: 1, label: "x".repeat(1_000_000) } }, "params", 400],
+  ])("with %s is refused, naming the field", async (_what, change, field, httpStatus) => {
+    const error = await failureOf(
+      (async () => {
+        checkRequest({ ...good, ...change }, calculations);
+      })(),
+    );
+    expect(String(error)).toContain(`${field}:`);
+    expect(error).toMatchObject({ details: { field } });
+    expect(edgeOf(error)).toMatchObject({ httpStatus, exitCode: 2 });
+  });
+
+  it("names the limit that it breaks", async () => {
+    const check = (change: object) =>
+      failureOf((async () => checkRequest({ ...good, ...change }, calculations))());
+    expect(String(await check({ packSize: 1e9 }))).toContain("10000000");
+    expect(String(await check({ cap: 1e9 }))).toContain("100000");
+    expect(String(await check({ params: { to: 1, label: "x".repeat(300_000) } }))).toContain("262144");
+    expect(String(await check({ id: "a b" }))).toContain("1 to 63 letters");
+  });
+});

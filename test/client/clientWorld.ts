@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import type { Calculations } from "../../src/calculations/registry.ts";
+import type { Client } from "../../src/client/client.ts";
+import { ensurePlaces } from "../../src/client/places.ts";
+import { encodeCalls, noCalls } from "../../src/model/calls.ts";
+import { InputError } from "../../src/model/errors.ts";
+import { namesOf, resultBlobs, runBlobs } from "../../src/model/names.ts";
+import type { Manifest } from "../../src/model/run.ts";
+import { firstState, type State } from "../../src/model/state.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import { type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";
+
+/** A client on an in-memory account, and hands to play the leader and the workers with. */
+export interface ClientWorld {
+  readonly world: VirtualWorld;
+  readonly storage: MemoryStorage;
+  readonly client: Client;
+  /** The same account through another storage, such as a faulty one. */
+  clientOn(storage: Storage): Client;
+  /** Writes the state as a leader would, over whatever is there. */
+  putState(run: { run: string; uid: string }, change?: Partial<State>): Promise<void>;
+  /** Writes a result and its manifest as a finishing worker would. */
+  putResult(run: { run: string; uid: string }, text: string, change?: Partial<Manifest>): Promise<Manifest>;
+  wakes(): Promise<number>;
+}
+
+export const names = namesOf("test");
+
+export async function clientWorld(options: { seed?: number; places?: boolean } = {}): Promise<ClientWorld> {
+  const world = virtualWorld({ seed: options.seed ?? 1 });
+  const clock = world.clock();
+  const storage = memoryStorage({ clock, random: world.random });
+  const clientOn = (on: Storage): Client => ({
+    storage: on,
+    names,
+    clock,
+    random: world.random,
+    calculations,
+  });
+  const client = clientOn(storage);
+  if (options.places !== false) await ensurePlaces(client);
+  return {
+    world,
+    storage,
+    client,
+    clientOn,
+    putState: async ({ run, uid }, change = {}) => {
+      const first = firstState({ run, uid, generation: 1, cap: 2000, nowMs: clock.wallMs() });
+      const state = { ...first, ...change };
+      storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, JSON.stringify(state));
+    },
+    putResult: async ({ run, uid }, text, change = {}) => {
+      const blobs = resultBlobs(run, uid);
+      const generation = change.generation ?? 1;
+      const blob = blobs.result(generation, "1-1-abcdefgh", "json");
+      const manifest: Manifest = {
+        v: 1,
+        run,
+        uid,
+        generation,
+        calculation: "sum",
+        requestHash: "h",
+        attempt: "1-1-abcdefgh",
+        blob,
+        contentType: "application/json",
+        bytes: Buffer.byteLength(text),
+        sha256: createHash("sha256").update(text).digest("hex"),
+        chunks: 10,
+        folded: 10,
+        packs: 5,
+        complete: true,
+        missing: [],
+        calls: encodeCalls(noCalls),
+        ...change,
+      };
+      storage.operator.overwriteBlob(names.results, blob, text);
+      storage.operator.overwriteBlob(names.results, blobs.manifest(generation), JSON.stringify(manifest));
+      return manifest;
+    },
+    wakes: async () => {
+      const stats = await storage.queues.stats(names.wake);
+      return stats.kind === "found" ? stats.approximateCount : 0;
+    },
+  };
+}
+
+const sum: AnyCalculation = defineCalculation({
+  name: "sum",
+  summary: "adds the whole numbers below N",
+  params: z.object({
+    to: z.int().min(0).max(1e15).describe("exclusive end"),
+    label: z.string().default("none").describe("a text"),
+    exact: z.boolean().default(false).describe("a flag"),
+    maxSize: z.number().default(10).describe("a number with a long name"),
+  }),
+  plan: ({ to }) => to,
+  compute: ({ index }) => index,
+  merge: (a: number, b: number) => a + b,
+  zero: () => 0,
+});
+
+/** Stands for the registry, with one calculation. */
+export const calculations: Calculations = {
+  list: () => [sum],
+  get: (name) => {
+    if (name === "sum") return sum;
+    throw new InputError("unknown", "unknown-calculation", `calculation: there is no ${name}; there is sum`, {
+      field: "calculation",
+    });
+  },
+  parseParams: (calculation, raw) => {
+    const parsed = calculation.params.safeParse(raw);
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    const field = `params.${issue?.path.join(".")}`;
+    throw new InputError("invalid", "bad-params", `${field}: ${issue?.message}`, { field });
+  },
+  describeParams: () => [
+    { name: "to", type: "integer", description: "exclusive end" },
+    { name: "label", type: "string", default: "none", description: "a text" },
+    { name: "exact", type: "boolean", default: "false", description: "a flag" },
+    { name: "maxSize", type: "number", default: "10", description: "a number with a long name" },
+  ],
+};
+
+/** What a promise is rejected with, or a failed test. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not fail");
+}

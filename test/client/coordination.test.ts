@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { leader } from "../../src/client/leader.ts";
+import { peekQueue, queues } from "../../src/client/queues.ts";
+import { encodeRecord } from "../../src/election/record.ts";
+import { leaderBlob } from "../../src/model/names.ts";
+import { clientWorld, failureOf, names } from "./clientWorld.ts";
+
+describe("the queues", () => {
+  it("are shown by their real names with count and age, poison twins included", async () => {
+    const { client, storage, world } = await clientWorld();
+    await storage.queues.send(names.packs, "one");
+    await world.advance(30_000);
+    await storage.queues.send(names.packs, "two");
+    await storage.queues.send(names.urgent, "hidden", { visibleInS: 60 });
+    storage.operator.deleteQueue("test-wake-poison");
+    expect(await queues(client)).toEqual([
+      { queue: "test-packs", state: "there", approximateCount: 2, oldestS: 30 },
+      { queue: "test-packs-poison", state: "there", approximateCount: 0 },
+      { queue: "test-urgent", state: "there", approximateCount: 1 },
+      { queue: "test-urgent-poison", state: "there", approximateCount: 0 },
+      { queue: "test-wake", state: "there", approximateCount: 0 },
+      { queue: "test-wake-poison", state: "missing" },
+    ]);
+  });
+
+  it("are looked into by real or short name, without taking a message", async () => {
+    const { client, storage } = await clientWorld();
+    for (const text of ["1", "2", "3"]) await storage.queues.send("test-packs-poison", text);
+    expect((await peekQueue(client, "test-packs-poison", 2)).map(({ text }) => text)).toEqual(["1", "2"]);
+    expect((await peekQueue(client, "packs-poison"))[0]).toMatchObject({ text: "1", dequeueCount: 0 });
+  });
+
+  it("refuse an unknown name, naming those there are, and a count that storage would refuse", async () => {
+    const { client } = await clientWorld();
+    const unknown = await failureOf(peekQueue(client, "other"));
+    expect(unknown).toMatchObject({ reason: "unknown", message: expect.stringContaining("test-urgent") });
+    for (const n of [0, 33, 1.5]) {
+      expect(await failureOf(peekQueue(client, "packs", n))).toMatchObject({
+        reason: "invalid",
+        code: "bad-count",
+      });
+    }
+  });
+});
+
+describe("the leader", () => {
+  const id = "00000000-0000-4000-8000-000000000000";
+  const record = {
+    term: 7,
+    termid: "t",
+    state: "leading",
+    holder: "node-1",
+    sinceMs: Date.UTC(2030, 0, 1),
+    beat: "b",
+    breakAfterMs: 4000,
+    cameBy: "free",
+    notes: { runs: "1" },
+    lastTerms: [],
+  } as const;
+
+  it("is told with term, holder and the age of the last beat, and as gone once the lease has run out", async () => {
+    const { client, storage, world } = await clientWorld();
+    const lease = storage.lease(names.coordination, leaderBlob);
+    await lease.ensure();
+    await lease.acquire(id, 15);
+    await lease.writeRecord(id, encodeRecord(record));
+    await world.advance(3_000);
+    expect(await leader(client)).toMatchObject({
+      kind: "leading",
+      term: 7,
+      holder: "node-1",
+      since: "2030-01-01T00:00:00.000Z",
+      beatAgeS: 3,
+      notes: { runs: "1" },
+    });
+    await world.advance(20_000);
+    expect(await leader(client)).toMatchObject({ kind: "nobody", term: 7, beatAgeS: 23 });
+  });
+
+  it("is nobody where none ever led, also without a container", async () => {
+    expect(await leader((await clientWorld()).client)).toEqual({ kind: "never" });
+    expect(await leader((await clientWorld({ places: false })).client)).toEqual({ kind: "never" });
+  });
+});

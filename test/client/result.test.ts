@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { failures } from "../../src/client/failures.ts";
+import { findManifest, openResult } from "../../src/client/result.ts";
+import { submit } from "../../src/client/submit.ts";
+import { CorruptDataError, NotReadyError } from "../../src/model/errors.ts";
+import { encodeMarker } from "../../src/model/marker.ts";
+import { runBlobs } from "../../src/model/names.ts";
+import { clientWorld, failureOf, names } from "./clientWorld.ts";
+
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+
+async function submitted() {
+  const world = await clientWorld();
+  return { ...world, run: await submit(world.client, request) };
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+describe("the result of a run", () => {
+  it("is streamed whole or in part", async () => {
+    const { client, run, putResult } = await submitted();
+    const manifest = await putResult(run, '{"sum":4950}');
+    expect(await findManifest(client, "r1")).toEqual(manifest);
+    expect(await textOf((await openResult(client, manifest)).body)).toBe('{"sum":4950}');
+    expect(await textOf((await openResult(client, manifest, { offset: 7, count: 4 })).body)).toBe("4950");
+  });
+
+  it("is there as soon as its manifest is, before the final state", async () => {
+    const { client, run, putResult, putState } = await submitted();
+    await putState(run, { phase: "finishing" });
+    await putResult(run, "1");
+    expect(await findManifest(client, "r1")).toMatchObject({ generation: 1 });
+  });
+
+  it.each([
+    ["the bytes differ", "4951", {}],
+    ["the length differs", "49500", {}],
+  ])("ends with an error when %s from the manifest", async (_what, text) => {
+    const { client, storage, run, putResult } = await submitted();
+    const manifest = await putResult(run, "4950");
+    storage.operator.overwriteBlob(names.results, manifest.blob, text);
+    const { body } = await openResult(client, manifest);
+    const error = await failureOf(textOf(body));
+    expect(error).toBeInstanceOf(CorruptDataError);
+    expect(error).toMatchObject({ code: "result-hash" });
+  });
+
+  it("that is gone is damage, not absence", async () => {
+    const { client, storage, run, putResult } = await submitted();
+    const manifest = await putResult(run, "4950");
+    storage.operator.deleteBlob(names.results, manifest.blob);
+    expect(await failureOf(openResult(client, manifest))).toMatchObject({ code: "result-missing" });
+  });
+
+  it.each(["planning", "computing", "finishing"] as const)(
+    "is not ready while the run is %s",
+    async (phase) => {
+      const { client, run, putState } = await submitted();
+      await putState(run, { phase });
+      const error = await failureOf(findManifest(client, "r1"));
+      expect(error).toBeInstanceOf(NotReadyError);
+      expect(error).toMatchObject({ code: "not-finished", message: expect.stringContaining(phase) });
+    },
+  );
+
+  it("is not ready before a leader has looked at the run", async () => {
+    const { client } = await submitted();
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "not-finished" });
+  });
+
+  it("of a failed or cancelled run is refused with what happened", async () => {
+    const { client, run, putState } = await submitted();
+    await putState(run, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({
+      code: "run-failed",
+      message: expect.stringContaining("pack 3 threw"),
+    });
+    await putState(run, { phase: "cancelled" });
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "run-cancelled" });
+  });
+
+  it("of an older generation is given only by number while a newer one is at work", async () => {
+    const { client, storage, run, putState, putResult } = await submitted();
+    await putResult(run, "1");
+    await putState(run, { phase: "complete" });
+    storage.operator.deleteBlob(names.active, "r1");
+    const metadata = encodeMarker({ uid: run.uid, want: "run", generation: 2, cap: 1, turn: 0, command: 1 });
+    await storage.blobs.create(names.active, "r1", "", { metadata });
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "not-finished" });
+    expect(await findManifest(client, "r1", { generation: 1 })).toMatchObject({ generation: 1 });
+    const none = await failureOf(findManifest(client, "r1", { generation: 7 }));
+    expect(none).toMatchObject({ reason: "unknown", code: "unknown-generation" });
+    await putState(run, { phase: "failed", generation: 2 });
+    expect(await findManifest(client, "r1")).toMatchObject({ generation: 1 });
+    await putResult(run, "2", { generation: 2 });
+    expect(await findManifest(client, "r1")).toMatchObject({ generation: 2 });
+  });
+
+  it("of an unknown run is unknown", async () => {
+    const { client } = await clientWorld({ places: false });
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "unknown-run" });
+  });
+});
+
+describe("the failures of a run", () => {
+  const record = (code: string, change = {}) =>
+    JSON.stringify({ v: 1, cause: "error", code, message: "it threw", attempts: 5, ...change });
+
+  it("name the work, the chunks, the error and the attempts", async () => {
+    const { client, storage, run } = await submitted();
+    const blobs = runBlobs(run.run, run.uid);
+    const put = (name: string, body: string) => storage.operator.overwriteBlob(names.runs, name, body);
+    put(
+      blobs.failure({ kind: "pack", shard: 0, pack: 7 }, 1, 1),
+      record("calculation-threw", { chunks: { from: 70, to: 80 } }),
+    );
+    put(blobs.failure({ kind: "finish" }, 2, 3), record("time-limit"));
+    put(blobs.failure({ kind: "node", level: 1, index: 2 }, 1, 1), "{");
+    const found = await failures(client, "r1");
+    expect(found).toMatchObject({ run: "r1", more: false });
+    expect(found.failures).toEqual([
+      {
+        work: "00000/00000007",
+        pack: 7,
+        generation: 1,
+        send: 1,
+        cause: "error",
+        code: "calculation-threw",
+        message: "it threw",
+        attempts: 5,
+        chunks: { from: 70, to: 80 },
+      },
+      expect.objectContaining({ work: "finish", generation: 2, send: 3, code: "time-limit" }),
+      expect.objectContaining({ work: "node/1/00002", code: "not-json" }),
+    ]);
+    expect(await failures(client, "r1", { max: 1 })).toMatchObject({ failures: [{ pack: 7 }], more: true });
+  });
+
+  it("are none for a run without any, and an unknown run is unknown", async () => {
+    const { client } = await submitted();
+    expect((await failures(client, "r1")).failures).toEqual([]);
+    expect(await failureOf(failures(client, "r2"))).toMatchObject({ code: "unknown-run" });
+  });
+});

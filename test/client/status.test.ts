@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { command } from "../../src/client/command.ts";
+import { runs } from "../../src/client/runs.ts";
+import { status } from "../../src/client/status.ts";
+import { submit } from "../../src/client/submit.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
+import { runBlobs, specBlob } from "../../src/model/names.ts";
+import { clientWorld, failureOf, names } from "./clientWorld.ts";
+
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+const layout = { chunks: 95, packSize: 10, shardSize: 256, packMs: 1 };
+
+describe("the status of a run", () => {
+  it("is waiting until a leader has looked at it, with the time since its submit", async () => {
+    const { client, world } = await clientWorld();
+    await submit(client, request);
+    await world.advance(3_000);
+    const view = await status(client, "r1");
+    expect(view).toMatchObject({ phase: "waiting", word: "waiting", active: true, elapsedS: 3, cap: 2000 });
+    expect(view.packs).toBeUndefined();
+    expect(view.command).toBeUndefined();
+  });
+
+  it("counts packs and chunks and says how long is left", async () => {
+    const { client, world, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await world.advance(10_000);
+    await putState(run, {
+      phase: "computing",
+      layout,
+      cursor: 9,
+      packsDone: 8,
+      chunksDone: 75,
+      packsFailed: 0,
+      sentAgain: 2,
+      rate: 4,
+      terms: [{ term: 3, holder: "node-1", atMs: 0 }],
+      calls: { write: 10, list: 0, read: 0, other: 0, queue: 20, delete: 0 },
+    });
+    expect(await status(client, "r1")).toMatchObject({
+      word: "computing",
+      packs: { total: 10, sent: 9, done: 8, failed: 0, again: 2 },
+      chunks: { total: 95, done: 75, failed: 0 },
+      rate: { packsPerS: 4, chunksPerS: 40 },
+      timeLeftS: 0.5,
+      elapsedS: 10,
+      terms: [{ term: 3, holder: "node-1" }],
+      dollars: (10 * 0.055 + 20 * 0.004) / 10_000,
+    });
+  });
+
+  it("leaves out the time left while too few packs have ended", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4 });
+    expect((await status(client, "r1")).timeLeftS).toBeUndefined();
+  });
+
+  it("shows a command as pending until the state has seen it", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { phase: "computing", layout });
+    await command(client, "r1", { kind: "cancel" });
+    expect(await status(client, "r1")).toMatchObject({
+      word: "cancelling",
+      command: { number: 1, want: "cancelled", answer: "pending" },
+    });
+    await putState(run, { phase: "finishing", layout, command: 1, answer: "too-late" });
+    expect(await status(client, "r1")).toMatchObject({ word: "finishing", command: { answer: "too-late" } });
+  });
+
+  it("tells the facts of a finished result and stops its clock", async () => {
+    const { client, world, storage, putState, putResult } = await clientWorld();
+    const run = await submit(client, request);
+    const startMs = client.clock.wallMs();
+    await putResult(run, "42", { complete: false, missing: [{ from: 3, to: 4 }] });
+    await putState(run, { phase: "complete", layout, chunksFailed: 1, finishedMs: startMs + 5_000 });
+    storage.operator.deleteBlob(names.active, "r1");
+    await world.advance(60_000);
+    expect(await status(client, "r1")).toMatchObject({
+      word: "complete-with-gaps",
+      active: false,
+      elapsedS: 5,
+      result: { bytes: 2, complete: false, missing: [{ from: 3, to: 4 }] },
+    });
+  });
+
+  it("says why a run failed", async () => {
+    const { client, putState } = await clientWorld();
+    await putState(await submit(client, request), {
+      phase: "failed",
+      error: { code: "x", message: "pack 3 threw" },
+    });
+    expect(await status(client, "r1")).toMatchObject({ word: "failed", error: { message: "pack 3 threw" } });
+  });
+
+  it("names a run whose submit broke off between its two writes", async () => {
+    const { client, storage } = await clientWorld();
+    await submit(client, request);
+    storage.operator.deleteBlob(names.active, "r1");
+    expect((await status(client, "r1")).word).toBe("not-accepted");
+  });
+
+  it("takes no notice of the marker of an older run", async () => {
+    const { client, storage } = await clientWorld();
+    const first = await submit(client, request);
+    storage.operator.deleteBlob(names.runs, specBlob("r1"));
+    const marker = {
+      v: "1",
+      uid: first.uid,
+      want: "delete",
+      generation: "3",
+      cap: "5",
+      turn: "0",
+      command: "9",
+    };
+    await storage.blobs.create(names.runs, specBlob("r1"), JSON.stringify({ ...spec, uid: "another" }));
+    const head = await storage.blobs.head(names.active, "r1");
+    if (head.kind === "found") {
+      await storage.blobs.setMetadata(names.active, "r1", marker, { ifMatch: head.properties.etag });
+    }
+    expect(await status(client, "r1")).toMatchObject({ uid: "another", generation: 1, word: "not-accepted" });
+  });
+
+  it.each(["nothing", "r1"])(
+    "of the unknown run %s is a defined answer, also where nothing was started",
+    async (id) => {
+      const { client } = await clientWorld({ places: id !== "r1" });
+      expect(await failureOf(status(client, id))).toMatchObject({ reason: "unknown", code: "unknown-run" });
+    },
+  );
+
+  it("of an impossible id is refused before storage is asked", async () => {
+    const { client, storage } = await clientWorld();
+    const before = storage.meter.counts();
+    expect(await failureOf(status(client, "../x"))).toMatchObject({ reason: "invalid", code: "bad-run-id" });
+    expect(storage.meter.counts()).toEqual(before);
+  });
+
+  it("passes on that a state does not decode, or is of a newer version", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { sequence: -1 });
+    expect(await failureOf(status(client, "r1"))).toBeInstanceOf(CorruptDataError);
+    await putState(run, { v: 2 as 1 });
+    expect(await failureOf(status(client, "r1"))).toBeInstanceOf(NewerVersionError);
+  });
+});
+
+const spec = { v: 1, run: "r1", uid: "", calculation: "sum", params: { to: 1 }, requestHash: "h" };
+
+describe("the list of runs", () => {
+  it("has active runs first, then the newest, and goes on past unreadable ones", async () => {
+    const { client, world, storage, putState } = await clientWorld();
+    const ids = ["old", "broken", "newer", "done", "busy"];
+    for (const id of ids) {
+      const run = await submit(client, { ...request, id });
+      if (id === "broken") storage.operator.overwriteBlob(names.runs, runBlobs(run.run, run.uid).state, "{");
+      if (id === "newer") await putState(run, { v: 2 as 1 });
+      if (id !== "busy") storage.operator.deleteBlob(names.active, id);
+      if (id === "old" || id === "done") await putState(run, { phase: "complete" });
+      await world.advance(2_000);
+    }
+    storage.operator.overwriteBlob(names.runs, "_dropped/abc", "");
+    storage.operator.overwriteBlob(names.runs, "gone/uid/state.json", "{}");
+    const listed = await runs(client);
+    expect(listed.map(({ run, word }) => [run, word])).toEqual([
+      ["busy", "waiting"],
+      ["done", "complete"],
+      ["old", "complete"],
+      ["broken", "unreadable"],
+      ["newer", "needs-newer-version"],
+    ]);
+  });
+
+  it("is empty where nothing was ever started", async () => {
+    const { client } = await clientWorld({ places: false });
+    expect(await runs(client)).toEqual([]);
+  });
+
+  it("costs two lists and two reads a run", async () => {
+    const { client, storage } = await clientWorld();
+    for (const id of ["a", "b", "c"]) await submit(client, { ...request, id });
+    const before = storage.meter.counts();
+    await runs(client);
+    const after = storage.meter.counts();
+    expect([after.list - before.list, after.read - before.read, after.other - before.other]).toEqual([
+      2, 6, 0,
+    ]);
+  });
+});

@@ -1,0 +1,218 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
+import { submit } from "../../src/client/submit.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import { encodeMarker } from "../../src/model/marker.ts";
+import { runIdPattern } from "../../src/model/names.ts";
+import { clientWorld, failureOf, names } from "./clientWorld.ts";
+import { Crash, crashingStorage } from "./crashingStorage.ts";
+
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+
+describe("submitting a run", () => {
+  it("writes spec, marker and two wakes, and draws a readable id", async () => {
+    const { client, world, wakes } = await clientWorld();
+    const submitted = await submit(client, { calculation: "sum", params: { to: 100 }, cap: 7 });
+    expect(submitted).toMatchObject({ created: true, woken: true });
+    expect(submitted.run).toMatch(/^sum-20300101-[a-z2-9]{6}$/);
+    expect(submitted.run).toMatch(runIdPattern);
+    expect(submitted.uid).toMatch(/^[a-z0-9]{12}$/);
+    const spec = await readSpec(client, submitted.run);
+    expect(spec?.value).toMatchObject({
+      v: 1,
+      uid: submitted.uid,
+      calculation: "sum",
+      params: { to: 100, label: "none", exact: false, maxSize: 10 },
+    });
+    const { uid } = submitted;
+    const marker = await readMarker(client, submitted.run);
+    expect(marker?.value).toEqual({ uid, want: "run", generation: 1, cap: 7, turn: 0, command: 0 });
+    expect(await client.storage.queues.peek(names.wake, 32)).toHaveLength(1);
+    await world.advance(5_001);
+    expect(await client.storage.queues.peek(names.wake, 32)).toHaveLength(2);
+    expect(await wakes()).toBe(2);
+  });
+
+  it("makes the containers and queues where nothing was ever started", async () => {
+    const { client, wakes } = await clientWorld({ places: false });
+    expect(await submit(client, request)).toMatchObject({ run: "r1", created: true, woken: true });
+    expect(await wakes()).toBe(2);
+  });
+
+  it("gives two runs for the same request without an id", async () => {
+    const { client } = await clientWorld();
+    const { id: _id, ...noId } = request;
+    const [one, two] = [await submit(client, noId), await submit(client, noId)];
+    expect(one.run).not.toBe(two.run);
+  });
+
+  it("draws another id where the drawn one is taken", async () => {
+    const first = await clientWorld({ seed: 3 });
+    const drawn = await submit(first.client, { calculation: "sum", params: { to: 1 } });
+    const second = await clientWorld({ seed: 3 });
+    await submit(
+      { ...second.client, random: { uuid: () => "", number: () => 0.5 } },
+      { ...request, id: drawn.run },
+    );
+    const other = await submit(second.client, { calculation: "sum", params: { to: 1 } });
+    expect(other).toMatchObject({ created: true });
+    expect(other.run).not.toBe(drawn.run);
+  });
+
+  it("gives the same run for the same id and request, whatever the order of keys and the cap", async () => {
+    const { client } = await clientWorld();
+    const first = await submit(client, { ...request, params: { to: 100, label: "x" } });
+    const again = await submit(client, { ...request, params: { label: "x", to: 100, exact: false }, cap: 3 });
+    expect(again).toEqual({ ...first, created: false });
+  });
+
+  it.each([
+    ["parameters", { params: { to: 101 } }],
+    ["pack size", { packSize: 5 }],
+    ["tolerance", { tolerate: { chunks: 1 } }],
+  ])("refuses the same id with other %s as a conflict", async (_what, change) => {
+    const { client } = await clientWorld();
+    await submit(client, request);
+    const error = await failureOf(submit(client, { ...request, ...change }));
+    expect(error).toMatchObject({ reason: "conflict", code: "id-taken", details: { field: "id" } });
+  });
+
+  it("makes one run of fifty submits at once", async () => {
+    const { client, world } = await clientWorld();
+    const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => submit(client, request))));
+    expect(new Set(all.map(({ uid }) => uid)).size).toBe(1);
+    expect(all.filter(({ created }) => created)).toHaveLength(1);
+  });
+
+  it("makes one run of fifty submits at once where nothing was ever started", async () => {
+    const { client, world } = await clientWorld({ places: false });
+    const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => submit(client, request))));
+    expect(new Set(all.map(({ uid }) => uid)).size).toBe(1);
+  });
+
+  it("is completed by a second submit after a crash behind any of its writes", async () => {
+    for (let after = 0; ; after += 1) {
+      const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
+      const crashing = crashingStorage(storage, after);
+      const outcome = await submit(clientOn(crashing.storage), request).catch((error: unknown) => error);
+      if (!(outcome instanceof Crash)) {
+        expect(after).toBeGreaterThan(4);
+        break;
+      }
+      const before = (await readSpec(client, "r1"))?.value.uid;
+      const submitted = await submit(client, request);
+      if (before !== undefined) expect(submitted).toMatchObject({ uid: before, created: false });
+      expect((await readMarker(client, "r1"))?.value.uid).toBe(submitted.uid);
+    }
+  });
+
+  it("ends in one run whatever submits crash and in whatever order", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(14), { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        async (crashes, seed) => {
+          const { client, clientOn, storage, world } = await clientWorld({ seed, places: false });
+          const tries = crashes.map((after) =>
+            submit(clientOn(crashingStorage(storage, after).storage), request),
+          );
+          const settled = await world.finish(Promise.allSettled(tries));
+          const last = await submit(client, request);
+          for (const one of settled) {
+            if (one.status === "fulfilled") expect(one.value.uid).toBe(last.uid);
+            else expect(one.reason).toBeInstanceOf(Crash);
+          }
+          expect((await readSpec(client, "r1"))?.value.uid).toBe(last.uid);
+          expect((await readMarker(client, "r1"))?.value.uid).toBe(last.uid);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("makes no marker for a run that is over", async () => {
+    const { client, storage, putState, wakes } = await clientWorld();
+    const first = await submit(client, request);
+    await putState(first, { phase: "complete" });
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await submit(client, request)).toEqual({ ...first, created: false });
+    expect(await readMarker(client, "r1")).toBeUndefined();
+    expect(await wakes()).toBe(2);
+  });
+
+  it("makes the marker again for a run whose state cannot be read", async () => {
+    const { client, storage, putState } = await clientWorld();
+    const first = await submit(client, request);
+    await putState(first, { sequence: -1 });
+    storage.operator.deleteBlob(names.active, "r1");
+    await submit(client, request);
+    expect((await readMarker(client, "r1"))?.value.uid).toBe(first.uid);
+  });
+
+  it("waits for an older run of this id to be gone, and wakes the leader for it", async () => {
+    const { client, storage, world, wakes } = await clientWorld();
+    const older = {
+      uid: "olderolder12",
+      want: "delete",
+      generation: 1,
+      cap: 1,
+      turn: 0,
+      command: 1,
+    } as const;
+    await storage.blobs.create(names.active, "r1", "", { metadata: encodeMarker(older) });
+    const submitting = submit(client, request);
+    await world.advance(700);
+    expect(await wakes()).toBe(2);
+    storage.operator.deleteBlob(names.active, "r1");
+    const submitted = await world.finish(submitting);
+    expect(submitted.created).toBe(true);
+    expect((await readMarker(client, "r1"))?.value.uid).toBe(submitted.uid);
+  });
+
+  it("answers being-deleted after two seconds, for its own uid as well", async () => {
+    const { client, storage, world } = await clientWorld();
+    const { uid } = await submit(client, request);
+    const marker = await readMarker(client, "r1");
+    const deleting = { uid, want: "delete", generation: 1, cap: 1, turn: 0, command: 1 } as const;
+    await storage.blobs.setMetadata(names.active, "r1", encodeMarker(deleting), {
+      ifMatch: marker?.etag ?? "",
+    });
+    const startMs = world.nowMs();
+    const error = await failureOf(world.finish(submit(client, request)));
+    expect(error).toMatchObject({ reason: "conflict", code: "being-deleted" });
+    expect(world.nowMs() - startMs).toBeGreaterThanOrEqual(2_000);
+    expect(world.nowMs() - startMs).toBeLessThan(2_500);
+  });
+
+  it("never accepts a run that a deletion removed between its look at the spec and its marker", async () => {
+    const { client, clientOn, storage, world } = await clientWorld();
+    const first = await submit(client, request);
+    storage.operator.deleteBlob(names.active, "r1");
+    let deleted = false;
+    const read: typeof storage.blobs.read = async (container, name, options) => {
+      const found = await storage.blobs.read(container, name, options);
+      // The deletion ends right behind the first look at the spec.
+      if (name === "r1/spec.json" && !deleted) storage.operator.deleteBlob(names.runs, name);
+      if (name === "r1/spec.json") deleted = true;
+      return found;
+    };
+    const racing = clientOn({ ...storage, blobs: { ...storage.blobs, read } });
+    const submitting = submit(racing, request);
+    await world.advance(300);
+    // The leader finishes a marker whose spec is missing as a deletion.
+    storage.operator.deleteBlob(names.active, "r1");
+    const submitted = await world.finish(submitting);
+    expect(submitted.uid).not.toBe(first.uid);
+    expect((await readSpec(client, "r1"))?.value.uid).toBe(submitted.uid);
+    expect((await readMarker(client, "r1"))?.value.uid).toBe(submitted.uid);
+  });
+
+  it("is accepted though the wake queue cannot be reached, and says so", async () => {
+    const { clientOn, storage } = await clientWorld();
+    const send = () =>
+      Promise.reject(new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no"));
+    const client = clientOn({ ...storage, queues: { ...storage.queues, send } });
+    expect(await submit(client, request)).toMatchObject({ created: true, woken: false });
+  });
+});

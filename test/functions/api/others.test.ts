@@ -1,0 +1,83 @@
+import { createRequire } from "node:module";
+import { describe, expect, it } from "vitest";
+import { submit } from "../../../src/client/submit.ts";
+import { getHealth } from "../../../src/functions/api/health.ts";
+import { answer, routes } from "../../../src/functions/api/registerApi.ts";
+import { clientWorld } from "../../client/clientWorld.ts";
+import { apiRequest, call } from "./apiWorld.ts";
+
+// Its classes cannot be imported by name in an ES module.
+const { HttpRequest, HttpResponse }: typeof import("@azure/functions") = createRequire(import.meta.url)(
+  "@azure/functions",
+);
+
+describe("the other routes", () => {
+  it("show leader, queues and failures", async () => {
+    const { client } = await clientWorld();
+    await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
+    expect((await call(client, "getLeader", apiRequest("leader"))).jsonBody).toEqual({ kind: "never" });
+    const { jsonBody } = await call(client, "getQueues", apiRequest("queues"));
+    expect(jsonBody).toMatchObject({
+      queues: [{ queue: "test-packs" }, {}, {}, {}, { approximateCount: 2 }, {}],
+    });
+    const failures = await call(
+      client,
+      "getFailures",
+      apiRequest("runs/r1/failures?max=5", { params: { id: "r1" } }),
+    );
+    expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], more: false });
+  });
+
+  it("say of health what anyone may know, and ask nothing of storage", () => {
+    const health = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234 };
+    expect(getHealth(health).jsonBody).toEqual({
+      ok: true,
+      version: "1.2.3",
+      instance: "node-1",
+      lastTickAgeS: 1.234,
+    });
+    expect(getHealth({ ...health, lastTickAgeMs: () => undefined }).jsonBody).toEqual({
+      ok: true,
+      version: "1.2.3",
+      instance: "node-1",
+    });
+  });
+
+  it("are each registered once by method and route", () => {
+    const keys = routes.map(({ method, route }) => `${method} ${route}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(new Set(routes.map(({ name }) => name)).size).toBe(routes.length);
+  });
+
+  it("understand the library's own requests, and the library their answers", async () => {
+    const { client } = await clientWorld();
+    const request = new HttpRequest({
+      method: "POST",
+      url: "https://host/api/runs",
+      body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
+    });
+    const route = routes.find(({ name }) => name === "submitRun");
+    const context = { warn: () => {}, error: () => {} };
+    const init = await answer(route?.handler ?? (() => Promise.reject()), request, () => client, context);
+    const response = new HttpResponse(init);
+    expect([response.status, response.headers.get("location")]).toEqual([202, "/api/runs/r1"]);
+    expect(await response.json()).toMatchObject({ run: "r1" });
+    const problem = new HttpResponse(
+      await answer(
+        () => Promise.reject(new Error()),
+        request,
+        () => client,
+        context,
+      ),
+    );
+    expect(problem.headers.get("content-type")).toBe("application/problem+json");
+  });
+
+  it("answer with a problem when the client itself cannot be made", async () => {
+    const refused = () => Promise.reject(new Error("no settings"));
+    const context = { warn: () => {}, error: () => {} };
+    expect(await answer(async () => ({}), apiRequest("runs"), refused, context)).toMatchObject({
+      status: 500,
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { submit } from "../../../src/client/submit.ts";
+import { rangeOf } from "../../../src/functions/api/range.ts";
+import { answerBytesMax } from "../../../src/functions/api/result.ts";
+import { clientWorld, names } from "../../client/clientWorld.ts";
+import { apiRequest, call } from "./apiWorld.ts";
+
+async function finished(text = '{"sum":4950}') {
+  const world = await clientWorld();
+  const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
+  const manifest = await world.putResult(run, text);
+  await world.putState(run, { phase: "complete" });
+  const get = (headers: Record<string, string> = {}, query = "") =>
+    call(world.client, "getResult", apiRequest(`runs/r1/result${query}`, { headers, params: { id: "r1" } }));
+  return { ...world, run, manifest, get };
+}
+
+const textOf = (body: unknown): string => Buffer.from(body as Uint8Array).toString("utf8");
+
+describe("GET runs/{id}/result", () => {
+  it("gives the bytes with content type, ETag and file name", async () => {
+    const { get, manifest } = await finished();
+    const answered = await get();
+    expect(answered.status).toBe(200);
+    expect(textOf(answered.body)).toBe('{"sum":4950}');
+    expect(answered.header("content-type")).toBe("application/json");
+    expect(answered.header("etag")).toBe(`"${manifest.sha256}"`);
+    expect(answered.header("content-disposition")).toBe('inline; filename="r1.json"');
+    expect(answered.header("leasefold-complete")).toBe("true");
+  });
+
+  it.each([
+    ["bytes=7-10", "4950", "bytes 7-10/12"],
+    ["bytes=7-", "4950}", "bytes 7-11/12"],
+    ["bytes=-5", "4950}", "bytes 7-11/12"],
+    ["bytes=0-999", '{"sum":4950}', "bytes 0-11/12"],
+  ])("gives the range %s as 206", async (range, text, contentRange) => {
+    const { get } = await finished();
+    const answered = await get({ range });
+    expect(answered.status).toBe(206);
+    expect(textOf(answered.body)).toBe(text);
+    expect(answered.header("content-range")).toBe(contentRange);
+  });
+
+  it("answers 416 with the length to a range behind the end", async () => {
+    const { get } = await finished();
+    const answered = await get({ range: "bytes=12-" });
+    expect(answered).toMatchObject({
+      status: 416,
+      jsonBody: { code: "range-not-satisfiable", field: "Range" },
+    });
+    expect(answered.header("content-range")).toBe("bytes */12");
+  });
+
+  it("answers 304 to a caller who has it already", async () => {
+    const { get, manifest } = await finished();
+    for (const tag of [`"${manifest.sha256}"`, `"x", W/"${manifest.sha256}"`, "*"]) {
+      const answered = await get({ "if-none-match": tag });
+      expect([answered.status, answered.body]).toEqual([304, undefined]);
+    }
+    expect((await get({ "if-none-match": '"x"' })).status).toBe(200);
+  });
+
+  it("gives the whole when If-Range names another result", async () => {
+    const { get, manifest } = await finished();
+    expect((await get({ range: "bytes=0-1", "if-range": '"x"' })).status).toBe(200);
+    expect((await get({ range: "bytes=0-1", "if-range": `"${manifest.sha256}"` })).status).toBe(206);
+  });
+
+  it("answers 409 while the run works, and when it failed", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, { calculation: "sum", params: { to: 100 }, id: "r1" });
+    const get = () => call(client, "getResult", apiRequest("runs/r1/result", { params: { id: "r1" } }));
+    expect(await get()).toMatchObject({ status: 409, jsonBody: { code: "not-finished" } });
+    await putState(run, { phase: "failed" });
+    expect(await get()).toMatchObject({ status: 409, jsonBody: { code: "run-failed" } });
+  });
+
+  it("takes an older generation by number and refuses nonsense", async () => {
+    const { get } = await finished();
+    expect((await get({}, "?generation=1")).status).toBe(200);
+    expect((await get({}, "?generation=2")).status).toBe(404);
+    expect(await get({}, "?generation=x")).toMatchObject({ status: 400, jsonBody: { field: "generation" } });
+  });
+
+  it("answers 500 for bytes that are not those of the manifest, never the bytes", async () => {
+    const { get, storage, manifest } = await finished();
+    storage.operator.overwriteBlob(names.results, manifest.blob, '{"sum":4951}');
+    expect(await get()).toMatchObject({ status: 500, jsonBody: { code: "result-hash" } });
+  });
+
+  it("asks for ranges of a result that one answer cannot carry", async () => {
+    const { get, run, putResult } = await finished();
+    await putResult(run, "1234", { bytes: answerBytesMax + 1 });
+    expect(await get()).toMatchObject({ status: 400, jsonBody: { code: "answer-too-large" } });
+    expect(textOf((await get({ range: "bytes=1-2" })).body)).toBe("23");
+  });
+});
+
+describe("the Range header", () => {
+  it.each([
+    [null, 10, { kind: "whole" }],
+    ["bytes=0-0", 10, { kind: "part", offset: 0, count: 1 }],
+    ["bytes=-99", 10, { kind: "part", offset: 0, count: 10 }],
+    ["bytes=-0", 10, { kind: "unsatisfiable" }],
+    ["bytes=0-", 0, { kind: "unsatisfiable" }],
+    ["bytes=5-2", 10, { kind: "whole" }],
+    ["bytes=0-1,3-4", 10, { kind: "whole" }],
+    ["bytes=-", 10, { kind: "whole" }],
+    ["lines=0-1", 10, { kind: "whole" }],
+    ["bytes=a-b", 10, { kind: "whole" }],
+  ] as const)("%s of %d bytes is understood as the standard says", (header, bytes, asked) => {
+    expect(rangeOf(header, bytes)).toEqual(asked);
+  });
+});
