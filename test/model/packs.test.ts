@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { limits } from "../../src/model/limits.ts";
+import {
+  chunksOfPack,
+  gapsOf,
+  packSizeFor,
+  packsOf,
+  packsOfShard,
+  shardOf,
+  shardSizeFor,
+  shardsOf,
+  sizeOf,
+} from "../../src/model/packs.ts";
+
+const layouts = fc
+  .record({ chunks: fc.integer({ min: 0, max: 20_000 }), packSize: fc.integer({ min: 1, max: 300 }) })
+  .map(({ chunks, packSize }) => ({
+    chunks,
+    packSize,
+    shardSize: shardSizeFor(Math.ceil(chunks / packSize)),
+  }));
+
+describe("packs and shards", () => {
+  test("packs tile the chunks, and shards tile the packs", () => {
+    fc.assert(
+      fc.property(layouts, (layout) => {
+        let chunk = 0;
+        let pack = 0;
+        for (let shard = 0; shard < shardsOf(layout); shard += 1) {
+          const packs = packsOfShard(layout, shard);
+          expect(packs.from).toBe(pack);
+          for (; pack < packs.to; pack += 1) {
+            expect(shardOf(layout, pack)).toBe(shard);
+            const chunks = chunksOfPack(layout, pack);
+            expect(chunks.from).toBe(chunk);
+            expect(sizeOf(chunks)).toBeGreaterThan(0);
+            chunk = chunks.to;
+          }
+        }
+        expect([chunk, pack]).toEqual([layout.chunks, packsOf(layout)]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each([
+    [1, 256],
+    [256, 256],
+    [257, 17],
+    [10_000, 100],
+    [1_000_000, 1_000],
+    [10_000_000, 1_000],
+  ])("%i packs make shards of %i", (packs, size) => {
+    expect(shardSizeFor(packs)).toBe(size);
+  });
+
+  test.each([
+    // The work of a run in ms per chunk, and the pack that comes of it.
+    { chunks: 1_000_000, chunkMs: 1, packSize: 5_000, why: "200 packs of five seconds" },
+    { chunks: 1_000, chunkMs: 0.01, packSize: 1_000, why: "less than a quarter second is one pack" },
+    { chunks: 100_000, chunkMs: 1_000, packSize: 25, why: "no pack is longer than 25 s" },
+    { chunks: 100, chunkMs: 60_000, packSize: 1, why: "a chunk is never divided" },
+    { chunks: 10, chunkMs: 0, packSize: 10, why: "chunks too short to time" },
+    { chunks: 0, chunkMs: 1, packSize: 1, why: "no chunks" },
+  ])("the pack size: $why", ({ chunks, chunkMs, packSize }) => {
+    expect(packSizeFor(chunks, chunkMs)).toBe(packSize);
+  });
+
+  test("a pack of a planned run lasts at most the longest pack, or holds one chunk", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000_000 }),
+        fc.double({ min: 0.001, max: 100_000, noNaN: true }),
+        (chunks, chunkMs) => {
+          const size = packSizeFor(chunks, chunkMs);
+          expect(size).toBeGreaterThanOrEqual(1);
+          if (size > 1) expect(size * chunkMs).toBeLessThanOrEqual(limits.packMsMax + chunkMs);
+        },
+      ),
+    );
+  });
+});
+
+test("gaps are the chunks of the packs that are missing, neighbours joined", () => {
+  const layout = { chunks: 25, packSize: 5, shardSize: 256 };
+  const has = new Set([0, 3]);
+  expect(gapsOf(layout, { from: 0, to: 5 }, (pack) => has.has(pack))).toEqual([
+    { from: 5, to: 15 },
+    { from: 20, to: 25 },
+  ]);
+});

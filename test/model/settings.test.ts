@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { electionFrom } from "../../src/functions/electionFrom.ts";
+import { ConfigError } from "../../src/model/errors.ts";
+import { readHostSettings } from "../../src/model/hostSettings.ts";
+import { limits } from "../../src/model/limits.ts";
+import { readSettings, settingsSchema } from "../../src/model/settings.ts";
+
+const root = new URL("../../", import.meta.url);
+const hostJson = readFileSync(new URL("host.json", root), "utf8");
+
+describe("settings", () => {
+  test("defaults are complete and an empty value is no value", () => {
+    expect(readSettings({ LEASEFOLD_NAMESPACE: "" })).toMatchObject({
+      LEASEFOLD_NAMESPACE: "leasefold",
+      LEASEFOLD_LEASE_S: 15,
+    });
+  });
+
+  test.each([
+    ["LEASEFOLD_LEASE_S", "14"],
+    ["LEASEFOLD_LEASE_S", "61"],
+    ["LEASEFOLD_NAMESPACE", "Upper"],
+    ["LEASEFOLD_NAMESPACE", "double--dash"],
+    ["LEASEFOLD_WATCH", "yes"],
+    ["LEASEFOLD_LOOP_MS", "soon"],
+  ])("%s=%s is refused by its name", (name, value) => {
+    expect(() => readSettings({ [name]: value })).toThrow(ConfigError);
+    expect(() => readSettings({ [name]: value })).toThrow(`${name}=${value}`);
+  });
+
+  test("every setting says what it is", () => {
+    for (const [name, schema] of Object.entries(settingsSchema.shape)) {
+      expect([name, schema.description]).toEqual([name, expect.stringMatching(/\w{4}/)]);
+    }
+  });
+});
+
+describe("host.json and the settings agree", () => {
+  const host = readHostSettings(hostJson, {});
+
+  test("a leader's budget ends before the host kills its invocation", () => {
+    const election = electionFrom(readSettings({}), host);
+    expect(election.budgetMs).toBeLessThan(host.functionTimeoutMs - election.functionMarginMs + 1);
+    expect(electionFrom(readSettings({ LEASEFOLD_BUDGET_S: "3000" }), host).budgetMs).toBe(588_000);
+  });
+
+  test("a pack's time limit lies well below the function's", () => {
+    expect(readSettings({}).LEASEFOLD_PACK_LIMIT_S * 1_000).toBe(limits.packLimitMs);
+    expect(limits.packLimitMs).toBeLessThanOrEqual(host.functionTimeoutMs / 2);
+  });
+
+  test("the queues are read as plain text, one message at a time, and fail slowly", () => {
+    expect(host.queues).toMatchObject({ messageEncoding: "none", batchSize: 1, visibilityTimeoutMs: 30_000 });
+  });
+
+  test("the sample of local settings names only settings there are", () => {
+    const sample = JSON.parse(readFileSync(new URL("local.settings.sample.json", root), "utf8")) as {
+      Values: Record<string, string>;
+    };
+    const known = [
+      ...Object.keys(settingsSchema.shape),
+      "FUNCTIONS_WORKER_RUNTIME",
+      "AzureWebJobsStorage",
+      "DataStorage",
+    ];
+    expect(Object.keys(sample.Values).filter((name) => !known.includes(name))).toEqual([]);
+    expect(() => readSettings(sample.Values)).not.toThrow();
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { calculationLimits } from "../../src/model/calculationLimits.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/worker/runJob.ts";
+
+/** Joins chunk indexes into text, so that order and completeness show. */
+const text = defineCalculation<object, unknown, string>({
+  name: "text",
+  summary: "",
+  params: z.object({}),
+  plan: () => 3,
+  compute: ({ index, input }) => `${index}${input ?? ""}`,
+  merge: (a, b) => `${a},${b}`,
+  zero: () => "none",
+});
+const but = (changed: Partial<AnyCalculation>): AnyCalculation => ({ ...text, ...changed });
+const job = { params: {}, from: 2, to: 5, count: 9 };
+const read = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+const encode = (value: string) => new TextEncoder().encode(JSON.stringify(value));
+
+describe("a pack", () => {
+  test("is computed in index order, each chunk with its input", async () => {
+    expect(read(await runCompute(text, { ...job, inputs: ["a", "b", "c"] }))).toBe('"2a,3b,4c"');
+  });
+
+  test.each([
+    ["a chunk that throws", but({ compute: () => Promise.reject(new Error("no")) }), /^chunk 2: no$/],
+    [
+      "a merge that throws",
+      but({
+        merge: () => {
+          throw new Error("no");
+        },
+      }),
+      /^merge: no$/,
+    ],
+    ["NaN", but({ compute: () => Number.NaN, merge: (a) => a }), /NaN/],
+    ["a BigInt", but({ compute: () => 1n, merge: (a) => a }), /JSON/],
+    ["nothing", but({ compute: () => undefined, merge: (a) => a }), /undefined, which is not JSON/],
+    [
+      "too much",
+      but({ compute: () => "x".repeat(calculationLimits.partialBytesMax), merge: (a) => a }),
+      /the limit is/,
+    ],
+  ])("fails clearly on %s", async (_what, calculation, why) => {
+    await expect(runCompute(calculation, job)).rejects.toThrow(why);
+  });
+});
+
+describe("a plan", () => {
+  const inputs = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+  test("that is a count hands over nothing", async () => {
+    expect(await runPlan(text, {}, () => Promise.reject(new Error("not called")))).toEqual({
+      chunks: 3,
+      list: false,
+    });
+  });
+
+  test("that is a list comes in batches, in order, one at a time", async () => {
+    const seen: number[] = [];
+    let open = 0;
+    const planned = await runPlan(but({ plan: () => inputs(12_000) }), {}, async (batch) => {
+      expect(++open).toBe(1);
+      await Promise.resolve();
+      open -= 1;
+      expect(batch.length).toBeLessThanOrEqual(5_000);
+      seen.push(...(batch as number[]));
+    });
+    expect(planned).toEqual({ chunks: 12_000, list: true });
+    expect(seen).toEqual(inputs(12_000));
+  });
+
+  test.each([
+    ["a negative count", -1, /whole number/],
+    ["half a chunk", 1.5, /whole number/],
+    ["too many chunks", calculationLimits.chunksMax + 1, /the limit is/],
+    ["neither count nor list", { many: 3 }, /neither/],
+    ["an input that is too large", ["x".repeat(calculationLimits.inputBytesMax)], /input of chunk 0/],
+    ["an input that is not JSON", [() => 1], /not JSON/],
+  ])("with %s is refused", async (_what, plan, why) => {
+    await expect(runPlan(but({ plan: () => plan }), {}, async () => {})).rejects.toThrow(why);
+  });
+
+  test("that throws half-way fails", async () => {
+    const calculation = but({
+      *plan() {
+        yield 1;
+        throw new Error("half-way");
+      },
+    });
+    await expect(runPlan(calculation, {}, async () => {})).rejects.toThrow("plan: half-way");
+  });
+});
+
+describe("a fold", () => {
+  test("keeps order, and of nothing is zero", async () => {
+    expect(read(await runFold(text, {}, ["a", "b", "c"].map(encode)))).toBe('"a,b,c"');
+    expect(read(await runFold(text, {}, []))).toBe('"none"');
+  });
+
+  test("of bytes that do not decode fails clearly", async () => {
+    await expect(runFold(text, {}, [Buffer.from("{")])).rejects.toThrow(/^decode: /);
+  });
+
+  test("finishes to JSON, or to what finish makes of it", async () => {
+    const finished = await runFinish(text, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
+    expect({ ...finished, body: read(finished.body) }).toEqual({
+      body: '"a"',
+      contentType: "application/json",
+      extension: "json",
+    });
+    const csv = but({
+      finish: (part: string) => ({
+        body: Buffer.from(`${part};`),
+        contentType: "text/csv",
+        extension: "csv",
+      }),
+    });
+    const other = await runFinish(csv, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
+    expect({ ...other, body: read(other.body) }).toEqual({
+      body: "a;",
+      contentType: "text/csv",
+      extension: "csv",
+    });
+  });
+});
