@@ -37,6 +37,8 @@ export interface Session {
   readonly cli: Cli;
   json(): boolean;
   client(): Promise<Client>;
+  /** How long this command may take to stop after Ctrl-C; a second is what most of them need. */
+  setStopMs(ms: number): void;
   /** The exit code if nothing is thrown. */
   setExitCode(code: number): void;
   /** One value for programs, on one line. */

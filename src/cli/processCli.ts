@@ -24,12 +24,17 @@ export function processCli(): Cli {
   };
 }
 
+/** Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+const samePressMs = 500;
+
 /** The first Ctrl-C asks, the second one does not. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
+  let firstMs = 0;
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(interrupted);
+      if (!controller.signal.aborted) firstMs = systemClock.monotonicMs();
+      else if (systemClock.monotonicMs() - firstMs > samePressMs) process.exit(interrupted);
       controller.abort();
     });
   }

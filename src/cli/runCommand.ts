@@ -4,10 +4,10 @@ import type { Cli, ConnectOptions, Session } from "./cli.ts";
 import { interrupted, wrongUsage } from "./exitCodes.ts";
 import { printError } from "./printError.ts";
 import { type AddCommand, makeProgram } from "./program.ts";
-import { version } from "./version.ts";
+import { version } from "../model/version.ts";
 
-/** After Ctrl-C a command may clean up for so long, such as removing a half-written file. */
-const cleanUpMs = 1_000;
+/** After Ctrl-C a command may clean up for so long, such as removing a half-written file; some ask for more. */
+const stopMsDefault = 1_000;
 
 /** Runs one command and gives its exit code. Never throws, and never ends the process. */
 export async function runCommand(
@@ -21,7 +21,7 @@ export async function runCommand(
   const said: string[] = [];
   direct(program, cli, said);
   const stopped = new Promise<number>((resolve) => {
-    cli.signal.addEventListener("abort", () => cli.clock.after(cleanUpMs, () => resolve(interrupted)));
+    cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs(), () => resolve(interrupted)));
   });
   return await Promise.race([run(program, argv, session, cli, said), stopped]);
 }
@@ -65,11 +65,13 @@ function direct(command: Command, cli: Cli, said: string[]): void {
 interface Bound extends Session {
   bind(program: Command): void;
   exitCode(): number;
+  stopMs(): number;
 }
 
 function newSession(cli: Cli): Bound {
   let options: () => ConnectOptions & { json?: boolean } = () => ({});
   let exitCode = 0;
+  let stopMs = stopMsDefault;
   let client: Promise<Client> | undefined;
   return {
     cli,
@@ -80,6 +82,10 @@ function newSession(cli: Cli): Bound {
     client: () => {
       client ??= cli.connect(options());
       return client;
+    },
+    stopMs: () => stopMs,
+    setStopMs: (ms) => {
+      stopMs = ms;
     },
     exitCode: () => exitCode,
     setExitCode: (code) => {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * The public record of an election: the metadata of the leader blob, which anyone with read rights may look at.

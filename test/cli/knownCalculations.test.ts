@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { knownCalculations } from "../../src/cli/knownCalculations.ts";
+import { failureOf } from "../client/clientWorld.ts";
+
+const calculation = (name: string) =>
+  `export default { name: "${name}", summary: "", params: {}, plan() {}, compute() {}, merge() {}, zero() {} };`;
+
+describe("the calculations that the CLI knows", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "leasefold-known-"));
+    for (const name of ["one", "two"]) await writeFile(join(folder, `${name}.mjs`), calculation(name));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const names = async (env: Record<string, string>) =>
+    (await knownCalculations(env, folder)).list().map(({ name }) => name);
+
+  it("are the built-in ones and those of the files in the setting", async () => {
+    const builtIn = await names({});
+    expect(builtIn).toContain("primes");
+    expect(await names({ LEASEFOLD_CALCULATIONS: "one.mjs, two.mjs" })).toEqual([...builtIn, "one", "two"]);
+  });
+
+  it("are also those that the running instances of the folder were started with, each once", async () => {
+    const builtIn = await names({});
+    await mkdir(join(folder, ".leasefold"));
+    const local = {
+      v: 1,
+      connectionString: "UseDevelopmentStorage=true",
+      supervisorPid: process.pid,
+      instances: [],
+      startedAt: new Date().toISOString(),
+      calculations: [join(folder, "two.mjs")],
+    };
+    await writeFile(join(folder, ".leasefold", "local.json"), JSON.stringify(local));
+    expect(await names({ LEASEFOLD_CALCULATIONS: "two.mjs,one.mjs" })).toEqual([...builtIn, "two", "one"]);
+    expect(await names({})).toEqual([...builtIn, "two"]);
+  });
+
+  it("must load: a file that is missing is named", async () => {
+    const error = await failureOf(names({ LEASEFOLD_CALCULATIONS: "none.mjs" }));
+    expect(error).toMatchObject({
+      code: "no-calculation-file",
+      message: expect.stringContaining("none.mjs"),
+    });
+  });
+});

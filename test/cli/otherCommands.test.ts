@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { submit } from "../../src/client/submit.ts";
+import { encodeRecord } from "../../src/election/record.ts";
+import { leaderBlob, runBlobs } from "../../src/model/names.ts";
+import { names } from "../client/clientWorld.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+
+describe("leasefold failures, leader, queues, calculations", () => {
+  it("list what failed and why", async () => {
+    const { run, client, storage } = await cliWorld();
+    const submitted = await submit(client, request);
+    expect((await run("failures r1")).out).toBe("no failures in r1\n");
+    const name = runBlobs("r1", submitted.uid).failure({ kind: "pack", shard: 0, pack: 7 }, 1, 1);
+    const failure = { v: 1, cause: "error", code: "calculation-threw", message: "no\u001b[2J", attempts: 5 };
+    storage.operator.overwriteBlob(
+      names.runs,
+      name,
+      JSON.stringify({ ...failure, chunks: { from: 70, to: 80 } }),
+    );
+    expect((await run("failures r1")).out).toBe(
+      "WORK    CHUNKS  TRIES  CODE               ERROR\npack 7  70–79       5  calculation-threw  no [2J\n",
+    );
+  });
+
+  it("tell who leads", async () => {
+    const { run, start, storage, world } = await cliWorld();
+    expect((await run("leader")).out).toBe("nobody has ever led here\n");
+    const lease = storage.lease(names.coordination, leaderBlob);
+    await lease.ensure();
+    const id = "00000000-0000-4000-8000-000000000000";
+    await lease.acquire(id, 15);
+    const record = {
+      term: 7,
+      termid: "t",
+      state: "leading",
+      holder: "node-1",
+      beat: "b",
+      breakAfterMs: 0,
+    } as const;
+    const rest = {
+      sinceMs: Date.UTC(2029, 11, 31, 23, 59, 0),
+      cameBy: "free",
+      notes: {},
+      lastTerms: [],
+    } as const;
+    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    expect((await run("leader")).out).toBe(
+      "node-1 leads in term 7 since 23:59:00 UTC (1 min), last beat 0 s ago\n",
+    );
+    const { ended, interrupt } = start("leader --watch");
+    await world.advance(20_000);
+    interrupt();
+    const { exitCode, out } = await world.finish(ended);
+    expect(exitCode).toBe(130);
+    expect(out).toContain("nobody leads; the last was node-1 in term 7,");
+  });
+
+  it("show the queues and their first messages", async () => {
+    const { run, storage } = await cliWorld();
+    await storage.queues.send(names.packs, '{"v":1,\n"kind":"plan"}');
+    storage.operator.deleteQueue("test-wake-poison");
+    expect((await run("queues")).out).toBe(`QUEUE               MESSAGES  OLDEST
+test-packs                 1     0 s
+test-packs-poison          0
+test-urgent                0
+test-urgent-poison         0
+test-wake                  0
+test-wake-poison     missing
+`);
+    expect((await run("queues peek packs -n 2")).out).toBe(
+      'INSERTED              TAKEN  TEXT\n2030-01-01T00:00:00Z      0  {"v":1, "kind":"plan"}\n',
+    );
+    expect((await run("queues peek urgent")).out).toBe("no message can be seen\n");
+    expect(await run("queues peek other")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("test-packs"),
+    });
+    expect(await run("queues peek packs -n 99")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("32"),
+    });
+  });
+
+  it("describe the calculations", async () => {
+    const { run } = await cliWorld();
+    expect((await run("calculations")).out).toBe(`NAME  WHAT IT COMPUTES, AND ITS PARAMETERS
+sum   adds the whole numbers below N
+      --to [--label none] [--exact false] [--maxSize 10]
+`);
+    expect((await run("calculations sum")).out).toBe(`sum: adds the whole numbers below N
+OPTION     TYPE     DEFAULT     MEANING
+--to       integer  (required)  exclusive end
+--label    string   none        a text
+--exact    boolean  false       a flag
+--maxSize  number   10          a number with a long name
+`);
+    expect((await run("calculations other")).exitCode).toBe(2);
+    expect(JSON.parse((await run("calculations --json")).out)).toMatchObject({
+      calculations: [{ name: "sum" }],
+    });
+  });
+});

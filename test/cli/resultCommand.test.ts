@@ -1,0 +1,79 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { submit } from "../../src/client/submit.ts";
+import { names } from "../client/clientWorld.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+
+describe("leasefold result", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "leasefold-test-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it("prints the very bytes to a pipe and a line to a terminal", async () => {
+    const { run, client, putResult } = await cliWorld();
+    await putResult(await submit(client, request), "4950");
+    expect(await run("result r1")).toEqual({ exitCode: 0, out: "4950", err: "" });
+    expect((await run("result r1", { tty: true })).out).toBe("4950\n");
+  });
+
+  it("writes a file at once, and tells about it in JSON", async () => {
+    const { start, client, putResult } = await cliWorld();
+    await putResult(await submit(client, request), "4950");
+    const first = await start("result r1 -o out.json", { folder }).ended;
+    expect(first).toMatchObject({
+      exitCode: 0,
+      out: "",
+      err: "out.json: 4 B of application/json, hash checked\n",
+    });
+    expect(await readFile(join(folder, "out.json"), "utf8")).toBe("4950");
+    const second = await start("result r1 -o out.json --json", { folder }).ended;
+    expect(JSON.parse(second.out)).toMatchObject({ bytes: 4, file: join(folder, "out.json") });
+    expect(await readdir(folder)).toEqual(["out.json"]);
+  });
+
+  it("leaves no file behind when the hash is wrong, with exit code 6", async () => {
+    const { start, client, storage, putResult } = await cliWorld();
+    const manifest = await putResult(await submit(client, request), "4950");
+    storage.operator.overwriteBlob(names.results, manifest.blob, "4951");
+    const ended = await start("result r1 -o out.json", { folder }).ended;
+    expect(ended).toMatchObject({ exitCode: 6, err: expect.stringContaining("SHA-256") });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("refuses a file that cannot be written, with exit code 2", async () => {
+    const { start, client, putResult } = await cliWorld();
+    await putResult(await submit(client, request), "4950");
+    for (const file of ["none/out.json", "."]) {
+      const ended = await start(`result r1 -o ${file}`, { folder }).ended;
+      expect(ended).toMatchObject({ exitCode: 2, err: expect.stringContaining("cannot write") });
+    }
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("of an unfinished run ends with exit code 3 and a clear word", async () => {
+    const { run, client, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    expect(await run("result r1")).toEqual({
+      exitCode: 3,
+      out: "",
+      err: "leasefold: run r1 is not finished: it is waiting\n",
+    });
+    await putState(submitted, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
+    expect(await run("result r1")).toMatchObject({
+      exitCode: 3,
+      err: expect.stringContaining("pack 3 threw"),
+    });
+  });
+
+  it("says beside it what is missing", async () => {
+    const { run, client, putResult } = await cliWorld();
+    await putResult(await submit(client, request), "1", { complete: false, folded: 8 });
+    expect(await run("result r1")).toMatchObject({ out: "1", err: "r1: 2 of 10 chunks are missing\n" });
+  });
+});

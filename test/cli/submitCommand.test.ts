@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { readMarker } from "../../src/client/runDocuments.ts";
+import { cliWorld, shown } from "./cliWorld.ts";
+
+const layout = { chunks: 100, packSize: 10, shardSize: 256, packMs: 1 };
+
+describe("leasefold submit", () => {
+  it("prints the id alone, so that a script can keep it", async () => {
+    const { run, client } = await cliWorld();
+    const ended = await run("submit sum --to 1e2 --id r1 --cap 7 --pack-size 5");
+    expect(ended).toEqual({ exitCode: 0, out: "r1\n", err: "" });
+    expect((await readMarker(client, "r1"))?.value.cap).toBe(7);
+    expect((await run("submit sum --to 100 --id r1 --pack-size 5")).out).toBe("r1 was submitted before\n");
+  });
+
+  it("takes options of its own and of the calculation in any order, and JSON", async () => {
+    const { run } = await cliWorld();
+    const { out } = await run("--json submit sum --exact --id r1 --to 5 -p label=x");
+    expect(JSON.parse(out)).toMatchObject({ run: "r1", created: true, woken: true });
+    const { out: status } = await run("status r1 --json");
+    expect(JSON.parse(status)).toMatchObject({ params: { to: 5, exact: true, label: "x", maxSize: 10 } });
+  });
+
+  it.each([
+    ["submit sum --tto 5", "--tto is unknown; the parameters are: --to, --label, --exact, --maxSize"],
+    ["submit nothing --to 5", "there is no nothing"],
+    ["submit sum --to 1e16", "params.to:"],
+    ["submit sum", "params.to:"],
+    ["submit sum --to 5 --id a/b", "id: "],
+    ["submit sum --to 5 --pack-size -3", "packSize: -3 is not a whole number from 1 to 10000000"],
+    ["submit sum --to 5 --cap x", "option '--cap <n>' argument 'x' is invalid. it must be a whole number."],
+    ["submit", "missing required argument 'calculation'"],
+    ["submitt sum", "unknown command 'submitt' (Did you mean submit?)"],
+    ["runs --colour red", "unknown option '--colour'"],
+    ["cap r1 many", "it must be a whole number"],
+  ])("%s is refused on one line with exit code 2", async (line, message) => {
+    const { run } = await cliWorld();
+    const { exitCode, out, err } = await run(line);
+    expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);
+    expect(err).toContain(`leasefold: `);
+    expect(err).toContain(message);
+  });
+
+  it("tells mistakes as JSON to programs", async () => {
+    const { run } = await cliWorld();
+    const bad = await run("submit sum --to 5 --cap 0 --json");
+    expect(JSON.parse(bad.err)).toEqual({
+      error: {
+        code: "bad-cap",
+        field: "cap",
+        message: "cap: 0 is not a whole number from 1 to 100000",
+        exitCode: 2,
+      },
+    });
+    expect(JSON.parse((await run("--json nonsense")).err)).toMatchObject({
+      error: { code: "usage", exitCode: 2 },
+    });
+  });
+
+  it("answers a conflict with exit code 2", async () => {
+    const { run } = await cliWorld();
+    await run("submit sum --to 5 --id r1");
+    expect(await run("submit sum --to 6 --id r1")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("r1"),
+    });
+  });
+});
+
+describe("leasefold submit --wait", () => {
+  it("shows progress beside and prints only the result", async () => {
+    const { start, world, client, putState, putResult } = await cliWorld();
+    const { ended, err } = start("submit sum --to 100 --id r1 --wait", { tty: true });
+    await world.advance(1_000);
+    const run = { run: "r1", uid: (await readMarker(client, "r1"))?.value.uid ?? "" };
+    await putState(run, {
+      phase: "computing",
+      layout,
+      packsDone: 5,
+      rate: 2,
+      terms: [{ term: 3, holder: "n", atMs: 0 }],
+    });
+    await world.advance(1_000);
+    expect(shown(err())).toBe(
+      "r1 submitted\ncomputing  ██████████░░░░░░░░░░  50 %  5/10 packs  2.00/s  term 3",
+    );
+    await putResult(run, '{"sum":4950}');
+    await putState(run, { phase: "complete", layout, packsDone: 10, finishedMs: client.clock.wallMs() });
+    const { exitCode, out, err: all } = await world.finish(ended);
+    expect([exitCode, out]).toEqual([0, '{"sum":4950}\n']);
+    expect(shown(all)).toMatch(/\nr1 complete after 2 s\n$/);
+  });
+
+  it("ends with exit code 1 and the reason when the run failed", async () => {
+    const { start, world, client, putState } = await cliWorld();
+    const { ended } = start("submit sum --to 100 --id r1 --wait");
+    await world.advance(500);
+    const uid = (await readMarker(client, "r1"))?.value.uid ?? "";
+    await putState({ run: "r1", uid }, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
+    const { exitCode, out, err } = await world.finish(ended);
+    expect([exitCode, out]).toEqual([1, ""]);
+    expect(err).toContain("pack 3 threw");
+  });
+
+  it("leaves the run alone on Ctrl-C and ends with 130", async () => {
+    const { start, world, client } = await cliWorld();
+    const { ended, interrupt } = start("submit sum --to 100 --id r1 --wait");
+    await world.advance(500);
+    interrupt();
+    const { exitCode, out, err } = await world.finish(ended);
+    expect([exitCode, out]).toEqual([130, ""]);
+    expect(err).toContain("r1 goes on without being watched");
+    expect((await readMarker(client, "r1"))?.value.want).toBe("run");
+  });
+});
