@@ -80,7 +80,7 @@ describe("a plan", () => {
     ["an input that is too large", ["x".repeat(calculationLimits.inputBytesMax)], /input of chunk 0/],
     ["an input that is not JSON", [() => 1], /not JSON/],
   ])("with %s is refused", async (_what, plan, why) => {
-    await expect(runPlan(but({ plan: () => plan }), {}, async () => {})).rejects.toThrow(why);
+    await expect(runPlan(but({ plan: () => plan as number }), {}, async () => {})).rejects.toThrow(why);
   });
 
   test("that throws half-way fails", async () => {

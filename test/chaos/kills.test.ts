@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod";
+import { defineCalculation } from "../../src/calculations/contract.ts";
+import { leader } from "../../src/client/leader.ts";
+import { submit } from "../../src/client/submit.ts";
+import { type RealApp, startRealApp } from "../support/realApp.ts";
+
+/** Works for so long per chunk and adds squares; lies outside of the repository, as a user's would. */
+const source = `
+import { defineCalculation, z } from "leasefold";
+export default defineCalculation({
+  name: "slow-squares",
+  summary: "adds squares, slowly",
+  params: z.strictObject({ chunks: z.coerce.number(), ms: z.coerce.number() }),
+  plan: ({ chunks }) => chunks,
+  compute({ index, params }) {
+    const end = performance.now() + params.ms;
+    while (performance.now() < end);
+    return index * index;
+  },
+  merge: (a, b) => a + b,
+  zero: () => 0,
+});
+`;
+const known = defineCalculation<object, undefined, number>({
+  name: "slow-squares",
+  summary: "",
+  params: z.looseObject({}),
+  plan: () => 0,
+  compute: () => 0,
+  merge: () => 0,
+  zero: () => 0,
+});
+const squares = (count: number): number =>
+  Array.from({ length: count }, (_, index) => index * index).reduce((a, b) => a + b, 0);
+
+let folder: string;
+let app: RealApp;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-chaos-"));
+  const file = join(folder, "slow.mjs");
+  await writeFile(file, source);
+  app = await startRealApp({ instances: 3, calculations: [file] }, [known]);
+});
+afterAll(async () => {
+  await app?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function leadingIndex(): Promise<number> {
+  for (;;) {
+    const view = await leader(app.client);
+    const index =
+      view.kind === "leading" ? app.instances.instances.findIndex((one) => one.name === view.holder) : -1;
+    if (index >= 0) return index;
+  }
+}
+
+test("the leader is killed in the middle of a run: another takes over and the result is exact", async () => {
+  const { run } = await submit(app.client, {
+    calculation: "slow-squares",
+    params: { chunks: 120, ms: 100 },
+    packSize: 2,
+  });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 15);
+  const victim = await leadingIndex();
+  const before = await leader(app.client);
+  await app.instances.kill(victim);
+  await app.until(run, (view) => view.terms.length > 1);
+  await app.instances.restart(victim);
+  const view = await app.until(run, (one) => !one.active);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: 120, done: 120, failed: 0 } });
+  expect(JSON.parse(await app.result(run))).toBe(squares(120));
+  const holders = view.terms.map((term) => term.holder);
+  expect(new Set(holders).size).toBe(holders.length);
+  expect(before.kind).toBe("leading");
+});
+
+test("a worker is killed in the middle of its pack: the pack is sent again and the result is exact", async () => {
+  const { run } = await submit(app.client, {
+    calculation: "slow-squares",
+    params: { chunks: 24, ms: 500 },
+    packSize: 1,
+  });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 3);
+  const victim = (await leadingIndex()) === 0 ? 1 : 0;
+  await app.instances.kill(victim);
+  const view = await app.until(run, (one) => !one.active);
+  await app.instances.restart(victim);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: 24, done: 24, failed: 0 } });
+  expect(JSON.parse(await app.result(run))).toBe(squares(24));
+  // The host would have hidden the dead worker's message for ten minutes.
+  expect(view.packs?.again ?? 0).toBeGreaterThan(0);
+});
+
+test("an instance that freezes for longer than its lease changes nothing when it wakes", async () => {
+  const { run } = await submit(app.client, {
+    calculation: "slow-squares",
+    params: { chunks: 200, ms: 100 },
+    packSize: 2,
+  });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 10);
+  const victim = await leadingIndex();
+  app.instances.pause(victim);
+  await app.until(run, (view) => view.terms.length > 1);
+  app.instances.resume(victim);
+  const view = await app.until(run, (one) => !one.active);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: 200, done: 200 } });
+  expect(JSON.parse(await app.result(run))).toBe(squares(200));
+});

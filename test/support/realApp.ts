@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import { loadCalculations } from "../../src/calculations/registry.ts";
+import type { Client } from "../../src/client/client.ts";
+import { findManifest, openResult } from "../../src/client/result.ts";
+import type { RunView } from "../../src/client/runView.ts";
+import { status } from "../../src/client/status.ts";
+import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/local/embedded.ts";
+import type { InstanceEvent } from "../../src/local/instances.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+
+/** The built app in real processes on a real Azurite, and a client of it. */
+export interface RealApp extends Embedded {
+  readonly client: Client;
+  /** Everything that the instances reported. */
+  readonly events: InstanceEvent[];
+  /** Looks at the run until the condition holds; throws with its last view after `limitMs`. */
+  until(id: string, done: (view: RunView) => boolean, limitMs?: number): Promise<RunView>;
+  result(id: string): Promise<string>;
+}
+
+/** `known` are calculations that this process, too, must know to submit them; instances load theirs from files. */
+export async function startRealApp(
+  options: Omit<EmbeddedOptions, "onEvent">,
+  known: readonly AnyCalculation[] = [],
+): Promise<RealApp> {
+  const events: InstanceEvent[] = [];
+  const embedded = await startEmbedded({ ...options, onEvent: (event) => void events.push(event) });
+  const { connectionString } = embedded;
+  const builtIn = await loadCalculations([]);
+  const get = (name: string) => known.find((one) => one.name === name) ?? builtIn.get(name);
+  const calculations = { ...builtIn, get };
+  const storage = connectStorage({ connectionString });
+  const client: Client = { storage, names: namesOf("leasefold"), clock, random, calculations };
+  return {
+    ...embedded,
+    client,
+    events,
+    async until(id, done, limitMs = 60_000) {
+      const endMs = performance.now() + limitMs;
+      for (;;) {
+        const view = await status(client, id);
+        if (done(view)) return view;
+        if (performance.now() > endMs) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(view)}`);
+        await sleep(100);
+      }
+    },
+    async result(id) {
+      const opened = await openResult(client, await findManifest(client, id));
+      const parts: Uint8Array[] = [];
+      for await (const part of opened.body) parts.push(part);
+      return Buffer.concat(parts).toString();
+    },
+  };
+}
