@@ -13,6 +13,7 @@ export interface ParamRow {
 
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
 export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
+  refuseNoNumbers(calculation, raw);
   const decoded = calculation.params.safeParse(raw);
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
@@ -24,6 +25,19 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
     `${field}: ${issue?.message ?? "not understood"}`,
     details,
   );
+}
+
+/** A coercing schema, which numbers from a command line need, would take these for 0 and 1. */
+function refuseNoNumbers(calculation: AnyCalculation, raw: unknown): void {
+  if (raw === null || typeof raw !== "object") return;
+  for (const { name, type } of describeParams(calculation)) {
+    if (type !== "number" && type !== "integer") continue;
+    const value = (raw as Readonly<Record<string, unknown>>)[name];
+    const blank = typeof value === "string" && value.trim() === "";
+    if (!blank && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
+    const message = `${name}: expected a number, received ${JSON.stringify(value)}`;
+    throw new InputError("invalid", "bad-parameter", message, { field: name, calculation: calculation.name });
+  }
 }
 
 const unknownKeys = (issue: unknown): string | undefined =>

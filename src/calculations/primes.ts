@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
 import { countPrimes } from "./primes/countPrimes.ts";
 import { blockBytes, rootMax } from "./primes/scratch.ts";
@@ -10,7 +10,7 @@ const toMax = rootMax ** 2;
 export const primes = defineCalculation({
   name: "primes",
   summary: "Counts the primes up to a number with a segmented sieve.",
-  params: z.object({
+  params: z.strictObject({
     to: z.coerce.number().int().min(0).max(toMax).default(1e9).describe("count primes up to this number"),
     from: z.coerce.number().int().min(0).max(toMax).default(0).describe("and not below this one"),
   }),

@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from "commander";
 import type { Client } from "../client/client.ts";
+import { version } from "../model/version.ts";
 import type { Cli, ConnectOptions, Session } from "./cli.ts";
 import { interrupted, wrongUsage } from "./exitCodes.ts";
 import { printError } from "./printError.ts";
 import { type AddCommand, makeProgram } from "./program.ts";
-import { version } from "../model/version.ts";
 
 /** After Ctrl-C a command may clean up for so long, such as removing a half-written file; some ask for more. */
 const stopMsDefault = 1_000;

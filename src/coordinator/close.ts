@@ -1,4 +1,5 @@
 import { addCalls, decodeCalls } from "../model/calls.ts";
+import { CorruptDataError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
 import type { Manifest } from "../model/run.ts";
@@ -30,8 +31,7 @@ export async function close(
   const { chain } = run;
   const before = chain.state();
   owner.assertLeading();
-  const manifest =
-    draft.manifest ?? (await readManifest(ports.storage.blobs, ports.names, before, owner.lost));
+  const manifest = draft.manifest ?? (await manifestOrNone(ports, owner, before));
   const phase = manifest === undefined ? ending.phase : "complete";
   const next = finalState(draft.state, phase, manifest, nowMs);
   if (phase === "failed" && ending.error !== undefined) next.error = ending.error;
@@ -43,6 +43,20 @@ export async function close(
   const told = { run: id, uid, phase, ms: nowMs - next.createdMs, packs, sentAgain };
   ports.log(logEvents.runEnded(error === undefined ? told : { ...told, error: error.message }));
   await cleanUp(ports, owner, next, manifest, listed);
+}
+
+/** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
+export async function manifestOrNone(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  state: State,
+): Promise<Manifest | undefined> {
+  try {
+    return await readManifest(ports.storage.blobs, ports.names, state, owner.lost);
+  } catch (error) {
+    if (error instanceof CorruptDataError) return undefined;
+    throw error;
+  }
 }
 
 /** What follows a final state; done again by any later leader that still finds the marker. */

@@ -25,7 +25,12 @@ export function sealShards(draft: Draft, nowMs: number): void {
     delete state.open[name];
     draft.decided = true;
     if (foldsPacksDirectly(layout)) continue;
-    state.tasks[workName({ kind: "node", level: 1, index: shard })] = { sends: 1, atMs: nowMs, late: 0 };
+    state.tasks[workName({ kind: "node", level: 1, index: shard })] = {
+      sends: 1,
+      atMs: nowMs,
+      late: 0,
+      since: 1,
+    };
     draft.tasks.push({ kind: "combine", level: 1, index: shard, send: 1 });
   }
 }
@@ -41,7 +46,7 @@ export function askForFinish(draft: Draft, nowMs: number): void {
     sealed.length === shardsOf(layout) && (foldsPacksDirectly(layout) || sealed.every((one) => one.node));
   if (!ready) return;
   state.phase = "finishing";
-  state.tasks["finish"] = { sends: 1, atMs: nowMs, late: 0 };
+  state.tasks["finish"] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
   draft.tasks.push({ kind: "finish", send: 1 });
   draft.decided = true;
 }

@@ -10,7 +10,7 @@ import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { decodeMarker } from "../model/marker.ts";
 import type { ListedBlob } from "../storage/ports.ts";
-import { close } from "./close.ts";
+import { close, type ListedMarker } from "./close.ts";
 import { decide } from "./decide.ts";
 import { look } from "./look.ts";
 import { failUnreadable, type OpenRun, openRun } from "./openRun.ts";
@@ -77,9 +77,18 @@ export async function coordinate(
 }
 
 /** True if any run is active: what makes a term worth claiming. */
-export async function anyRunActive(ports: Pick<CoordinatorPorts, "storage" | "names">, signal: AbortSignal) {
-  const page = await ports.storage.blobs.list(ports.names.active, "", { pageSize: 1, signal });
-  return page.blobs.length > 0;
+export async function anyRunActive(
+  ports: Pick<CoordinatorPorts, "storage" | "names">,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let cursor: string | undefined;
+  do {
+    // A page may be empty and still not be the last one.
+    const page = await ports.storage.blobs.list(ports.names.active, "", { pageSize: 1, cursor, signal });
+    if (page.blobs.length > 0) return true;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return false;
 }
 
 /** One run's trouble stays its own; only what ends the term is thrown on. */
@@ -108,7 +117,7 @@ async function advance(
       { spec, state: working, marker, nowMs },
       leader.lost,
     );
-    const time = { nowMs, localMs: ports.clock.monotonicMs() };
+    const time = { nowMs, localMs: ports.clock.monotonicMs(), packLimitMs: ports.packLimitMs };
     const draft = decide(working, seen, memory, time);
     if (draft.ending !== undefined) {
       await close(
@@ -137,33 +146,62 @@ async function markerStands(ports: CoordinatorPorts, leader: Leader, listed: { i
   return now.kind === "found" && now.properties.etag === listed.etag;
 }
 
+interface Trouble {
+  readonly listed: ListedMarker;
+  readonly blob: ListedBlob;
+  readonly nowMs: number;
+  readonly newer: { readonly gaveWay: boolean };
+}
+
+/**
+ * What one run's error means. Trouble with storage leaves the run as it is for the next look; bytes that do not
+ * decode end the run; only the loss of leadership and a newer version's first appearance end the term.
+ */
 async function judge(
   ports: CoordinatorPorts,
   leader: Leader,
   runs: Map<string, OpenRun>,
-  at: { listed: { id: string; etag: string }; blob: ListedBlob; nowMs: number; newer: { gaveWay: boolean } },
+  at: Trouble,
   error: unknown,
 ): Promise<void> {
   leader.assertLeading();
   if (error instanceof DeposedError) throw error;
   const run = runs.get(at.listed.id);
   const uid = run?.spec.uid ?? at.blob.metadata["uid"] ?? "";
-  runs.delete(at.listed.id);
   if (error instanceof NewerVersionError) {
+    runs.delete(at.listed.id);
     if (!at.newer.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
     ports.log(logEvents.needsNewerVersion({ run: at.listed.id, uid }));
     return;
   }
   if (error instanceof CorruptDataError) {
-    if (run === undefined) await failUnreadable(ports, leader, uid, at.listed, error, at.nowMs);
-    else {
-      const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
-      await close(ports, leader, run, ending, { state: run.chain.state() }, at.listed, at.nowMs);
+    runs.delete(at.listed.id);
+    try {
+      await endCorrupt(ports, leader, run, at, error);
+      return;
+    } catch (worse) {
+      leader.assertLeading();
+      if (worse instanceof DeposedError) throw worse;
+      ports.log(
+        logEvents.runSkipped({ run: at.listed.id, uid, code: error.code, message: messageOf(worse) }),
+      );
+      return;
     }
-    return;
   }
   const code = error instanceof StorageError ? error.storageCode || error.kind : "unexpected";
   ports.log(logEvents.runSkipped({ run: at.listed.id, uid, code, message: messageOf(error) }));
+}
+
+function endCorrupt(
+  ports: CoordinatorPorts,
+  leader: Leader,
+  run: OpenRun | undefined,
+  { listed, blob, nowMs }: Trouble,
+  error: CorruptDataError,
+): Promise<void> {
+  if (run === undefined) return failUnreadable(ports, leader, blob.metadata["uid"], listed, error, nowMs);
+  const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
+  return close(ports, leader, run, ending, { state: run.chain.state() }, listed, nowMs);
 }
 
 /** Storage that is busy for a while costs a loop, not the term; the lease decides about the term. */

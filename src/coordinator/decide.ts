@@ -13,12 +13,7 @@ import { trackNodes, trackParts, trackPlan } from "./track.ts";
  * One decision about one run: what was seen goes in, the next state and the messages to send come out. Pure but
  * for `memory`, the leader's own notes. The order of the steps is the story of a run.
  */
-export function decide(
-  state: State,
-  seen: Seen,
-  memory: Memory,
-  time: { readonly nowMs: number; readonly localMs: number },
-): Draft {
+export function decide(state: State, seen: Seen, memory: Memory, time: DecideTime): Draft {
   const draft: Draft = { state: structuredClone(state), packs: [], tasks: [], decided: false };
   const { newTurn } = takeCommand(draft, seen);
   trackPlan(draft, seen);
@@ -34,11 +29,20 @@ export function decide(
   askForFinish(draft, time.nowMs);
   if (newTurn && !draft.state.paused) resendAll(draft, time.nowMs);
   resendPacks(draft, memory, time);
-  resendTasks(draft, time.nowMs);
+  resendTasks(draft, time);
   fanOut(draft, memory, time.nowMs);
   pruneBatches(draft.state);
   if (draft.state.phase !== state.phase) memory.phaseSinceMs = time.localMs;
   return draft;
+}
+
+export interface DecideTime {
+  /** Storage's time of the look. */
+  readonly nowMs: number;
+  /** This process's own monotonic time, for intervals. */
+  readonly localMs: number;
+  /** Time limit of one attempt of a pack. */
+  readonly packLimitMs: number;
 }
 
 /** Send times kept: the oldest are joined under the later time, which only makes the leader more patient. */

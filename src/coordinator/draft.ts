@@ -33,22 +33,29 @@ export type TaskSend =
 /** What the leader of one term keeps in mind of a run, in local time; a new leader begins with an empty one. */
 export interface Memory {
   readonly startedMs: number;
-  /** When a sent pack was first presumed begun. */
+  /** When a sent pack was first presumed begun; `guessed` while no outcome told how many run at once. */
   readonly begunMs: Map<number, number>;
+  guessed: boolean;
   window: number;
   rateSample?: { atMs: number; done: number };
   /** When the phase last changed, for the pace of the loop. */
   phaseSinceMs: number;
-  /** When the state was last written. */
+  /** When the state was last written, and how many packs were sent since. */
   wroteMs: number;
+  sendsUnwritten: number;
+  /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
+  tasksUnsent: boolean;
 }
 
 export const newMemory = (localMs: number): Memory => ({
   startedMs: localMs,
   begunMs: new Map(),
+  guessed: true,
   window: 0,
   phaseSinceMs: localMs,
   wroteMs: localMs,
+  sendsUnwritten: 0,
+  tasksUnsent: true,
 });
 
 /** The layout of a run that was planned. */

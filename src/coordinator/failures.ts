@@ -3,8 +3,8 @@ import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
 import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
-import type { Draft } from "./draft.ts";
-import { layoutOf } from "./draft.ts";
+import type { Sends } from "../model/state.ts";
+import { type Draft, layoutOf } from "./draft.ts";
 import type { Seen, SeenFailure } from "./seen.ts";
 import { outcomeOf } from "./track.ts";
 
@@ -20,41 +20,43 @@ export function trackFailures(
   const { state } = draft;
   const current = failures.filter((failure) => failure.generation === state.generation);
   for (const [name, records] of byWork(current)) {
-    const { work } = records[0] as SeenFailure;
-    if (work.kind === "pack") {
+    const work = records[0]?.work;
+    if (work?.kind === "pack") {
       if (state.phase === "computing") trackPack(draft, work.pack, records, nowMs);
       continue;
     }
     const task = state.tasks[name];
-    if (task === undefined) continue;
-    const verdict = judge(records, task.sends);
+    if (task === undefined || work === undefined) continue;
+    const verdict = judge(records, task);
     if (verdict === "fail") {
-      const last = records.at(-1);
-      draft.ending ??= {
-        phase: "failed",
-        error: { code: `${work.kind}-failed`, message: last?.message ?? "" },
-      };
+      const error = { code: `${work.kind}-failed`, message: records.at(-1)?.message ?? "" };
+      draft.ending ??= { phase: "failed", error };
     } else if (verdict === "replace") {
       task.sends += 1;
+      task.atMs = nowMs;
       draft.decided = true;
-      if (work.kind === "node") {
-        draft.tasks.push({ kind: "combine", level: work.level, index: work.index, send: task.sends });
-      } else draft.tasks.push({ kind: work.kind, send: task.sends });
+      const send = task.sends;
+      if (work.kind === "node")
+        draft.tasks.push({ kind: "combine", level: work.level, index: work.index, send });
+      else draft.tasks.push({ kind: work.kind, send });
     }
   }
   checkTolerance(draft, spec.tolerate, current);
 }
 
-/** What so many ended sends, of so many made, mean. Records are in order of their send. */
+/**
+ * What the records of ended sends mean, in order of their send. A record may tell of a send that the state does not
+ * know, when its leader died between send and write; then that one and those before it must have ended too.
+ */
 export function judge(
   records: readonly Pick<SeenFailure, "send" | "cause">[],
-  sends: number,
+  made: Pick<Sends, "sends" | "since">,
 ): "wait" | "replace" | "fail" {
-  const ended = new Set(records.map((record) => record.send));
   if (records.some((record) => record.cause === "storage-lost")) return "fail";
-  if (ended.size < sends) return "wait";
-  const lastCause = records.findLast((record) => record.send === sends)?.cause;
-  return lastCause === "poison" && ended.size < limits.poisonedSendsMax ? "replace" : "fail";
+  const ended = new Map(records.map((record) => [record.send, record.cause]));
+  const last = Math.max(made.sends, ...ended.keys());
+  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return "wait";
+  return ended.get(last) === "poison" && ended.size < limits.poisonedSendsMax ? "replace" : "fail";
 }
 
 /** How many failed chunks the run may end with. */
@@ -65,27 +67,32 @@ export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number)
 
 function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], nowMs: number): void {
   const { state } = draft;
-  const layout = layoutOf(state);
   if (pack >= state.cursor || outcomeOf(state)(pack) !== "open") return;
-  const sends = state.again[pack]?.sends ?? 1;
-  const verdict = judge(records, sends);
-  if (verdict === "replace") {
-    const before = state.again[pack];
+  const made = state.again[pack] ?? { sends: 1, atMs: 0, late: 0, since: 1 };
+  const sends = Math.max(made.sends, ...records.map((record) => record.send));
+  const verdict = judge(records, made);
+  if (verdict === "fail") markFailed(draft, pack);
+  else if (verdict === "replace") {
     draft.packs.push({ pack, send: sends + 1, urgent: true });
-    state.again[pack] = { sends: sends + 1, atMs: nowMs, late: before?.late ?? 0 };
+    state.again[pack] = { ...made, sends: sends + 1, atMs: nowMs };
     state.sentAgain += 1;
-  }
-  if (verdict !== "fail") return;
+  } else if (sends > made.sends) state.again[pack] = { ...made, sends };
+}
+
+function markFailed(draft: Draft, pack: number): void {
+  const { state } = draft;
+  const layout = layoutOf(state);
   const shard = shardOf(layout, pack);
   const open = state.open[shard];
   if (open === undefined) return;
   const packs = packsOfShard(layout, shard);
-  const failed =
-    open.failed === undefined ? emptyBitmap(sizeOf(packs)) : decodeBitmap(open.failed, sizeOf(packs));
+  const size = sizeOf(packs);
+  const failed = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
   state.packsFailed += 1;
   state.chunksFailed += sizeOf(chunksOfPack(layout, pack));
+  delete state.again[pack];
   draft.decided = true;
 }
 
@@ -101,13 +108,9 @@ function checkTolerance(
   const where =
     first?.work.kind === "pack" ? `chunks ${rangeText(chunksOfPack(state.layout, first.work.pack))}: ` : "";
   const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
-  draft.ending ??= {
-    phase: "failed",
-    error: {
-      code: "pack-failed",
-      message: `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}; ${where}${first?.message ?? ""}`,
-    },
-  };
+  const failed = `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}`;
+  const message = `${failed}; ${where}${first?.message ?? ""}`;
+  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message } };
 }
 
 const rangeText = ({ from, to }: { from: number; to: number }): string =>

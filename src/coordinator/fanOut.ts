@@ -9,7 +9,7 @@ import { windowOf } from "./pace.ts";
 export function askForPlan(draft: Draft, nowMs: number): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
-  state.tasks["plan"] = { sends: 1, atMs: nowMs, late: 0 };
+  state.tasks["plan"] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
   draft.tasks.push({ kind: "plan", send: 1 });
   draft.decided = true;
 }
@@ -20,7 +20,8 @@ export function fanOut(draft: Draft, memory: Memory, nowMs: number): void {
   if (state.phase !== "computing" || state.paused) return;
   const layout = layoutOf(state);
   const inFlight = state.cursor - state.packsDone - state.packsFailed;
-  const room = Math.min(windowOf(state, memory) - inFlight, limits.sendsPerWriteMax);
+  const unwritten = draft.packs.length + memory.sendsUnwritten;
+  const room = Math.min(windowOf(state, memory) - inFlight, limits.sendsPerWriteMax - unwritten);
   const upTo = Math.min(state.cursor + Math.max(room, 0), packsOf(layout));
   if (upTo === state.cursor) return;
   for (let pack = state.cursor; pack < upTo; pack += 1) {
@@ -32,7 +33,7 @@ export function fanOut(draft: Draft, memory: Memory, nowMs: number): void {
   state.batches.push({ upTo, atMs: nowMs });
 }
 
-/** When a sent pack was first sent, by the batches on record; 0 where its batch was dropped. */
+/** When a sent pack was first sent, or later where its batch was dropped from the record. */
 export function sentAtMs(state: Draft["state"], pack: number): number {
   for (const batch of state.batches) if (pack < batch.upTo) return batch.atMs;
   return 0;

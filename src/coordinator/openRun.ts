@@ -1,24 +1,21 @@
 import { decodeJson } from "../model/decode.ts";
-import type { CorruptDataError } from "../model/errors.ts";
+import { CorruptDataError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import type { Marker } from "../model/marker.ts";
 import { runBlobs, specBlob } from "../model/names.ts";
 import { type Spec, specSchema } from "../model/run.ts";
-import { firstState, isFinal } from "../model/state.ts";
-import { cleanUp, type ListedMarker } from "./close.ts";
+import { firstState, isFinal, type State, stateSchema } from "../model/state.ts";
+import { cleanUp, type ListedMarker, manifestOrNone } from "./close.ts";
 import { newMemory } from "./draft.ts";
-import { readManifest } from "./look.ts";
-import { type CoordinatorPorts, type RunWork, sendTasks } from "./perform.ts";
-import { recordedTasks } from "./resend.ts";
-import { type Ownership, sealState } from "./stateChain.ts";
+import type { CoordinatorPorts, RunWork } from "./perform.ts";
+import { DeposedError, type Ownership, type SealRequest, sealState } from "./stateChain.ts";
 
 /** A run that this term has taken over, with what was asked for. */
 export type OpenRun = RunWork & { readonly spec: Spec };
 
 /**
- * Takes a run over for this term: reads its spec, seals its state and sends every recorded task once more, because
- * the leader before may have died between record and send. `undefined` when there is nothing left to lead: its
- * spec is gone, or it had ended and only the end of its clean-up was missing.
+ * Takes a run over for this term: reads its spec and seals its state. `undefined` when there is nothing left to
+ * lead: its spec is gone, or it had ended and only the end of its clean-up was missing.
  */
 export async function openRun(
   ports: CoordinatorPorts,
@@ -28,9 +25,7 @@ export async function openRun(
   nowMs: number,
 ): Promise<OpenRun | undefined> {
   const { blobs } = ports.storage;
-  const name = specBlob(listed.id);
-  const found = await blobs.read(ports.names.runs, name, { signal: owner.lost });
-  const spec = found.kind === "missing" ? undefined : decodeJson(specSchema, found.body, name);
+  const spec = await readSpec(ports, owner, listed.id);
   if (spec?.uid !== marker.uid) {
     // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
     owner.assertLeading();
@@ -38,68 +33,82 @@ export async function openRun(
     return undefined;
   }
   const { generation, cap } = marker;
-  const chain = await sealState({ blobs, names: ports.names, clock: ports.clock }, owner, {
-    id: listed.id,
-    uid: spec.uid,
-    generation,
-    cap,
-    nowMs,
-  });
+  const request: SealRequest = { id: listed.id, uid: spec.uid, generation, cap, nowMs };
+  const chain = await sealState(
+    { blobs, names: ports.names, nextSequence: ports.nextSequence },
+    owner,
+    request,
+  );
   const state = chain.state();
   if (isFinal(state.phase)) {
-    const manifest = await readManifest(blobs, ports.names, state, owner.lost);
-    await cleanUp(ports, owner, state, manifest, listed);
+    await cleanUp(ports, owner, state, await manifestOrNone(ports, owner, state), listed);
     return undefined;
   }
   const { run, uid, phase, packsDone } = state;
   ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone }));
-  await sendTasks(ports, owner, state, recordedTasks(state));
   return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs()) };
 }
 
+async function readSpec(ports: CoordinatorPorts, owner: Ownership, id: string): Promise<Spec | undefined> {
+  const name = specBlob(id);
+  const found = await ports.storage.blobs.read(ports.names.runs, name, { signal: owner.lost });
+  return found.kind === "missing" ? undefined : decodeJson(specSchema, found.body, name);
+}
+
 /**
- * Ends a run whose stored spec, marker or state does not decode, so that it says why and others go on. The bytes
- * that do not decode are replaced under the ETag they were read with.
+ * Ends a run whose spec, marker or state does not decode, so that it says why and others go on. A state that does
+ * decode is respected: a final one only gets its clean-up, and one of a higher term ends mine. Otherwise it is
+ * replaced under the very ETag it was read with, by `complete` if the manifest is there (a result that was
+ * accepted is never lost), else by `failed`.
  */
 export async function failUnreadable(
   ports: CoordinatorPorts,
   owner: Ownership,
-  uid: string,
+  markerUid: string | undefined,
   listed: ListedMarker,
   error: CorruptDataError,
   nowMs: number,
 ): Promise<void> {
   const { blobs } = ports.storage;
+  const uid = markerUid ?? (await readSpec(ports, owner, listed.id))?.uid;
+  // Without a uid nothing says whose marker it is; a person has to look.
+  if (uid === undefined) throw error;
   const blob = runBlobs(listed.id, uid).state;
-  const first = firstState({ run: listed.id, uid, generation: 1, cap: 1, nowMs });
-  const failed = {
-    ...first,
-    term: owner.term,
-    termid: owner.termid,
-    phase: "failed" as const,
-    finishedMs: nowMs,
-    error: { code: error.code, message: error.message },
-  };
-  const body = JSON.stringify(failed);
+  const there = await blobs.read(ports.names.runs, blob, { signal: owner.lost });
+  const known = there.kind === "found" ? stateOrNone(there.body, blob) : undefined;
+  const first = known ?? firstState({ run: listed.id, uid, generation: 1, cap: 1, nowMs });
+  const manifest = await manifestOrNone(ports, owner, first);
+  if (known !== undefined && isFinal(known.phase)) return cleanUp(ports, owner, known, manifest, listed);
+  if (known !== undefined && known.term > owner.term) throw new DeposedError(known.term);
+
+  const failed = { phase: "failed", error: { code: error.code, message: error.message } } as const;
+  const mine = { term: owner.term, termid: owner.termid, sequence: ports.nextSequence(), finishedMs: nowMs };
+  const ended: State = { ...first, ...mine, ...(manifest === undefined ? failed : { phase: "complete" }) };
+  const body = JSON.stringify(ended);
   const write = { contentType: "application/json", signal: owner.lost };
   owner.assertLeading();
-  const there = await blobs.head(ports.names.runs, blob, { signal: owner.lost });
   const reply =
     there.kind === "missing"
       ? await blobs.create(ports.names.runs, blob, body, write)
       : await blobs.replace(ports.names.runs, blob, body, { ...write, ifMatch: there.properties.etag });
   if (reply.kind === "conflict" || reply.kind === "existed") return;
-  ports.log(
-    logEvents.runEnded({
-      run: listed.id,
-      uid,
-      phase: "failed",
-      ms: 0,
-      packs: 0,
-      sentAgain: 0,
-      error: error.message,
-    }),
-  );
-  owner.assertLeading();
-  await blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag, signal: owner.lost });
+  const told = {
+    run: listed.id,
+    uid,
+    phase: ended.phase,
+    ms: 0,
+    packs: ended.packsDone,
+    sentAgain: ended.sentAgain,
+  };
+  ports.log(logEvents.runEnded({ ...told, error: error.message }));
+  await cleanUp(ports, owner, ended, manifest, listed);
+}
+
+function stateOrNone(body: Uint8Array, blob: string): State | undefined {
+  try {
+    return decodeJson(stateSchema, body, blob);
+  } catch (error) {
+    if (error instanceof CorruptDataError) return undefined;
+    throw error;
+  }
 }

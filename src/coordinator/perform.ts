@@ -1,4 +1,4 @@
-import { InvariantError } from "../model/errors.ts";
+import { InvariantError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { type Log, logEvents } from "../model/log.ts";
 import { encodeMessage, type WorkMessage } from "../model/message.ts";
@@ -6,6 +6,7 @@ import type { Names } from "../model/names.ts";
 import { phaseMoves, type State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
 import { type Draft, type Memory, packMessage, type TaskSend, taskMessage } from "./draft.ts";
+import { recordedTasks } from "./resend.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
 
 /** What the leader's shell acts on. */
@@ -14,6 +15,10 @@ export interface CoordinatorPorts {
   readonly names: Names;
   readonly clock: Clock;
   readonly log: Log;
+  /** Numbers of state writes; never the same twice in a process. */
+  nextSequence(): number;
+  /** Time limit of one attempt of a pack, as workers have it. */
+  readonly packLimitMs: number;
 }
 
 /** A run as the leader of one term holds it. */
@@ -37,6 +42,7 @@ export async function perform(
 ): Promise<void> {
   const { chain, memory } = run;
   const before = chain.state();
+  if (memory.tasksUnsent) await sendRecorded(ports, owner, run);
   await sendAll(
     ports,
     owner,
@@ -45,13 +51,18 @@ export async function perform(
   logSends(ports, owner, draft);
   const next: State = { ...draft.state, updatedMs: at.nowMs };
   run.working = next;
-  const progressed = next.packsDone !== before.packsDone || next.cursor !== before.cursor;
+  memory.sendsUnwritten += draft.packs.length;
+  const progressed = next.packsDone !== before.packsDone || memory.sendsUnwritten > 0;
   const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
-  if (!draft.decided && !((progressed || draft.packs.length > 0) && due)) return;
+  const full = memory.sendsUnwritten >= limits.sendsPerWriteMax;
+  if (!draft.decided && !full && !(progressed && due)) return;
   assertLegalMove(before, next);
   memory.wroteMs = at.localMs;
+  memory.tasksUnsent = true;
   const outcome = await chain.write(next);
   run.working = chain.state();
+  memory.sendsUnwritten = 0;
+  // What stands is an earlier write of mine; the next look finds out what was sent of it.
   if (outcome === "adopted") return;
   if (before.phase !== next.phase) {
     ports.log(
@@ -65,10 +76,21 @@ export async function perform(
     );
   }
   await sendTasks(ports, owner, next, draft.tasks);
+  memory.tasksUnsent = false;
+}
+
+/** Sends every recorded task once more: a new leader does, and one that cannot be sure that all of them were sent. */
+async function sendRecorded(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  { chain, memory }: RunWork,
+): Promise<void> {
+  await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()));
+  memory.tasksUnsent = false;
 }
 
 /** Sends plan, combine and finish; the state that records them must have been confirmed. */
-export function sendTasks(
+function sendTasks(
   ports: CoordinatorPorts,
   owner: Ownership,
   state: State,
@@ -83,7 +105,7 @@ export function sendTasks(
 
 /** Puts messages with bounded parallelism; stops at once when the term ends. */
 export async function sendAll(
-  { storage, names }: CoordinatorPorts,
+  ports: CoordinatorPorts,
   owner: Ownership,
   sends: readonly { readonly message: WorkMessage; readonly urgent: boolean }[],
 ): Promise<void> {
@@ -91,11 +113,30 @@ export async function sendAll(
     const batch = sends.slice(from, from + limits.sendsAtOnce);
     await Promise.all(
       batch.map(({ message, urgent }) => {
-        owner.assertLeading();
-        const queue = urgent ? names.urgent : names.packs;
-        return storage.queues.send(queue, encodeMessage(message), { signal: owner.lost });
+        const queue = urgent ? ports.names.urgent : ports.names.packs;
+        return sendOne(ports, owner, queue, encodeMessage(message));
       }),
     );
+  }
+}
+
+/** A put without an answer is repeated: it may double the message, which only costs compute. */
+async function sendOne(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  queue: string,
+  text: string,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    owner.assertLeading();
+    try {
+      await ports.storage.queues.send(queue, text, { signal: owner.lost });
+      return;
+    } catch (error) {
+      const busy = error instanceof StorageError && error.kind === "busy";
+      if (!busy || attempt >= limits.sendTries) throw error;
+      await ports.clock.sleep(100 * attempt, owner.lost);
+    }
   }
 }
 

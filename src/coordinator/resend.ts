@@ -1,7 +1,8 @@
 import { limits } from "../model/limits.ts";
 import { packsOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
-import type { Draft, Memory, TaskSend } from "./draft.ts";
+import type { DecideTime } from "./decide.ts";
+import { type Draft, layoutOf, type Memory, type TaskSend } from "./draft.ts";
 import { sentAtMs } from "./fanOut.ts";
 import { p95, packsAtOnce } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
@@ -11,64 +12,56 @@ import { unfinishedPacks } from "./track.ts";
  * every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial wins.
  */
 
-/** Packs whose worker seems dead, and any work that stayed silent longer than the host can hide it. */
-export function resendPacks(draft: Draft, memory: Memory, time: { nowMs: number; localMs: number }): void {
+/** Packs whose worker seems dead, and any that stayed silent longer than the host can hide them. */
+export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): void {
   const { state } = draft;
   if (state.phase !== "computing" || state.paused) return;
   const unfinished = unfinishedPacks(state);
+  watchBegun(state, memory, unfinished, time.localMs);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
-  const begun = presumedBegun(state, unfinished);
-  for (const pack of memory.begunMs.keys()) if (!begun.has(pack)) memory.begunMs.delete(pack);
-
-  const silentMs = limits.hostHidesMs + limits.packLimitMs;
+  const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.keys(state.again).length;
-  const duplicatesMax = Math.max(
-    limits.duplicatesMin,
-    limits.duplicatesShare * packsOf(state.layout ?? noLayout),
-  );
+
   for (const pack of unfinished) {
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
     const lastSentMs = Math.max(again?.atMs ?? 0, sentAtMs(state, pack));
-    if (time.nowMs - lastSentMs > silentMs) {
-      repeat(draft, pack, time.nowMs, again?.late ?? 0);
+    if (time.nowMs - lastSentMs > silentMs(time)) {
+      repeat(draft, pack, time.nowMs, { late: again?.late ?? 0, anew: true });
       continue;
     }
-    if (!begun.has(pack)) continue;
-    const sinceMs = memory.begunMs.get(pack);
-    if (sinceMs === undefined) {
-      memory.begunMs.set(pack, time.localMs);
-      continue;
-    }
+    const begunMs = memory.begunMs.get(pack);
     const late = again?.late ?? 0;
-    if (time.localMs - sinceMs <= lateAfterMs(state) || late >= limits.lateSendsMax) continue;
-    if (again === undefined && duplicates >= duplicatesMax) continue;
+    if (begunMs === undefined || time.localMs - begunMs <= lateAfterMs(state)) continue;
+    if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
     memory.begunMs.set(pack, time.localMs);
-    repeat(draft, pack, time.nowMs, late + 1);
+    repeat(draft, pack, time.nowMs, { late: late + 1 });
   }
 }
 
-/** Every unfinished sent pack, because workers drop what was sent under an earlier turn. */
+/** Every unfinished sent pack, because workers drop what was sent under an earlier turn, and record nothing of it. */
 export function resendAll(draft: Draft, nowMs: number): void {
   for (const pack of unfinishedPacks(draft.state)) {
-    repeat(draft, pack, nowMs, draft.state.again[pack]?.late ?? 0, pack < limits.urgentFirstPacks);
+    const late = draft.state.again[pack]?.late ?? 0;
+    repeat(draft, pack, nowMs, { late, anew: true, urgent: pack < limits.urgentFirstPacks });
   }
 }
 
 /** Plan, combine and finish that took longer than three times the longest of their kind. Recorded before sent. */
-export function resendTasks(draft: Draft, nowMs: number): void {
+export function resendTasks(draft: Draft, time: DecideTime): void {
   const { state } = draft;
   for (const [name, task] of Object.entries(state.tasks)) {
     const kind = name.startsWith("node/") ? "combine" : name;
+    const sinceMs = time.nowMs - task.atMs;
+    const silent = sinceMs > silentMs(time);
     const lateAfter = Math.max(3 * (state.taskMsMax[kind] ?? 0), limits.taskLateMs);
-    const silent = nowMs - task.atMs > limits.hostHidesMs + limits.packLimitMs;
-    const late = nowMs - task.atMs > lateAfter && task.late < limits.lateSendsMax;
+    const late = sinceMs > lateAfter && task.late < limits.lateSendsMax;
     if (!silent && !late) continue;
-    if (draft.tasks.some((one) => nameOf(one) === name)) continue;
     task.sends += 1;
-    task.atMs = nowMs;
+    task.atMs = time.nowMs;
     task.late += late ? 1 : 0;
+    if (silent) task.since = task.sends;
     state.sentAgain += 1;
     draft.decided = true;
     draft.tasks.push(taskSend(name, task.sends));
@@ -76,36 +69,49 @@ export function resendTasks(draft: Draft, nowMs: number): void {
 }
 
 /** Every recorded task, as a new leader sends them: the one before may have died between record and send. */
-export function recordedTasks(state: State): TaskSend[] {
-  return Object.entries(state.tasks).map(([name, task]) => taskSend(name, task.sends));
-}
+export const recordedTasks = (state: State): TaskSend[] =>
+  Object.entries(state.tasks).map(([name, task]) => taskSend(name, task.sends));
 
 /**
- * The packs that some thread should be working on: those with fewer unfinished packs before them, in send order,
- * than are computed at once. Before the first outcome nothing is known, so all of them.
+ * Notes when a pack is first presumed begun, which is when fewer unfinished packs precede it in send order than
+ * run at once. From then on its time runs until it has an outcome, also when the rate falls because workers died.
+ * Before the first outcome nobody knows how many run at once, so all packs count, and anew after it.
  */
-export function presumedBegun(state: State, unfinished: readonly number[]): Set<number> {
-  const atOnce = state.durationsMs.length === 0 ? unfinished.length : packsAtOnce(state);
-  return new Set(unfinished.slice(0, atOnce));
+function watchBegun(state: State, memory: Memory, unfinished: readonly number[], localMs: number): void {
+  const guessed = state.durationsMs.length === 0;
+  if (memory.guessed && !guessed) memory.begunMs.clear();
+  memory.guessed = guessed;
+  const open = new Set(unfinished);
+  for (const pack of memory.begunMs.keys()) if (!open.has(pack)) memory.begunMs.delete(pack);
+  const atOnce = guessed ? unfinished.length : packsAtOnce(state);
+  for (const pack of unfinished.slice(0, atOnce)) {
+    if (!memory.begunMs.has(pack)) memory.begunMs.set(pack, localMs);
+  }
 }
 
-export const lateAfterMs = (state: State): number =>
+const lateAfterMs = (state: State): number =>
   state.durationsMs.length === 0
-    ? 3 * (state.layout?.packMs ?? 0) + limits.lateFirstMs
+    ? 3 * layoutOf(state).packMs + limits.lateFirstMs
     : Math.max(3 * p95(state.durationsMs), limits.lateMsMin);
 
-function repeat(draft: Draft, pack: number, nowMs: number, late: number, urgent = true): void {
+/** Longer than the host can hide a message that a worker still works on. */
+const silentMs = (time: DecideTime): number => limits.hostHidesMs + time.packLimitMs;
+
+/** `anew`: the sends before will never end in a record, so only this one and later ones count. */
+function repeat(
+  draft: Draft,
+  pack: number,
+  nowMs: number,
+  how: { readonly late: number; readonly anew?: boolean; readonly urgent?: boolean },
+): void {
   const { state } = draft;
-  const send = (state.again[pack]?.sends ?? 1) + 1;
-  state.again[pack] = { sends: send, atMs: nowMs, late };
+  const before = state.again[pack];
+  const send = (before?.sends ?? 1) + 1;
+  const since = how.anew === true ? send : (before?.since ?? 1);
+  state.again[pack] = { sends: send, atMs: nowMs, late: how.late, since };
   state.sentAgain += 1;
-  draft.packs.push({ pack, send, urgent });
+  draft.packs.push({ pack, send, urgent: how.urgent ?? true });
 }
-
-const noLayout = { chunks: 0, packSize: 1, shardSize: 1 };
-
-const nameOf = (task: TaskSend): string =>
-  task.kind === "combine" ? `node/${task.level}/${String(task.index).padStart(5, "0")}` : task.kind;
 
 function taskSend(name: string, send: number): TaskSend {
   const node = /^node\/(\d+)\/(\d+)$/.exec(name);

@@ -1,7 +1,7 @@
 import type { Marker } from "../model/marker.ts";
 import type { Work } from "../model/names.ts";
 import type { OutputFacts } from "../model/output.ts";
-import { foldsPacksDirectly, shardOf } from "../model/packs.ts";
+import { foldsPacksDirectly } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 
@@ -57,7 +57,3 @@ export function wantedOf(state: State): Wanted {
     manifest: state.phase === "finishing",
   };
 }
-
-/** The shard of a pack of a run whose plan is known. */
-export const shardIn = (state: State, pack: number): number =>
-  state.layout === undefined ? 0 : shardOf(state.layout, pack);

@@ -1,15 +1,17 @@
 import { decodeJson, wireVersion } from "../model/decode.ts";
 import { LeasefoldError, StorageError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { type Names, runBlobs } from "../model/names.ts";
 import { firstState, isFinal, type State, stateSchema } from "../model/state.ts";
-import type { BlobStore, Clock } from "../storage/ports.ts";
+import type { BlobStore } from "../storage/ports.ts";
 
 /**
  * The If-Match chain of a run's `state.json`. A new term seals it first, so that every write still in flight from
  * an older term fails; from then on each write stands on the one before.
  *
- * Not promised: that a write which failed had no effect. The same bytes are repeated until one reply is definite,
- * then the state is read back: mine happened only if my termid and the sequence of those bytes are there.
+ * Not promised: that a write which failed had no effect. Its bytes are repeated, and nothing else is written,
+ * until one reply is definite; then the state is read back. A write of mine happened only if my termid and the
+ * sequence of those very bytes are there.
  */
 export interface Ownership {
   readonly term: number;
@@ -33,65 +35,67 @@ export class DeposedError extends LeasefoldError {
 export interface StateStore {
   readonly blobs: BlobStore;
   readonly names: Names;
-  readonly clock: Clock;
+  /** Grows with every call, over all runs of a term: other bytes never share a number. */
+  nextSequence(): number;
 }
 
 export interface StateChain {
   /** As last confirmed. */
   state(): State;
   /**
-   * Writes the next state under my term; throws `DeposedError` if the chain is another's. `adopted`: an earlier
-   * write of mine with other bytes is there instead; `state()` now gives it, and whoever wrote decides again.
+   * Writes the next state under my term. `adopted`: an earlier write of mine, whose outcome was unknown until now,
+   * stands instead; `state()` gives it, and whoever wrote decides again. Throws `DeposedError` if the chain is
+   * another's, and `StorageError` when the outcome is still unknown; the next write then settles it first.
    */
   write(next: State): Promise<"written" | "adopted">;
+}
+
+export interface SealRequest {
+  readonly id: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly cap: number;
+  readonly nowMs: number;
 }
 
 /**
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written
  * again for its generation.
  */
-export async function sealState(
-  store: StateStore,
-  owner: Ownership,
-  run: {
-    readonly id: string;
-    readonly uid: string;
-    readonly generation: number;
-    readonly cap: number;
-    readonly nowMs: number;
-  },
-): Promise<StateChain> {
-  const blob = runBlobs(run.id, run.uid).state;
-  const terms = { term: owner.term, holder: owner.holder, atMs: run.nowMs };
+export async function sealState(store: StateStore, owner: Ownership, run: SealRequest): Promise<StateChain> {
+  const { id, uid, generation, cap, nowMs } = run;
+  const blob = runBlobs(id, uid).state;
+  const mine = { term: owner.term, holder: owner.holder, atMs: nowMs };
   for (;;) {
     const found = await readState(store, blob, owner.lost);
     if (found === undefined) {
-      const first = firstState({
-        run: run.id,
-        uid: run.uid,
-        generation: run.generation,
-        cap: run.cap,
-        nowMs: run.nowMs,
+      const first = owned(store, owner, {
+        ...firstState({ run: id, uid, generation, cap, nowMs }),
+        terms: [mine],
       });
-      const mine: State = { ...first, term: owner.term, termid: owner.termid, sequence: 1, terms: [terms] };
       owner.assertLeading();
-      const created = await untilDefinite(store, owner, () =>
-        store.blobs.create(store.names.runs, blob, JSON.stringify(mine), {
-          contentType: "application/json",
-          signal: owner.lost,
-        }),
-      );
-      if (created.kind === "created") return chainFrom(store, owner, blob, mine, created.etag);
+      const write = { contentType: "application/json", signal: owner.lost };
+      const created = await store.blobs.create(store.names.runs, blob, JSON.stringify(first), write);
+      if (created.kind === "created") return chainFrom(store, owner, blob, first, created.etag);
       continue;
     }
-    if (isFinal(found.state.phase)) return chainFrom(store, owner, blob, found.state, found.etag);
-    if (found.state.termid === owner.termid) return chainFrom(store, owner, blob, found.state, found.etag);
-    if (found.state.term >= owner.term) throw new DeposedError(found.state.term);
-    const chain = chainFrom(store, owner, blob, { ...found.state, sequence: 0 }, found.etag);
-    if ((await chain.write({ ...found.state, terms: [...found.state.terms, terms] })) === "written")
-      return chain;
+    const { state, etag } = found;
+    if (isFinal(state.phase) || state.termid === owner.termid)
+      return chainFrom(store, owner, blob, state, etag);
+    if (state.term >= owner.term) throw new DeposedError(state.term);
+    const chain = chainFrom(store, owner, blob, state, etag);
+    await chain.write({ ...state, terms: [...state.terms, mine].slice(-limits.termsKept) });
+    return chain;
   }
 }
+
+const owned = (store: StateStore, { term, termid }: Ownership, state: State): State => ({
+  ...state,
+  v: wireVersion,
+  term,
+  termid,
+  sequence: store.nextSequence(),
+});
 
 function chainFrom(
   store: StateStore,
@@ -102,58 +106,51 @@ function chainFrom(
 ): StateChain {
   let state = from;
   let etag = fromEtag;
+  let pending: State | undefined;
+
+  /** Repeats the pending bytes until a reply is definite; throws while it is not, and keeps them. */
+  async function settle(mine: State): Promise<void> {
+    owner.assertLeading();
+    const body = JSON.stringify(mine);
+    const write = { contentType: "application/json", ifMatch: etag, signal: owner.lost };
+    const reply = await store.blobs.replace(store.names.runs, blob, body, write);
+    if (reply.kind === "replaced") {
+      state = mine;
+      etag = reply.etag;
+    } else {
+      // An earlier try of these bytes was carried out and its reply lost, or the chain is another's.
+      const found = await readState(store, blob, owner.lost);
+      if (found?.state.termid !== owner.termid) throw new DeposedError(found?.state.term ?? 0);
+      state = found.state;
+      etag = found.etag;
+    }
+    pending = undefined;
+  }
+
   return {
     state: () => state,
     async write(next) {
-      const mine: State = {
-        ...next,
-        v: wireVersion,
-        term: owner.term,
-        termid: owner.termid,
-        sequence: state.sequence + 1,
-      };
-      const body = JSON.stringify(mine);
-      const reply = await untilDefinite(store, owner, () =>
-        store.blobs.replace(store.names.runs, blob, body, {
-          contentType: "application/json",
-          ifMatch: etag,
-          signal: owner.lost,
-        }),
-      );
-      if (reply.kind === "replaced") {
-        etag = reply.etag;
-        state = mine;
-        return "written";
+      const unsettled = pending;
+      const mine = unsettled ?? owned(store, owner, next);
+      pending = mine;
+      try {
+        await settle(mine);
+      } catch (error) {
+        // A definite refusal had no effect; anything else may have had one.
+        if (error instanceof StorageError && error.kind !== "busy") pending = undefined;
+        throw error;
       }
-      // Either an earlier try of these bytes was carried out and its reply lost, or the chain is another's.
-      const found = await readState(store, blob, owner.lost);
-      if (found?.state.termid !== owner.termid) throw new DeposedError(found?.state.term ?? 0);
-      etag = found.etag;
-      state = found.state;
-      return found.state.sequence === mine.sequence ? "written" : "adopted";
+      return unsettled === undefined && state.sequence === mine.sequence ? "written" : "adopted";
     },
   };
 }
 
 async function readState(
-  store: StateStore,
+  store: Pick<StateStore, "blobs" | "names">,
   blob: string,
   signal: AbortSignal,
 ): Promise<{ readonly state: State; readonly etag: string } | undefined> {
   const found = await store.blobs.read(store.names.runs, blob, { signal });
   if (found.kind === "missing") return undefined;
   return { state: decodeJson(stateSchema, found.body, blob), etag: found.properties.etag };
-}
-
-/** Repeats one and the same call while its outcome is unknown and I lead. */
-async function untilDefinite<T>(store: StateStore, owner: Ownership, call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    owner.assertLeading();
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof StorageError) || error.kind !== "busy") throw error;
-      await store.clock.sleep(200, owner.lost);
-    }
-  }
 }

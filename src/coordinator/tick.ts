@@ -5,6 +5,7 @@ import type { Leadership } from "../election/leadership.ts";
 import { race } from "../election/race.ts";
 import type { ElectionSettings } from "../election/settings.ts";
 import { LeasefoldError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
@@ -37,16 +38,28 @@ export interface CoordinatorOptions {
   readonly region?: string | undefined;
   readonly election: ElectionSettings;
   readonly loop: CoordinateSettings;
+  /** Time limit of one attempt of a pack, as workers have it. */
+  readonly packLimitMs: number;
 }
 
 export function coordinator(
-  ports: CoordinatorPorts & { readonly random: Random; readonly onElection: OnElectionEvent },
+  ports: Omit<CoordinatorPorts, "nextSequence" | "packLimitMs"> & {
+    readonly random: Random;
+    readonly onElection: OnElectionEvent;
+  },
   options: CoordinatorOptions,
 ): Coordinator {
   const { storage, names, clock, random, log } = ports;
   const lease = storage.lease(names.coordination, leaderBlob);
   const newer = { gaveWay: false };
+  let sequence = 0;
+  const shell: CoordinatorPorts = {
+    ...ports,
+    nextSequence: () => ++sequence,
+    packLimitMs: options.packLimitMs,
+  };
   let busy = false;
+  let askedAgain = false;
   let aboveTerm = 0;
   let awayUntilMs = 0;
 
@@ -57,11 +70,12 @@ export function coordinator(
     );
     const after = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too.
-      if (await anyRunActive({ storage, names }, AbortSignal.timeout(2_000))) await wake.handOver();
+      const active = await anyRunActive({ storage, names }).catch(() => true);
+      if (active) await wake.handOver();
       else await wake.remove();
     };
     try {
-      await coordinate(ports, leadership, options.loop, newer);
+      await coordinate(shell, leadership, options.loop, newer);
     } catch (error) {
       if (error instanceof DeposedError) {
         aboveTerm = Math.max(aboveTerm, error.seenTerm);
@@ -90,20 +104,43 @@ export function coordinator(
         after = await lead(leadership);
       },
     });
-    // The wake is made visible only after the release, or whoever it calls would find the lease held.
-    if (outcome.kind === "led" && outcome.handedOver) await after?.();
+    if (outcome.kind === "led" && outcome.handedOver) {
+      // The wake is made visible only after the release, or whoever it calls would find the lease held; and this
+      // process may answer it too.
+      busy = false;
+      await after?.();
+    }
     return outcome;
   }
 
+  const passOn = () =>
+    storage.queues
+      .send(names.wake, encodeWake(wakeFromLeader), { visibleInS: limits.secondWakeS })
+      .catch(() => {});
+
   return {
     async tick(request) {
-      if (busy) return { kind: "busy" };
-      if (clock.monotonicMs() < awayUntilMs) return { kind: "away" };
+      if (busy) {
+        askedAgain ||= request.startedBy === "wake";
+        return { kind: "busy" };
+      }
+      if (clock.monotonicMs() < awayUntilMs) {
+        // The wake may be for an instance that understands more; it stays in the queue for that one.
+        if (request.startedBy === "wake") await passOn();
+        return { kind: "away" };
+      }
       busy = true;
       try {
-        return await raceOnce(request);
+        let outcome = await raceOnce(request);
+        // A wake that came after our look at the markers must not be lost with it.
+        while (askedAgain && outcome.kind === "nothingToLead") {
+          askedAgain = false;
+          outcome = await raceOnce(request);
+        }
+        return outcome;
       } finally {
         busy = false;
+        askedAgain = false;
       }
     },
   };

@@ -5,7 +5,7 @@ import { loadCalculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import { ensurePlaces } from "../client/places.ts";
 import { type Coordinator, coordinator } from "../coordinator/tick.ts";
-import { messageOf } from "../model/errors.ts";
+import { ConfigError, messageOf } from "../model/errors.ts";
 import { type HostSettings, readHostSettings } from "../model/hostSettings.ts";
 import { logEvents } from "../model/log.ts";
 import { namesOf } from "../model/names.ts";
@@ -45,6 +45,7 @@ export async function makeApp(env: Env, settings: Settings, appDir: string): Pro
   const files = filesOf(settings.LEASEFOLD_CALCULATIONS, appDir);
   const calculations = await loadCalculations(files);
 
+  const packLimitMs = packLimitOf(settings, host);
   const forLeader = connectStorage(connection);
   const forWorker = connectStorage(connection);
   const client: Client = { storage: connectStorage(connection), names, clock, random, calculations };
@@ -64,6 +65,7 @@ export async function makeApp(env: Env, settings: Settings, appDir: string): Pro
         holder: holderOf(settings, env),
         region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
         election: electionFrom(settings, host),
+        packLimitMs,
         loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
       },
     ),
@@ -72,7 +74,7 @@ export async function makeApp(env: Env, settings: Settings, appDir: string): Pro
       documents: documents(forWorker.blobs, names),
       watch: markerWatch(forWorker.blobs, names, clock),
       report: callReport(forWorker.meter),
-      packLimitMs: settings.LEASEFOLD_PACK_LIMIT_S * 1_000,
+      packLimitMs,
     },
     async ready() {
       making ??= ensurePlaces({ storage: forLeader, names });
@@ -89,6 +91,17 @@ export async function makeApp(env: Env, settings: Settings, appDir: string): Pro
 
 /** The settings of the process, read before anything is registered: they name queues and the schedule. */
 export const settingsOf = (env: Env): Settings => readSettings(env);
+
+/** An attempt must end, and its record be written, before the host kills the whole process with it. */
+function packLimitOf({ LEASEFOLD_PACK_LIMIT_S }: Settings, host: HostSettings): number {
+  const packLimitMs = LEASEFOLD_PACK_LIMIT_S * 1_000;
+  if (packLimitMs <= host.functionTimeoutMs / 2) return packLimitMs;
+  const timeoutS = host.functionTimeoutMs / 1_000;
+  throw new ConfigError(
+    "bad-setting",
+    `LEASEFOLD_PACK_LIMIT_S=${LEASEFOLD_PACK_LIMIT_S}: must be at most half of functionTimeout (${timeoutS} s)`,
+  );
+}
 
 const holderOf = (settings: Settings, env: Env): string =>
   settings.LEASEFOLD_INSTANCE ?? env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) ?? `${hostname()}-${process.pid}`;

@@ -40,6 +40,8 @@ export async function startAzurite(
   ];
   const child = spawn(process.execPath, ["--import", endWithParent, azuriteScript(), ...flags], {
     stdio: ["pipe", "pipe", "pipe"],
+    // Ctrl-C in a terminal reaches a whole group of processes; this one ends last, when the others have drained.
+    detached: process.platform !== "win32",
   });
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());

@@ -1,5 +1,5 @@
 import { argv, env, exit } from "node:process";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
 import { systemClock, systemRandom } from "../storage/system.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * `.leasefold/local.json`: where the embedded instances of a folder are, so that the CLI finds them by itself. It
@@ -20,6 +20,8 @@ export const localFileSchema = z.object({
   supervisorPid: z.number().int().positive(),
   azuritePid: z.number().int().positive().optional(),
   instances: z.array(instanceSchema),
+  /** Files of the user's own calculations that the instances know, as absolute paths. */
+  calculations: z.array(z.string()).optional(),
   /** ISO 8601. */
   startedAt: z.iso.datetime(),
 });

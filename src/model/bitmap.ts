@@ -28,12 +28,6 @@ export function countBits(bits: Bitmap): number {
   return count;
 }
 
-export function fullBitmap(size: number): Bitmap {
-  const bits = emptyBitmap(size);
-  for (let index = 0; index < size; index += 1) setBit(bits, index);
-  return bits;
-}
-
 export const encodeBitmap = (bits: Bitmap): string => Buffer.from(bits).toString("base64url");
 
 /** The inverse for a set of `size` members; a text of another length is padded or cut to it. */

@@ -38,6 +38,10 @@ export const limits = {
   windowAheadMs: 5_000,
   /** Packs at the head of a run that go to the urgent queue, so that a run is under way at once. */
   urgentFirstPacks: 8,
+  /** Terms kept in a run's state: a run that changed hands more often is told by the latest. */
+  termsKept: 64,
+  /** A message put that got no answer is tried again so often, beside the SDK's own tries. */
+  sendTries: 3,
   /** Sends between two writes of the state: what a crash may send twice. */
   sendsPerWriteMax: 500,
   sendsAtOnce: 16,

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { CorruptDataError } from "./errors.ts";
+import { wireVersion } from "./decode.ts";
+import { CorruptDataError, NewerVersionError } from "./errors.ts";
 
 /**
  * The marker of an active run: what is wanted of it, all in the metadata of an empty blob, so that one list call
@@ -24,7 +25,7 @@ const markerSchema = z.object({
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
 export const encodeMarker = (marker: Marker): Record<string, string> => ({
-  v: "1",
+  v: String(wireVersion),
   uid: marker.uid,
   want: marker.want,
   generation: String(marker.generation),
@@ -33,8 +34,11 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   command: String(marker.command),
 });
 
-/** Throws `CorruptDataError` for metadata that is no marker's. */
+/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is no marker's. */
 export function decodeMarker(metadata: Readonly<Record<string, string>>, what: string): Marker {
+  if (Number(metadata["v"]) > wireVersion) {
+    throw new NewerVersionError("newer-version", `the marker of ${what} was written by a newer version`);
+  }
   const decoded = markerSchema.safeParse(metadata);
   if (!decoded.success) throw new CorruptDataError("bad-marker", `the marker of ${what} does not decode`);
   const { v: _version, ...marker } = decoded.data;

@@ -43,7 +43,7 @@ export const shardSizeFor = (packs: number): number =>
 
 /**
  * The number of chunks per pack that gives packs of about the wanted time: the total work divided by 200 packs,
- * but at least a quarter second and at most 25 s each (DESIGN section 5), and never more than 10^7 packs.
+ * but at least a quarter second and at most 25 s each (DESIGN section 5).
  */
 export function packSizeFor(chunks: number, chunkMs: number): number {
   if (chunks === 0) return 1;

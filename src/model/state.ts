@@ -26,8 +26,16 @@ export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0
 const count = z.int().nonnegative();
 const ms = z.number().nonnegative();
 
-/** Sends of one piece of work other than a pack's first: number of the latest, when, and how many were late ones. */
-const sendsSchema = z.object({ sends: z.int().positive(), atMs: ms, late: count.default(0) });
+/**
+ * Sends of one piece of work: number of the latest, when, and how many were late ones. Sends below `since` do not
+ * count any more: workers drop them unrecorded, or nothing was heard of them for longer than the host can hide one.
+ */
+const sendsSchema = z.object({
+  sends: z.int().positive(),
+  atMs: ms,
+  late: count.default(0),
+  since: z.int().positive().default(1),
+});
 export type Sends = z.infer<typeof sendsSchema>;
 
 const callsSchema = z.object({

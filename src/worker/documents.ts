@@ -12,12 +12,20 @@ export interface Documents {
   inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
 }
 
-const keptMax = 64;
+/** Specs and plans are small; a segment holds megabytes. */
+const documentsKept = 64;
+const segmentsKept = 4;
 
 export function documents(blobs: BlobStore, names: Names): Documents {
-  const kept = new Map<string, Promise<unknown>>();
+  const documents = new Map<string, Promise<unknown>>();
+  const segments = new Map<string, Promise<unknown>>();
 
-  function once<T>(key: string, read: () => Promise<T>): Promise<T> {
+  function once<T>(
+    key: string,
+    read: () => Promise<T>,
+    kept = documents,
+    keptMax = documentsKept,
+  ): Promise<T> {
     const known = kept.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
     const reading = read();
@@ -49,7 +57,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
       once(`plan ${uid}`, async () => {
         const name = runBlobs(run, uid).plan;
         const found = await blobs.read(names.runs, name);
-        if (found.kind === "missing") throw new DroppedError("the run has no plan");
+        if (found.kind === "missing") throw new StorageLostError("storage-lost", `${name} is gone`);
         return decodeJson(planSchema, found.body, name);
       }),
     async inputs(plan, from, to) {
@@ -59,7 +67,12 @@ export function documents(blobs: BlobStore, names: Names): Documents {
       for (const [number, start] of starts.entries()) {
         const end = starts[number + 1] ?? plan.chunks;
         if (end <= from || start >= to) continue;
-        const all = await once(`segment ${plan.uid} ${number}`, () => segment(plan, attempt, number));
+        const all = await once(
+          `${plan.uid} ${number}`,
+          () => segment(plan, attempt, number),
+          segments,
+          segmentsKept,
+        );
         inputs.push(...all.slice(Math.max(from - start, 0), to - start));
       }
       if (inputs.length !== to - from)

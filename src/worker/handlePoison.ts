@@ -32,7 +32,8 @@ export async function handlePoison(
       logEvents.poisonRecorded({ queue: delivery.queue, run: message.run, kind: message.kind, outcome }),
     );
   } catch (error) {
-    // The work stays without an outcome, so the leader will send it again in time.
     ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
+    // Without the record the send never ends. If this fails as well, the leader sends the work again in time.
+    await putBack(ports.storage, delivery).catch(() => {});
   }
 }

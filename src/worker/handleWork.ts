@@ -55,6 +55,13 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
       return;
     }
     const code = error instanceof LeasefoldError ? error.code : "unexpected";
+    // Another instance may understand what a newer version wrote; and storage that is away says nothing about the
+    // work, so neither may end it.
+    if (error instanceof NewerVersionError || (delivery.last && isBusy(error))) {
+      ports.log(logEvents.workFailed({ ...piece, code, message: messageOf(error), last: false }));
+      await putBack(ports.storage, delivery);
+      return;
+    }
     const lost = error instanceof StorageLostError;
     if (lost && (await outputThere(ports, message))) {
       ports.log(logEvents.workDropped({ ...piece, why: "another attempt has written the output" }));
@@ -87,6 +94,8 @@ async function dispatch(ports: WorkerPorts, job: Job<WorkMessage["kind"]>): Prom
   }
 }
 
+const isBusy = (error: unknown): boolean => error instanceof LeasefoldError && error.retry === "later";
+
 /** Whether the node or the manifest is there: then its inputs may well be cleaned up already. */
 async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
   const { run, uid, gen } = message;
@@ -98,7 +107,7 @@ async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<bo
   return node.kind === "found";
 }
 
-/** A newer version's message waits in the queue it came from for an instance that understands it. */
+/** The message waits, hidden, in the queue it came from, with its deliveries counted anew. */
 export async function putBack(storage: Storage, delivery: Pick<Delivery, "queue" | "text">): Promise<void> {
   await storage.queues.send(delivery.queue, delivery.text, { visibleInS: limits.newerVersionDelayS });
 }

@@ -87,9 +87,11 @@ async function timeChunks(
       if (error.code === "time-limit") return limits.packMsMax;
     }
   }
+  // Chunks of which nothing is known are not all put into one pack.
+  if (times.length === 0) return limits.packMsMin;
   // The first sample also pays for loading and compiling the code, so it only counts where it is alone.
   const warm = times.length > 1 ? times.slice(1) : times;
-  return warm.length === 0 ? 0 : warm.reduce((sum, ms) => sum + ms, 0) / warm.length;
+  return warm.reduce((sum, ms) => sum + ms, 0) / warm.length;
 }
 
 /** So many indexes spread evenly over `[0, count)`. */

@@ -84,7 +84,8 @@ export async function runFinish(
       ? (part as Result)
       : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
   if (isBytes(result)) return result;
-  return { body: encodeJson(result, "the result", 1), contentType: "application/json", extension: "json" };
+  const body = Buffer.concat([encodeJson(result, "the result", 1), Buffer.from("\n")]);
+  return { body, contentType: "application/json", extension: "json" };
 }
 
 async function foldParts(

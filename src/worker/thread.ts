@@ -26,7 +26,13 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     return { ok: true, ms: performance.now() - startedMs, value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
-    return { ok: false, ms: performance.now() - startedMs, code, message: messageOf(error) };
+    return {
+      ok: false,
+      ms: performance.now() - startedMs,
+      code,
+      message: messageOf(error),
+      stack: stackOf(error),
+    };
   } finally {
     port.close();
   }
@@ -49,6 +55,12 @@ function work(
     case "finish":
       return runFinish(calculation, task);
   }
+}
+
+/** Where user code threw; of an error of ours, where its cause did. */
+function stackOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return error.cause instanceof Error ? error.cause.stack : error.stack;
 }
 
 /** Says something over the port and waits for the answer. */

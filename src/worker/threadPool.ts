@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
-import { CalculationError, messageOf } from "../model/errors.ts";
+import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import type { FromThread, ThreadAnswer, ThreadWork, ToThread } from "./threadTask.ts";
-import { urgentFirst, withUrgency } from "./urgentFirst.ts";
+import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
 
 /**
@@ -25,33 +25,38 @@ export function threadPool(options: {
     filename: threadFile(),
     minThreads: options.threads,
     maxThreads: options.threads,
-    taskQueue: urgentFirst(),
-    resourceLimits: { maxOldGenerationSizeMb: options.memoryMb },
+    resourceLimits: { maxOldGenerationSizeMb: options.memoryMb, maxYoungGenerationSizeMb },
     workerData: { files: options.files },
     execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
   });
   pool.on("error", options.onIdleCrash);
+  const places = urgentFirst(options.threads);
+  let stopping: LeasefoldError | undefined;
 
   async function run(
     work: ThreadWork,
     { urgent, limitMs, onStart }: TaskOptions,
     onInputs: (inputs: readonly unknown[]) => Promise<void> = async () => {},
   ): Promise<{ value: unknown; ms: number }> {
+    await places.take(urgent);
     const { port1, port2 } = new MessageChannel();
     const stop = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
     let refusal: { readonly error: unknown } | undefined;
-    let tooLong = false;
+    let overdue: CalculationError | undefined;
+    const endAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
+      setTimeout(() => {
+        overdue = error;
+        stop.abort();
+      }, ms);
+    let timer = endAfter(startLimitMs, notStarted());
 
     const answer = async (message: FromThread): Promise<ToThread> => {
       try {
         if (message.say === "inputs") await onInputs(message.inputs);
         else {
+          clearTimeout(timer);
           await onStart?.();
-          timer = setTimeout(() => {
-            tooLong = true;
-            stop.abort();
-          }, limitMs);
+          timer = endAfter(limitMs, tooLong(limitMs));
         }
         return "go";
       } catch (error) {
@@ -67,22 +72,20 @@ export function threadPool(options: {
     });
 
     try {
-      const task = withUrgency({ ...work, port: port2 }, urgent);
+      const task = { ...work, port: port2 };
       const result = (await pool.run(task, { transferList: [port2], signal: stop.signal })) as ThreadAnswer;
       if (refusal !== undefined) throw refusal.error;
       if (result.ok) return { value: result.value, ms: result.ms };
-      throw new CalculationError(result.code, result.message);
+      throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
     } catch (error) {
       if (refusal !== undefined) throw refusal.error;
-      if (tooLong)
-        throw new CalculationError(
-          "time-limit",
-          `the time limit of ${limitMs / 1000} s is past; the thread was ended`,
-        );
+      if (overdue !== undefined) throw overdue;
+      if (stopping !== undefined) throw stopping;
       throw error instanceof CalculationError ? error : threadFailure(error, options.memoryMb);
     } finally {
       clearTimeout(timer);
       port1.close();
+      places.leave();
     }
   }
 
@@ -102,9 +105,28 @@ export function threadPool(options: {
       const { value, ms } = await run({ kind: "finish", ...job }, task);
       return { ...(value as { body: Uint8Array; contentType: string; extension: string }), ms };
     },
-    stop: () => pool.destroy(),
+    async stop() {
+      stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
+      places.close(stopping);
+      await pool.destroy();
+    },
   };
 }
+
+/** A thread that loads no user code in this time will never do so; a new one takes about 0.1 s. */
+const startLimitMs = 60_000;
+
+/**
+ * A thread out of memory is ended, with 16 MB above its limit to end in. A default young generation can promote
+ * more than that at once, and then V8 ends the whole process; one of 8 MB cannot.
+ */
+const maxYoungGenerationSizeMb = 8;
+
+const notStarted = (): CalculationError =>
+  new CalculationError("thread-not-started", `no thread took the task within ${startLimitMs / 1000} s`);
+
+const tooLong = (limitMs: number): CalculationError =>
+  new CalculationError("time-limit", `the time limit of ${limitMs / 1000} s is past; the thread was ended`);
 
 /** What it means that a thread ended before its task did. */
 function threadFailure(error: unknown, memoryMb: number): CalculationError {

@@ -39,4 +39,10 @@ export type ToThread = "go" | "drop";
 /** A thread's answer; errors of user code travel as data, since classes do not survive the way. */
 export type ThreadAnswer =
   | { readonly ok: true; readonly ms: number; readonly value: unknown }
-  | { readonly ok: false; readonly ms: number; readonly code: string; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly ms: number;
+      readonly code: string;
+      readonly message: string;
+      readonly stack?: string | undefined;
+    };

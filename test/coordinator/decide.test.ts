@@ -22,13 +22,13 @@ const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, n
 /** Decides once; time stands unless told. */
 function step(state: State, found: Partial<Seen> = {}, mind: Memory = memory(), localMs = 0): Draft {
   const what = seen(found);
-  return decide(state, what, mind, { nowMs: what.nowMs, localMs });
+  return decide(state, what, mind, { nowMs: what.nowMs, localMs, packLimitMs: 300_000 });
 }
 
 describe("the journey of a run", () => {
   test("a new run is planned: recorded first, sent after the write", () => {
     const draft = step(first());
-    expect(draft.state.tasks).toEqual({ plan: { sends: 1, atMs: 1_000_000, late: 0 } });
+    expect(draft.state.tasks).toEqual({ plan: { sends: 1, atMs: 1_000_000, late: 0, since: 1 } });
     expect(draft.tasks).toEqual([{ kind: "plan", send: 1 }]);
     expect(draft.packs).toEqual([]);
     expect(draft.decided).toBe(true);
@@ -184,7 +184,7 @@ describe("failures", () => {
   });
 
   test("a pack whose second send is still under way has not failed", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: 1_000_000, late: 1 } } };
+    const state = { ...sent(), again: { 2: { sends: 2, atMs: 1_000_000, late: 1, since: 1 } } };
     expect(step(state, { failures: [packFailure(2, 1)] }).ending).toBeUndefined();
     expect(step(state, { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
@@ -240,7 +240,10 @@ describe("late work", () => {
   });
 
   test("whatever the counts, silence longer than the host can hide a message is answered by another send", () => {
-    const state = { ...step(computing(2)).state, again: { 0: { sends: 4, atMs: 1_000_000, late: 3 } } };
+    const state = {
+      ...step(computing(2)).state,
+      again: { 0: { sends: 4, atMs: 1_000_000, late: 3, since: 1 } },
+    };
     const draft = step(state, { nowMs: 1_000_000 + 900_001 });
     expect(draft.packs.map((one) => one.pack)).toEqual([0, 1]);
   });

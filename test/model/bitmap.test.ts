@@ -6,7 +6,6 @@ import {
   decodeBitmap,
   emptyBitmap,
   encodeBitmap,
-  fullBitmap,
   hasBit,
   setBit,
 } from "../../src/model/bitmap.ts";
@@ -35,12 +34,6 @@ test("a bitmap is the set of what was set and not cleared, also after encoding",
       },
     ),
   );
-});
-
-test("a full bitmap has each of its members and no other", () => {
-  const bits = fullBitmap(13);
-  expect(countBits(bits)).toBe(13);
-  expect(hasBit(bits, 13)).toBe(false);
 });
 
 test("a bit outside of the bitmap cannot be set", () => {

@@ -176,6 +176,7 @@ function startInstance(
       holder: name,
       election: electionSettings({ budgetMs: 300_000 }),
       loop: { loopMs: 2_000, fastLoopMs: 100 },
+      packLimitMs: 300_000,
     },
   );
   const worker: WorkerPorts = {

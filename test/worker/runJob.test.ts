@@ -107,7 +107,7 @@ describe("a fold", () => {
   test("finishes to JSON, or to what finish makes of it", async () => {
     const finished = await runFinish(text, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
     expect({ ...finished, body: read(finished.body) }).toEqual({
-      body: '"a"',
+      body: '"a"\n',
       contentType: "application/json",
       extension: "json",
     });

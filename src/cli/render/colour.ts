@@ -2,10 +2,10 @@ import { styleText } from "node:util";
 import type { RunWord } from "../../client/runView.ts";
 import type { Screen } from "../cli.ts";
 
-export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
+export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan" | "inverse";
 
 /** Plain where the screen shows no colour. */
-export const paint = (screen: Screen, style: Style, text: string): string =>
+export const paint = (screen: Pick<Screen, "colour">, style: Style, text: string): string =>
   screen.colour ? styleText(style, text, { validateStream: false }) : text;
 
 const styles: Readonly<Record<RunWord | "unreadable" | "needs-newer-version", Style>> = {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, messageOf } from "../../model/errors.ts";
 import type { LogLevel } from "../instanceMessages.ts";
 import {

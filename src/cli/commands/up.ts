@@ -1,0 +1,155 @@
+import { mkdir } from "node:fs/promises";
+import { isAbsolute, resolve } from "node:path";
+import type { Command } from "commander";
+import { type Embedded, startEmbedded } from "../../local/embedded.ts";
+import type { InstanceEvent } from "../../local/instances.ts";
+import { readLocalFile } from "../../local/localFile.ts";
+import { InputError, LeasefoldError } from "../../model/errors.ts";
+import type { ConnectOptions, Session } from "../cli.ts";
+import { checkNamespace } from "../connect.ts";
+import { detachUp } from "../detachUp.ts";
+import { checkCalculations, checkInstances, checkPorts } from "../instanceOptions.ts";
+import { duration } from "../render/amounts.ts";
+import { paint } from "../render/colour.ts";
+import { instanceLine } from "../render/instanceEvent.ts";
+import { wholeOption } from "../wholeOption.ts";
+
+interface Options extends ConnectOptions {
+  readonly instances: number;
+  readonly data?: string;
+  readonly port?: number;
+  readonly calculation: readonly string[];
+  readonly detach?: boolean;
+}
+
+/** Instances drain for some seconds; one that does not is killed. */
+const stopMs = 15_000;
+
+/** `leasefold up`: storage and instances on this machine until Ctrl-C. */
+export function addUp(program: Command, session: Session): void {
+  program
+    .command("up")
+    .description("run storage and instances of the app on this machine, until Ctrl-C")
+    .option("--instances <n>", "how many", wholeOption, 3)
+    .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
+    .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
+    .option("--calculation <file...>", "files of your own calculations", [])
+    .option("--detach", 'go on in the background; "leasefold down" stops it')
+    .action(async (_options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const calculations = await check(session, options);
+      if (options.detach === true) await detachUp(session, argumentsOf(options, calculations));
+      else await up(session, options, calculations);
+    });
+}
+
+/** Everything a user can get wrong is told before anything starts. */
+async function check(session: Session, options: Options): Promise<readonly string[]> {
+  const { folder } = session.cli;
+  if (options.namespace !== undefined) checkNamespace(options.namespace);
+  checkInstances(options.instances);
+  const found = await readLocalFile(folder);
+  if (found.kind === "found") {
+    const { supervisorPid, instances } = found.local;
+    throw new InputError(
+      "conflict",
+      "already-up",
+      `${instances.length} instances run in this folder already (process ${supervisorPid}); "leasefold down" stops them`,
+    );
+  }
+  await checkPorts(options.port, options.instances);
+  if (options.data !== undefined) await makeFolder(options.data, folder);
+  return await checkCalculations(session.cli, options.calculation);
+}
+
+async function up(session: Session, options: Options, calculations: readonly string[]): Promise<void> {
+  const { cli } = session;
+  session.setStopMs(stopMs);
+  const lines: string[] = [];
+  let told = false;
+  /** Before the first line of all, what the instances say waits. */
+  const tell = (line: string): void => {
+    if (session.json()) return;
+    if (told) void session.print(line);
+    else lines.push(line);
+  };
+  const embedded = await startEmbedded({
+    instances: options.instances,
+    httpPort: options.port,
+    dataDir: options.data === undefined ? undefined : resolve(cli.folder, options.data),
+    calculations,
+    namespace: options.namespace,
+    folder: cli.folder,
+    onEvent: (event) => tellEvent(session, event, tell, told),
+  });
+  try {
+    await tellReady(session, embedded, options.data);
+    told = true;
+    for (const line of lines) await session.print(line);
+    await untilStopped(cli.signal, embedded);
+    if (!session.json()) await session.print("stopping …");
+  } finally {
+    await embedded.stop();
+  }
+}
+
+function tellEvent(
+  session: Session,
+  event: InstanceEvent,
+  tell: (line: string) => void,
+  isUp: boolean,
+): void {
+  // While all of them start, or all of them stop, their states are no news.
+  if (event.kind === "state" && (!isUp || session.cli.signal.aborted)) return;
+  const line = instanceLine(event);
+  if (line === undefined) return;
+  const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
+  tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
+}
+
+async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
+  const { instances } = embedded.instances;
+  if (session.json()) {
+    const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
+    const { connectionString, startMs } = embedded;
+    return await session.printJson({ connectionString, instances: shown, startMs: Math.round(startMs) });
+  }
+  const width = Math.max(7, ...instances.map(({ name }) => name.length));
+  const blobs = /BlobEndpoint=([^;]+)/.exec(embedded.connectionString)?.[1] ?? "";
+  const kept = data === undefined ? "in memory" : `kept in ${data}`;
+  await session.print(`${"storage".padEnd(width)}  ${blobs} (${kept})`);
+  for (const { name, httpUrl } of instances) await session.print(`${name.padEnd(width)}  ${httpUrl}/api`);
+  const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
+  await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);
+}
+
+/** Until Ctrl-C, or until it cannot go on. */
+async function untilStopped(signal: AbortSignal, embedded: Embedded): Promise<void> {
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined));
+  });
+  const why = await Promise.race([stopped, embedded.broken]);
+  // Ctrl-C may have ended both in the same moment.
+  if (why !== undefined && !signal.aborted)
+    throw new LeasefoldError("broken", `${why}; everything is stopped`);
+}
+
+async function makeFolder(data: string, folder: string): Promise<void> {
+  try {
+    await mkdir(resolve(folder, data), { recursive: true });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
+    throw new InputError("invalid", "bad-option", `--data: cannot make the folder ${data} (${code})`, {
+      field: "data",
+    });
+  }
+}
+
+const argumentsOf = (options: Options, calculations: readonly string[]): readonly string[] => [
+  ...["up", "--instances", String(options.instances)],
+  ...(options.data === undefined ? [] : ["--data", options.data]),
+  ...(options.port === undefined ? [] : ["--port", String(options.port)]),
+  ...calculations.flatMap((file) => ["--calculation", isAbsolute(file) ? file : resolve(file)]),
+  ...(options.namespace === undefined ? [] : ["--namespace", options.namespace]),
+];

@@ -1,0 +1,61 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { primes } from "../../calculations/primes.ts";
+import type { Clock } from "../../storage/ports.ts";
+import { demoValues } from "./publishedCounts.ts";
+
+/** Seconds that the run itself should take, in the middle of the 20 to 40 that a person likes to watch. */
+export const aimedS = 28;
+/** A whole run against the bare kernel: messages, partials, the fold, a leader that dies, polling beside it all. */
+export const overhead = 1.2;
+
+/** Time for one number in a run up to `to`, on one thread. */
+export interface Speed {
+  readonly to: number;
+  readonly msPerNumber: number;
+}
+
+/** The value of the table whose run comes nearest to `aimedS`, and how long it should take. */
+export function chooseValue(
+  speeds: readonly Speed[],
+  threads: number,
+): { readonly to: number; readonly seconds: number } {
+  const secondsOf = (to: number) => (to * costAt(speeds, to) * overhead) / threads / 1_000;
+  const farness = (to: number) => Math.abs(Math.log(secondsOf(to) / aimedS));
+  const to = demoValues.reduce((best, one) => (farness(one) < farness(best) ? one : best));
+  return { to, seconds: secondsOf(to) };
+}
+
+/** Larger numbers cost more each; between two measured ones in proportion to the digits. */
+function costAt(speeds: readonly Speed[], to: number): number {
+  const [low, high] = [speeds[0], speeds.at(-1)];
+  if (low === undefined || high === undefined) return Number.NaN;
+  if (low.to === high.to) return low.msPerNumber;
+  const share = Math.log(to / low.to) / Math.log(high.to / low.to);
+  return low.msPerNumber + share * (high.msPerNumber - low.msPerNumber);
+}
+
+const measured = [1e10, 1e12] as const;
+const measureMs = 350;
+
+/** Times the kernel itself on this thread, for well under two seconds; the screen gets its turns in between. */
+export async function measureSpeeds(clock: Clock, signal: AbortSignal): Promise<readonly Speed[]> {
+  const speeds: Speed[] = [];
+  for (const to of measured) {
+    const params = { from: 0, to };
+    const count = primes.plan(params) as number;
+    const compute = (at: number) =>
+      primes.compute({ index: Math.floor(at * count), count, input: undefined, params });
+    // The first one makes tables and is compiled.
+    compute(0.5);
+    const startedMs = clock.monotonicMs();
+    let chunks = 0;
+    while (clock.monotonicMs() - startedMs < measureMs && !signal.aborted) {
+      compute(((chunks * 7) % 16) / 16);
+      chunks += 1;
+      await turn();
+    }
+    const ms = (clock.monotonicMs() - startedMs) / Math.max(1, chunks);
+    speeds.push({ to, msPerNumber: (ms * count) / to });
+  }
+  return speeds;
+}

@@ -1,0 +1,78 @@
+import { access, constants, mkdir, stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { dirname, resolve } from "node:path";
+import type { Command } from "commander";
+import { readLocalFile } from "../../local/localFile.ts";
+import { InputError } from "../../model/errors.ts";
+import type { Session } from "../cli.ts";
+import { runFailed } from "../exitCodes.ts";
+import { wholeOption } from "../wholeOption.ts";
+import { reportLines } from "./report.ts";
+import { runDemo } from "./runDemo.ts";
+
+interface Options {
+  readonly to?: number;
+  readonly instances: number;
+  readonly kill: boolean;
+  readonly out: string;
+}
+
+/** They share one screen of 24 lines. */
+const instancesMax = 8;
+/** What `primes` takes. */
+const toMax = 1e14;
+const stopMs = 15_000;
+
+/** `leasefold demo`: the main job on this machine, with the leader killed in the middle of it. */
+export function addDemo(program: Command, session: Session): void {
+  program
+    .command("demo")
+    .description("count primes on instances on this machine, and kill the leader in the middle of it")
+    .option("--to <n>", "count up to this number, instead of one that takes about half a minute", wholeOption)
+    .option("--instances <n>", "how many", wholeOption, 3)
+    .option("--no-kill", "let the leader live")
+    .option(
+      "--out <file>",
+      "where the result goes, with its manifest beside it",
+      "leasefold-demo/result.json",
+    )
+    .action(async (options: Options) => {
+      await check(session, options);
+      session.setStopMs(stopMs);
+      const { cli } = session;
+      // A running `up` keeps its local.json; the demo is then only not found by other commands.
+      const isUp = (await readLocalFile(cli.folder)).kind === "found";
+      const report = await runDemo(session, {
+        ...options,
+        cores: availableParallelism(),
+        folder: isUp ? undefined : cli.folder,
+        screen: session.json() ? { ...cli.err, isTty: false } : cli.out,
+      });
+      if (report === undefined) return;
+      if (report.correct === false) session.setExitCode(runFailed);
+      if (session.json()) return await session.printJson(report);
+      for (const line of reportLines(report, cli.out)) await session.print(line);
+    });
+}
+
+/** A mistake is told before anything starts, and a file that cannot be written before a minute is spent on it. */
+async function check({ cli }: Session, { to, instances, out }: Options): Promise<void> {
+  if (instances < 1 || instances > instancesMax) {
+    throw invalid("instances", `must be a whole number from 1 to ${instancesMax}, and ${instances} is not`);
+  }
+  if (to !== undefined && (to < 0 || to > toMax)) {
+    throw invalid("to", `must be a whole number from 0 to ${toMax}, and ${to} is not`);
+  }
+  const path = resolve(cli.folder, out);
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isDirectory() === true) throw invalid("out", `is a file to write, and ${out} is a folder`);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await access(dirname(path), constants.W_OK);
+  } catch (cause) {
+    throw invalid("out", `cannot write ${out} (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`);
+  }
+}
+
+const invalid = (option: string, rule: string): InputError =>
+  new InputError("invalid", "bad-option", `--${option} ${rule}`, { field: option });

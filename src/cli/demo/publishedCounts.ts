@@ -1,0 +1,26 @@
+/**
+ * How many primes there are up to some numbers. Powers of ten: sequence A006880 (oeis.org/A006880); those between
+ * were computed with primesieve 11 (github.com/kimwalisch/primesieve), whose counts are independent of ours.
+ */
+export const publishedCounts: ReadonlyMap<number, number> = new Map([
+  [1e1, 4],
+  [1e2, 25],
+  [1e3, 168],
+  [1e4, 1_229],
+  [1e5, 9_592],
+  [1e6, 78_498],
+  [1e7, 664_579],
+  [1e8, 5_761_455],
+  [1e9, 50_847_534],
+  [1e10, 455_052_511],
+  [2e10, 882_206_716],
+  [5e10, 2_119_654_578],
+  [1e11, 4_118_054_813],
+  [2e11, 8_007_105_059],
+  [3e11, 11_818_439_135],
+  [5e11, 19_308_136_142],
+  [1e12, 37_607_912_018],
+]);
+
+/** What a demo may choose by itself: worth several instances on any machine. */
+export const demoValues: readonly number[] = [...publishedCounts.keys()].filter((to) => to >= 1e9);

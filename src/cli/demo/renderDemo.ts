@@ -1,0 +1,122 @@
+import type { Screen } from "../cli.ts";
+import { count, duration, percent } from "../render/amounts.ts";
+import { paint, type Style } from "../render/colour.ts";
+import { clip } from "../render/plainText.ts";
+import { bar } from "../render/progress.ts";
+import type { DemoView, InstanceFact, LeaderFact, Note } from "./demoView.ts";
+
+type Look = Pick<Screen, "columns" | "colour">;
+type Part = string | readonly [text: string, style: Style | "alarm"];
+
+const notesShown = 5;
+const labelWidth = 9;
+const barWidth = 44;
+
+/** The screen of the demo, line by line, each within the width. The number of lines changes only with `notes`. */
+export function renderDemo(view: DemoView, look: Look): readonly string[] {
+  const line = (...parts: readonly Part[]) => within(parts, look);
+  const { to, instances, cores } = view;
+  const what = to === undefined ? "counting primes" : `primes up to ${count(to)}`;
+  return [
+    line(["Leasefold demo", "bold"], [` · ${what} · ${instances.length} instances, ${cores} cores`, "dim"]),
+    "",
+    line("  ", ...progressParts(view)),
+    line("  ", [paceOf(view), "dim"]),
+    "",
+    line(`  ${"leader".padEnd(labelWidth)}`, leaderPart(view.leader)),
+    ...instances.map((one) => line(`  ${one.name.padEnd(labelWidth)}`, ...instanceParts(one))),
+    "",
+    ...view.notes.slice(-notesShown).map((note) => line("  ", ...noteParts(note))),
+  ];
+}
+
+/** One line where a screen cannot be drawn over. */
+export function plainProgress(view: DemoView): string {
+  const { packs, leader } = view;
+  const share = packs === undefined ? view.stage : progressText(packs);
+  const leads =
+    leader.kind === "leading" ? `${leader.name} leads in term ${leader.term}` : leaderPart(leader)[0].trim();
+  return [share, paceOf(view), leads].filter((part) => part !== "").join(" · ");
+}
+
+export const plainNote = ({ atMs, text }: Note): string => `${clockOf(atMs)}  ${text}`;
+
+function progressParts({ packs, stage }: DemoView): readonly Part[] {
+  if (packs === undefined) return [stage];
+  return [[bar(packs.done / packs.total, barWidth), "green"], "  ", progressText(packs)];
+}
+
+const progressText = ({ done, total }: { done: number; total: number }): string =>
+  `${percent(done, total)}  ${count(done)}/${count(total)} packs`;
+
+function paceOf({ packs, packsPerS, to, elapsedMs }: DemoView): string {
+  const parts: string[] = [];
+  if (packs !== undefined && packsPerS !== undefined && packs.done < packs.total) {
+    if (to !== undefined) parts.push(numbersPerS((packsPerS * to) / packs.total));
+    parts.push(`${packsPerS.toFixed(1)} packs/s`);
+  }
+  parts.push(clockOf(elapsedMs));
+  if (packs !== undefined && packsPerS !== undefined && packsPerS > 0 && packs.done < packs.total) {
+    parts.push(`${clockOf(((packs.total - packs.done) * 1_000) / packsPerS)} left`);
+  }
+  return parts.join(" · ");
+}
+
+function numbersPerS(rate: number): string {
+  if (rate >= 1e9) return `${(rate / 1e9).toFixed(2)} billion numbers/s`;
+  if (rate >= 1e6) return `${(rate / 1e6).toFixed(1)} million numbers/s`;
+  return `${count(rate)} numbers/s`;
+}
+
+function leaderPart(leader: LeaderFact): readonly [string, Style | "alarm"] {
+  switch (leader.kind) {
+    case "leading":
+      return [`${leader.name} in term ${leader.term}, for ${duration(leader.forMs / 1_000)}`, "bold"];
+    case "nobody":
+      return [` no leader for ${duration(leader.forMs / 1_000)}, workers go on `, "alarm"];
+    case "none-yet":
+      return ["nobody yet", "dim"];
+  }
+}
+
+const moods: Readonly<Record<InstanceFact["mood"], Style>> = {
+  leading: "bold",
+  working: "green",
+  idle: "dim",
+  gone: "red",
+};
+
+const instanceParts = ({ doing, mood, packs }: InstanceFact): readonly Part[] => [
+  [doing.padEnd(34), moods[mood]],
+  [`${count(packs)} packs`.padStart(12), "dim"],
+];
+
+const noteParts = ({ atMs, text, mood }: Note): readonly Part[] => [
+  [clockOf(atMs), "dim"],
+  "  ",
+  mood === "plain" ? text : [text, mood === "bad" ? "red" : "green"],
+];
+
+/** `0:07`. */
+function clockOf(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** Cut by what is seen, then coloured, which adds characters that nobody sees. */
+function within(parts: readonly Part[], { columns, colour }: Look): string {
+  let left = columns - 1;
+  let text = "";
+  for (const part of parts) {
+    const [plain, style] = typeof part === "string" ? [part, undefined] : part;
+    const cut = clip(plain, left);
+    left -= cut.length;
+    text += style === undefined || cut === "" ? cut : styled(style, cut, colour);
+  }
+  return colour ? text : text.trimEnd();
+}
+
+const styled = (style: Style | "alarm", text: string, colour: boolean): string =>
+  style === "alarm"
+    ? paint({ colour }, "red", paint({ colour }, "inverse", text))
+    : paint({ colour }, style, text);

@@ -1,0 +1,142 @@
+import { existsSync } from "node:fs";
+import { mkdir, rmdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { ConfigError, LeasefoldError } from "../model/errors.ts";
+import { systemClock } from "../storage/system.ts";
+import { type Azurite, startAzurite } from "./azurite.ts";
+import { embeddedEnv } from "./embeddedEnv.ts";
+import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
+import { removeLocalFile, writeLocalFile } from "./localFile.ts";
+
+/** Azurite and some instances of this very app, on this machine. */
+export interface Embedded {
+  readonly connectionString: string;
+  readonly azuritePid: number;
+  readonly instances: Instances;
+  /** From the call to the moment when all were ready. */
+  readonly startMs: number;
+  /** Resolves with a reason when it cannot go on by itself: the storage under it is gone. */
+  readonly broken: Promise<string>;
+  /** Ends instances first, then the storage, and waits until no process is left. May be called again. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  readonly instances: number;
+  /** Keeps the storage between starts; without it the storage lives in memory. */
+  readonly dataDir?: string | undefined;
+  /** Port of the first instance; the others follow it. Free ones without it. */
+  readonly httpPort?: number | undefined;
+  /** The user's own, as absolute paths. */
+  readonly calculations?: readonly string[];
+  readonly namespace?: string | undefined;
+  /** More settings; they win over the embedded ones. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Folder whose `.leasefold/local.json` tells where everything is; without it nothing is written. */
+  readonly folder?: string | undefined;
+  /** How long a stop waits for work that runs. */
+  readonly stopGraceMs?: number;
+  readonly onEvent?: (event: InstanceEvent) => void;
+}
+
+/** A leader needs a second or two to drain and to give its lease back; a pack that takes longer is computed again. */
+const stopGraceMsDefault = 4_000;
+
+/**
+ * Starts storage and instances, side by side as far as they can be; whatever fails, nothing is left running.
+ * `local/instances.ts` says what such instances are not. They and Azurite end with this process, even when that
+ * is killed.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { folder, calculations = [] } = options;
+  const startedMs = systemClock.monotonicMs();
+  const startedAt = new Date(systemClock.wallMs()).toISOString();
+  const appDir = findAppDir();
+  if (options.dataDir !== undefined) await mkdir(options.dataDir, { recursive: true });
+  const azurite = await startAzurite(options.dataDir === undefined ? {} : { location: options.dataDir });
+
+  let instances: Instances | undefined;
+  let stopping: Promise<void> | undefined;
+  let writing: Promise<unknown> = Promise.resolve();
+  /** Written anew when an instance got another process. */
+  const tellWhere = async (): Promise<void> => {
+    if (folder === undefined || instances === undefined || stopping !== undefined) return;
+    const local = localFileOf(azurite, instances, calculations, startedAt);
+    writing = Promise.allSettled([writing]).then(() => writeLocalFile(folder, local));
+    await writing;
+  };
+  const stop = async () => {
+    await instances?.stopAll();
+    await azurite.stop();
+    await Promise.allSettled([writing]);
+    if (folder !== undefined) await forgetWhere(folder);
+  };
+
+  try {
+    instances = await startInstances({
+      count: options.instances,
+      appDir,
+      connectionString: azurite.connectionString,
+      env: (_name, index) => embeddedEnv({ ...options, calculations, index, cores: availableParallelism() }),
+      ...(options.httpPort === undefined ? {} : { httpPort: options.httpPort }),
+      stopGraceMs: options.stopGraceMs ?? stopGraceMsDefault,
+      onEvent(event) {
+        options.onEvent?.(event);
+        if (event.kind === "state" && event.state === "running") tellWhere().catch(() => undefined);
+      },
+    });
+    await tellWhere();
+  } catch (error) {
+    await stop();
+    // What keeps an instance from starting is a setting, a port or a build, never the one who asked for it.
+    const isStart = error instanceof LeasefoldError && error.code === "instance-not-started";
+    throw isStart ? new ConfigError(error.code, error.message, { cause: error }) : error;
+  }
+  return {
+    connectionString: azurite.connectionString,
+    azuritePid: azurite.pid,
+    instances,
+    startMs: systemClock.monotonicMs() - startedMs,
+    broken: azurite.exited.then(() => "the storage emulator has ended"),
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+/** The folder of the built app: the first above this file that has what a Functions host asks for. */
+export function findAppDir(): string {
+  for (let folder = resolve(import.meta.dirname); dirname(folder) !== folder; folder = dirname(folder)) {
+    if (!existsSync(join(folder, "host.json"))) continue;
+    if (existsSync(join(folder, "dist", "index.cjs"))) return folder;
+    throw new ConfigError("not-built", 'the app is not built yet: run "npm run build" first');
+  }
+  throw new ConfigError("no-app", "there is no folder with a host.json above the program");
+}
+
+const localFileOf = (
+  azurite: Azurite,
+  { instances }: Instances,
+  calculations: readonly string[],
+  startedAt: string,
+) => ({
+  v: 1 as const,
+  connectionString: azurite.connectionString,
+  supervisorPid: process.pid,
+  azuritePid: azurite.pid,
+  instances: instances.map(({ name, pid, httpUrl }) => ({
+    name,
+    ...(pid === undefined ? {} : { pid }),
+    ...(httpUrl === undefined ? {} : { httpUrl }),
+  })),
+  calculations: [...calculations],
+  startedAt,
+});
+
+async function forgetWhere(folder: string): Promise<void> {
+  await removeLocalFile(folder, process.pid);
+  // The folder goes too, unless something else is kept in it.
+  await rmdir(join(folder, ".leasefold")).catch(() => undefined);
+}

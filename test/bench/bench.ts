@@ -1,0 +1,50 @@
+import { cpus, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { latencyBench } from "./latency.ts";
+import { overheadBench } from "./overhead.ts";
+
+/**
+ * `npm run bench [-- NAME…] [--json] [--full]`: each bench answers one question about the built app in real
+ * processes on a real Azurite. Without names all of them run. `--full` takes the sizes that take minutes.
+ */
+export interface Bench {
+  readonly name: string;
+  readonly question: string;
+  run(options: { readonly full: boolean; say(line: string): void }): Promise<BenchResult>;
+}
+
+/** Rows for people, figures by name for programs, and the goals that hold or do not. */
+export interface BenchResult {
+  readonly rows: readonly Readonly<Record<string, string | number>>[];
+  readonly figures: Readonly<Record<string, number>>;
+  readonly goals: readonly { readonly goal: string; readonly met: boolean }[];
+}
+
+const benches: readonly Bench[] = [latencyBench, overheadBench];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "boolean", default: false }, full: { type: "boolean", default: false } },
+});
+const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no bench ${unknown.join(", ")}; there are ${benches.map((bench) => bench.name).join(", ")}.`,
+  );
+  process.exit(2);
+}
+const chosen = benches.filter((bench) => positionals.length === 0 || positionals.includes(bench.name));
+const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`;
+const say = (line: string): void => (values.json ? console.error(line) : console.log(line));
+
+say(machine);
+const results: Record<string, BenchResult> = {};
+for (const bench of chosen) {
+  say(`\n${bench.name}: ${bench.question}`);
+  const result = await bench.run({ full: values.full, say });
+  results[bench.name] = result;
+  if (values.json) continue;
+  console.table(result.rows);
+  for (const { goal, met } of result.goals) say(`${met ? "met " : "MISSED"}  ${goal}`);
+}
+if (values.json) console.log(JSON.stringify({ machine, results }, null, 2));

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { primes } from "../../src/calculations/primes.ts";
+
+type Params = Parameters<typeof primes.zero>[0];
+
+function run(raw: unknown): { chunks: number; partials: number[]; result: unknown } {
+  const params = primes.params.parse(raw);
+  const count = primes.plan(params) as number;
+  const partials = Array.from(
+    { length: count },
+    (_, index) => primes.compute({ index, count, input: undefined, params }) as number,
+  );
+  const folded = partials.reduce((a, b) => primes.merge(a, b, params), primes.zero(params));
+  return { chunks: count, partials, result: primes.finish?.(folded, { params, folded: count, count }) };
+}
+const chunksOf = (params: Params): number => primes.plan(params) as number;
+
+describe("primes", () => {
+  test("both ends are included", () => {
+    expect(run({ to: 29 })).toMatchObject({ chunks: 1, result: { primes: 10, from: 0, to: 29 } });
+    expect(run({ from: 29, to: 31 }).result).toEqual({ primes: 2, from: 29, to: 31 });
+    expect(run({ from: 31, to: 31 }).result).toEqual({ primes: 1, from: 31, to: 31 });
+    expect(run({ to: 0 })).toMatchObject({ chunks: 1, result: { primes: 0 } });
+  });
+
+  test("several chunks add up to the published count", () => {
+    const { chunks, result } = run({ to: 1e8 });
+    expect(chunks).toBeGreaterThan(1);
+    expect(result).toEqual({ primes: 5_761_455, from: 0, to: 1e8 });
+  });
+
+  test("a range that begins anywhere is cut without gap or overlap", () => {
+    expect(run({ from: 12_345_678, to: 1e8 }).result).toMatchObject({ primes: 5_761_455 - 809_227 });
+  });
+
+  test("an empty range has no chunks", () => {
+    expect(run({ from: 11, to: 10 })).toMatchObject({ chunks: 0, result: { primes: 0, from: 11, to: 10 } });
+  });
+
+  test("numbers may come as text, as a command line gives them", () => {
+    expect(primes.params.parse({ to: "1e11" })).toEqual({ to: 100_000_000_000, from: 0 });
+    expect(primes.params.parse({ to: "100000000000", from: "7" })).toEqual({ to: 1e11, from: 7 });
+    expect(primes.params.parse({})).toEqual({ to: 1e9, from: 0 });
+  });
+
+  test.each([-1, 1.5, 1e14 + 1, "many", Number.NaN])("%j is no upper end", (to) => {
+    expect(primes.params.safeParse({ to }).success).toBe(false);
+  });
+
+  test("chunks are a few thousand at most up to 10^13, and never tiny or huge", () => {
+    expect(chunksOf({ from: 0, to: 1e6 })).toBe(1);
+    expect(chunksOf({ from: 0, to: 1e10 })).toBe(318);
+    expect(chunksOf({ from: 0, to: 1e11 })).toBe(3_179);
+    expect(chunksOf({ from: 0, to: 1e12 })).toBe(3_974);
+    expect(chunksOf({ from: 0, to: 1e13 })).toBe(3_999);
+    expect(chunksOf({ from: 0, to: 1e14 })).toBeLessThan(50_000);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { queens } from "../../src/calculations/queens.ts";
+
+type Input = Parameters<typeof queens.compute>[0]["input"];
+
+function solve(n: number): { inputs: Input[]; partials: number[]; result: unknown } {
+  const params = { n };
+  const inputs = [...(queens.plan(params) as Iterable<Input>)];
+  const count = inputs.length;
+  const partials = inputs.map((input, index) => queens.compute({ index, count, input, params }) as number);
+  const folded = partials.reduce((a, b) => queens.merge(a, b, params), queens.zero(params));
+  return { inputs, partials, result: queens.finish?.(folded, { params, folded: count, count }) };
+}
+
+describe("queens", () => {
+  // https://oeis.org/A000170
+  test.each([
+    [1, 1],
+    [2, 0],
+    [3, 0],
+    [4, 2],
+    [5, 10],
+    [6, 4],
+    [7, 40],
+    [8, 92],
+    [9, 352],
+    [10, 724],
+    [11, 2_680],
+  ])("finds the published number of solutions for %i queens", (n, solutions) => {
+    expect(solve(n).result).toEqual({ n, solutions });
+  });
+
+  test("a board whose first rows already fail has no chunks and no solutions", () => {
+    expect(solve(2).inputs).toEqual([]);
+  });
+
+  test("planning twice lists the same inputs, and each survives JSON", () => {
+    const { inputs } = solve(9);
+    expect(solve(9).inputs).toEqual(inputs);
+    expect(JSON.parse(JSON.stringify(inputs))).toEqual(inputs);
+  });
+
+  test("its chunks differ in weight", () => {
+    expect(new Set(solve(9).partials).size).toBeGreaterThan(3);
+  });
+
+  test.each([0, 19, 2.5, "x"])("%j is no board", (n) => {
+    expect(queens.params.safeParse({ n }).success).toBe(false);
+  });
+});

@@ -1,0 +1,189 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadCalculations } from "../../src/calculations/registry.ts";
+import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
+import { threadPool } from "../../src/worker/threadPool.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/userCode.ts";
+
+const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
+const task: TaskOptions = { urgent: false, limitMs: 20_000 };
+const idleCrashes: unknown[] = [];
+
+let folder = "";
+let defaults: object;
+let pool: UserCode;
+const poolOf = (threads: number, files = [failingFile]): UserCode =>
+  threadPool({ threads, memoryMb: 128, files, onIdleCrash: (error) => idleCrashes.push(error) });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-threads-"));
+  const known = await loadCalculations([failingFile]);
+  defaults = known.parseParams(known.get("failing"), {}) as object;
+  pool = poolOf(2);
+});
+afterAll(async () => {
+  await pool.stop();
+  await rm(folder, { recursive: true, force: true });
+  expect(idleCrashes).toEqual([]);
+});
+
+const failing = (changed: object = {}) => ({ calculation: "failing", params: { ...defaults, ...changed } });
+const chunks = (changed: object = {}, from = 0, to = 3) => ({ ...failing(changed), from, to, count: 10 });
+const read = ({ bytes }: { bytes: Uint8Array }): unknown => JSON.parse(Buffer.from(bytes).toString());
+const encode = (sum: number) => new TextEncoder().encode(JSON.stringify({ sum, ballast: "" }));
+const failureOf = (running: Promise<unknown>): Promise<CalculationError> =>
+  running.then(
+    () => expect.fail("it did not fail"),
+    (error) => error,
+  );
+
+describe("a pool of threads", () => {
+  test("computes chunks, folds partials and makes the result", async () => {
+    const computed = await pool.compute(chunks({}, 2, 5), task);
+    expect(read(computed)).toMatchObject({ sum: 9 });
+    expect(computed.ms).toBeGreaterThanOrEqual(0);
+    const folded = await pool.fold({ ...failing(), parts: [encode(1), encode(2)] }, task);
+    expect(read(folded)).toMatchObject({ sum: 3 });
+    expect(read(await pool.fold({ ...failing(), parts: [] }, task))).toMatchObject({ sum: 0 });
+    const result = await pool.finish({ ...failing(), parts: [encode(7)], folded: 9, count: 10 }, task);
+    expect(result).toMatchObject({ contentType: "application/json", extension: "json" });
+    expect(read({ bytes: result.body })).toEqual({ sum: 7, folded: 9, count: 10 });
+  });
+
+  test("plans a count, and a list in batches that wait for each other", async () => {
+    const never = () => Promise.reject(new Error("a count has no inputs"));
+    expect(await pool.plan(failing({ chunks: 12 }), never, task)).toEqual({ chunks: 12, list: false });
+    const sizes: number[] = [];
+    let open = 0;
+    const planned = await pool.plan(
+      failing({ chunks: 11_000, list: "yes" }),
+      async (inputs) => {
+        expect(++open).toBe(1);
+        expect(inputs[0]).toEqual({ index: sizes.reduce((a, b) => a + b, 0) });
+        sizes.push(inputs.length);
+        await new Promise((resolve) => setImmediate(resolve));
+        open--;
+      },
+      task,
+    );
+    expect(planned).toEqual({ chunks: 11_000, list: true });
+    expect(sizes).toEqual([5_000, 5_000, 1_000]);
+  });
+
+  test("inputs that cannot be stored end the plan with the reason", async () => {
+    const lost = new Error("storage is away");
+    const error = await failureOf(
+      pool.plan(failing({ chunks: 9_000, list: "yes" }), () => Promise.reject(lost), task),
+    );
+    expect(error).toBe(lost);
+  });
+
+  test.each([
+    ["compute throws", { throws: "1" }, "calculation-threw", /chunk 1 was told to throw/],
+    ["merge throws", { mergeThrows: "yes" }, "calculation-threw", /merge was told to throw/],
+    ["a chunk ends its thread", { exits: "2" }, "thread-exited", /exited with code: 3/],
+    ["a chunk takes all memory", { exhausts: "0" }, "out-of-memory", /128 MB/],
+    ["a partial is too large", { excess: "0" }, "partial-too-large", /limit is 33554432/],
+  ])("when %s only that attempt fails", async (_, params, code, message) => {
+    const [error, beside] = await Promise.all([
+      failureOf(pool.compute(chunks(params), task)),
+      pool.compute(chunks({ busyMs: 20 }, 3, 5), task),
+    ]);
+    expect(error).toBeInstanceOf(CalculationError);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+    expect(read(beside)).toMatchObject({ sum: 7 });
+    expect(read(await pool.compute(chunks(), task))).toMatchObject({ sum: 3 });
+  });
+
+  test("what user code throws comes with the stack that shows where", async () => {
+    const error = await failureOf(pool.compute(chunks({ throws: "0" }), task));
+    expect(error.details["stack"]).toMatch(/RangeError: chunk 0 .*\n.*failing\.calculation\.ts:\d+/);
+  });
+
+  test("a plan and a finish that throw fail like a chunk", async () => {
+    const plan = await failureOf(pool.plan(failing({ planThrows: "yes" }), async () => {}, task));
+    const parts = [encode(1)];
+    const job = { ...failing({ finishThrows: "yes" }), parts, folded: 1, count: 1 };
+    const finish = await failureOf(pool.finish(job, task));
+    expect([plan.code, finish.code]).toEqual(["calculation-threw", "calculation-threw"]);
+  });
+
+  test("an unknown calculation fails with the names of the known ones", async () => {
+    const error = await failureOf(pool.compute({ ...chunks(), calculation: "pi" }, task));
+    expect(error.message).toMatch(/primes, queens, failing/);
+  });
+
+  test("a chunk that never ends is ended at the time limit, which waiting tasks do not share", async () => {
+    const single = poolOf(1);
+    try {
+      await single.compute(chunks(), task);
+      const [error, waited] = await Promise.all([
+        failureOf(single.compute(chunks({ hangs: "1" }), { ...task, limitMs: 300 })),
+        single.compute(chunks(), { ...task, limitMs: 250 }),
+      ]);
+      expect(error).toBeInstanceOf(CalculationError);
+      expect(error).toMatchObject({ code: "time-limit", message: expect.stringContaining("0.3 s") });
+      expect(read(waited)).toMatchObject({ sum: 3 });
+    } finally {
+      await single.stop();
+    }
+  });
+
+  test("urgent tasks are taken before others, and each start is announced", async () => {
+    const single = poolOf(1);
+    const started: string[] = [];
+    const run = (name: string, urgent: boolean) =>
+      single.compute(chunks({}), { ...task, urgent, onStart: () => void started.push(name) });
+    await Promise.all([run("first", false), run("a", false), run("b", false), run("urgent", true)]);
+    await single.stop();
+    expect(started).toEqual(["first", "urgent", "a", "b"]);
+  });
+
+  test("a task that is no longer wanted when a thread takes it is not run", async () => {
+    const unwanted = new Error("the run was cancelled");
+    const onStart = () => Promise.reject(unwanted);
+    expect(await failureOf(pool.compute(chunks({ exits: "all" }), { ...task, onStart }))).toBe(unwanted);
+  });
+
+  test("stopping ends what runs and what waits, and blames no calculation", async () => {
+    const single = poolOf(1);
+    const runs = [failureOf(single.compute(chunks({ hangs: "0" }), task))];
+    for (let i = 0; i < 2; i++) runs.push(failureOf(single.compute(chunks(), task)));
+    await new Promise((resolve) => setImmediate(resolve));
+    await single.stop();
+    for (const error of await Promise.all(runs)) {
+      expect(error).toBeInstanceOf(LeasefoldError);
+      expect(error).not.toBeInstanceOf(CalculationError);
+      expect(error).toMatchObject({ code: "stopping", retry: "later" });
+    }
+  });
+
+  test("a user's file far from this project runs in a thread", async () => {
+    const file = join(folder, "squares.ts");
+    const text = `import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "squares", summary: "", params: z.object({}),
+        plan: () => [1, 2, 3], compute: ({ input }: { input: number }) => input * input,
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    const job = { calculation: "squares", params: {}, from: 0, to: 3, count: 3, inputs: [1, 2, 3] };
+    const computed = await single.compute(job, task);
+    await single.stop();
+    expect(read(computed)).toBe(14);
+  });
+
+  test("a user's file that does not load fails each task with the reason", async () => {
+    const file = join(folder, "broken.ts");
+    await writeFile(file, "throw new Error('no good');");
+    const single = poolOf(1, [file]);
+    const error = await failureOf(single.compute(chunks(), task));
+    await single.stop();
+    expect(error).toBeInstanceOf(CalculationError);
+    expect(error.message).toMatch(/broken\.ts does not load: no good/);
+  });
+});
