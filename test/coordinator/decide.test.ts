@@ -189,6 +189,16 @@ describe("failures", () => {
     expect(step(state, { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
 
+  test("a record of a send that no state knows does not end the sends before it", () => {
+    expect(step(sent(), { failures: [packFailure(2, 2)] }).ending).toBeUndefined();
+    expect(step(sent(), { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
+  });
+
+  test("sends from before a resume end without a record and do not count", () => {
+    const state = { ...sent(), again: { 2: { sends: 2, atMs: 1_000_000, late: 0, since: 2 } } };
+    expect(step(state, { failures: [packFailure(2, 2)] }).ending?.phase).toBe("failed");
+  });
+
   test("records of another generation say nothing", () => {
     expect(step(sent(), { failures: [{ ...packFailure(2), generation: 2 }] }).ending).toBeUndefined();
   });

@@ -223,7 +223,6 @@ test("the result's bytes do not depend on instances, order, duplicates, faults a
           engine.start();
           if (duplicates) await deliverTwice(engine);
         }
-        engine.faults = {};
         await expectExact(engine, chunks);
       },
     ),
