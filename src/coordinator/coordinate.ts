@@ -111,13 +111,11 @@ async function advance(
       runs.set(blob.name, run);
     }
     const { spec, memory, working } = run;
-    const seen = await look(
-      ports.storage.blobs,
-      ports.names,
-      { spec, state: working, marker, nowMs },
-      leader.lost,
-    );
     const time = { nowMs, localMs: ports.clock.monotonicMs(), packLimitMs: ports.packLimitMs };
+    const failuresDue = time.localMs - memory.failuresMs >= limits.failuresEveryMs;
+    const subject = { spec, state: working, marker, nowMs, failuresDue };
+    const seen = await look(ports.storage.blobs, ports.names, subject, leader.lost);
+    if (failuresDue) memory.failuresMs = time.localMs;
     const draft = decide(working, seen, memory, time);
     if (draft.ending !== undefined) {
       await close(

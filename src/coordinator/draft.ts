@@ -32,7 +32,6 @@ export type TaskSend =
 
 /** What the leader of one term keeps in mind of a run, in local time; a new leader begins with an empty one. */
 export interface Memory {
-  readonly startedMs: number;
   /** When a sent pack was first presumed begun; `guessed` while no outcome told how many run at once. */
   readonly begunMs: Map<number, number>;
   guessed: boolean;
@@ -45,10 +44,11 @@ export interface Memory {
   sendsUnwritten: number;
   /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
   tasksUnsent: boolean;
+  /** When failure records were last looked for. */
+  failuresMs: number;
 }
 
 export const newMemory = (localMs: number): Memory => ({
-  startedMs: localMs,
   begunMs: new Map(),
   guessed: true,
   window: 0,
@@ -56,6 +56,7 @@ export const newMemory = (localMs: number): Memory => ({
   wroteMs: localMs,
   sendsUnwritten: 0,
   tasksUnsent: true,
+  failuresMs: Number.NEGATIVE_INFINITY,
 });
 
 /** The layout of a run that was planned. */

@@ -14,11 +14,17 @@ import { type Seen, type SeenFailure, type SeenOutput, wantedOf } from "./seen.t
 export async function look(
   blobs: BlobStore,
   names: Names,
-  run: { readonly spec: Spec; readonly state: State; readonly marker: Marker; readonly nowMs: number },
+  run: {
+    readonly spec: Spec;
+    readonly state: State;
+    readonly marker: Marker;
+    readonly nowMs: number;
+    readonly failuresDue: boolean;
+  },
   signal: AbortSignal,
 ): Promise<Seen> {
   const { spec, state, marker, nowMs } = run;
-  const wanted = wantedOf(state);
+  const wanted = wantedOf(state, run.failuresDue);
   const at = runBlobs(state.run, state.uid);
   const list = (prefix: string, metadata = false) => listAll(blobs, names.runs, prefix, metadata, signal);
 

@@ -1,4 +1,5 @@
 import { limits } from "../model/limits.ts";
+import { packsOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import type { Draft, Memory } from "./draft.ts";
 
@@ -53,26 +54,33 @@ export function windowOf(state: State, memory: Memory): number {
   return Math.min(memory.window, state.cap);
 }
 
-/** How long the loop is fast after a run was taken over or changed its phase. */
+/** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
+/** A run that ends so soon is looked at often. */
+const endingMs = 2_000;
 
 /**
- * The leader's pause until its next look: short in a run's first seconds, after a change of phase, and for its last
- * packs when they end soon; else the long one, which is what leading costs.
+ * The leader's pause until its next look: short while a run is planned, begun or finished, and for its last packs;
+ * else the long one, which is what leading costs. The window reaches further than a long pause.
  */
 export function pauseBetween(
   runs: readonly { readonly working: State; readonly memory: Memory }[],
   settings: { readonly loopMs: number; readonly fastLoopMs: number },
   localMs: number,
 ): number {
-  const fast = runs.some(({ working, memory }) => {
-    if (localMs - Math.max(memory.startedMs, memory.phaseSinceMs) < fastForMs) return true;
-    const left = working.cursor - working.packsDone - working.packsFailed;
-    return (
-      working.phase === "computing" &&
-      left <= limits.windowMin &&
-      left * mean(working.durationsMs) < fastForMs
-    );
-  });
+  const fast = runs.some(({ working, memory }) =>
+    localMs - memory.phaseSinceMs < fastForMs ? !isInFullSwing(working) : endsSoon(working),
+  );
   return fast ? settings.fastLoopMs : settings.loopMs;
+}
+
+const isInFullSwing = (state: State): boolean =>
+  state.phase === "computing" &&
+  state.packsDone + state.packsFailed >= limits.outcomesForRate &&
+  !endsSoon(state);
+
+function endsSoon(state: State): boolean {
+  if (state.phase !== "computing" || state.layout === undefined) return false;
+  const left = packsOf(state.layout) - state.packsDone - state.packsFailed;
+  return state.rate > 0 && (left * 1_000) / state.rate < endingMs;
 }

@@ -43,7 +43,8 @@ export interface Wanted {
   readonly manifest: boolean;
 }
 
-export function wantedOf(state: State): Wanted {
+/** `failuresDue`: failure records are looked for about once a second, whatever the pace of the loop. */
+export function wantedOf(state: State, failuresDue: boolean): Wanted {
   const layout = state.layout;
   const computing = state.phase === "computing" && layout !== undefined;
   return {
@@ -53,7 +54,9 @@ export function wantedOf(state: State): Wanted {
       computing &&
       !foldsPacksDirectly(layout) &&
       Object.keys(state.tasks).some((name) => name.startsWith("node/")),
-    failures: Object.keys(state.tasks).length > 0 || state.cursor > state.packsDone + state.packsFailed,
+    failures:
+      failuresDue &&
+      (Object.keys(state.tasks).length > 0 || state.cursor > state.packsDone + state.packsFailed),
     manifest: state.phase === "finishing",
   };
 }

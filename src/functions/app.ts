@@ -50,7 +50,7 @@ export async function makeApp(env: Env, settings: Settings, appDir: string): Pro
   const forWorker = connectStorage(connection);
   const client: Client = { storage: connectStorage(connection), names, clock, random, calculations };
   const userCode = threadPool({
-    threads: host.queues.batchSize + host.queues.newBatchThreshold,
+    threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     files,
     onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),

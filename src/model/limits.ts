@@ -49,6 +49,8 @@ export const limits = {
   runsAtOnce: 8,
   /** State writes that only record progress are at least this far apart. */
   progressWriteMs: 1_000,
+  /** Failure records are looked for this often at most. */
+  failuresEveryMs: 1_000,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,
   /** A begun pack is late after three times the p95, but never before this. */

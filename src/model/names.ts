@@ -2,6 +2,9 @@
  * Every container, blob and queue name, and nothing else makes one.
  *
  *   {ns}-coordination  leader                              the lease record, all in metadata
+ *                      {name}                              the same for an election of a user's own
+ *                      state/{name}                        what the leaders of that election hand on
+ *                      leases/{name}                       a named lease and its content
  *   {ns}-active        {id}                                marker of a run not closed, all in metadata
  *   {ns}-runs          {id}/spec.json
  *                      {id}/{uid}/plan.json  plan/{attempt}/{segment}  state.json
@@ -46,6 +49,59 @@ export function namesOf(namespace: string): Names {
 export const poisonOf = (queue: string): string => `${queue}-poison`;
 
 export const leaderBlob = "leader";
+
+/** The blob of an election by its name; `leader` is the app's own. Throws `InputError` naming the rule. */
+export function electionBlob(name: string): string {
+  checkBlobName("election", name);
+  if (!/^(leases|state)\//.test(name)) return name;
+  throw new InputError(
+    "invalid",
+    "bad-name",
+    `${quoted(name)}: an election's name cannot begin with "leases/" or "state/"`,
+  );
+}
+
+export const termStateBlob = (election: string): string => `state/${electionBlob(election)}`;
+
+export function namedLeaseBlob(name: string): string {
+  checkBlobName("lease", name);
+  return `leases/${name}`;
+}
+
+/** Blob names have 1,024 characters (Naming and Referencing Containers, Blobs, and Metadata); ours share them with a prefix. */
+const nameCharactersMax = 1_000;
+
+function checkBlobName(kind: string, name: string): void {
+  const rule = ruleBroken(name);
+  if (rule === undefined) return;
+  throw new InputError(
+    "invalid",
+    "bad-name",
+    `${quoted(name)} is no name for ${kind === "election" ? "an election" : "a lease"}: ${rule}`,
+    {
+      field: "name",
+    },
+  );
+}
+
+function ruleBroken(name: unknown): string | undefined {
+  if (typeof name !== "string" || name.length < 1 || name.length > nameCharactersMax) {
+    return `use 1 to ${nameCharactersMax} characters`;
+  }
+  // Neither survives the way into a URL and back on every path.
+  if (/[\p{Cc}\\]/u.test(name) || !name.isWellFormed())
+    return "control characters and backslashes are not allowed";
+  const parts = name.split("/");
+  if (parts.length > 200 || parts.some((part) => part === "" || part.endsWith("."))) {
+    return "no part between slashes may be empty or end with a dot";
+  }
+  return name.trim() === name ? undefined : "it cannot begin or end with a space";
+}
+
+const quoted = (text: unknown): string => {
+  const shown = String(text);
+  return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown);
+};
 
 /** A run's id as a user may choose it: it becomes part of blob names and URLs. */
 export const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;

@@ -41,6 +41,9 @@ export const settingsSchema = z.object({
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400)
     .default(300)
     .describe("time limit of one attempt of a pack, seconds"),
+  LEASEFOLD_THREADS: whole(1, 256)
+    .optional()
+    .describe("worker threads of an instance; batchSize + newBatchThreshold of host.json by default"),
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512).describe("heap of one worker thread, MB"),
   LEASEFOLD_EARLY_TAKEOVER: flag
     .default(true)

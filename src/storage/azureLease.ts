@@ -1,16 +1,19 @@
 import type { BlobServiceClient } from "@azure/storage-blob";
 import { azureCalls, dateMsOf } from "./azureCalls.ts";
-import { ifMatchOf, metadataOf, noneMatch, unquoted } from "./azureShapes.ts";
-import type { LeaseState, LeaseStore } from "./ports.ts";
+import { byteLengthOf, ifMatchOf, metadataOf, noneMatch, unquoted } from "./azureShapes.ts";
+import { downloadStream } from "./azureStream.ts";
+import type { ContentLease, LeaseState } from "./ports.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
+
+const missing = { kind: "missing" } as const;
 
 /**
  * The lease port on the Azure SDK. Not promised: any repeat. `service` must come with its retries off, since the
  * SDK's repeats can outlast the lease.
  */
-export function azureLease(service: BlobServiceClient, container: string, name: string): LeaseStore {
+export function azureLease(service: BlobServiceClient, container: string, name: string): ContentLease {
   const home = service.getContainerClient(container);
   const blob = home.getBlockBlobClient(name);
   const where = `${container}/${name}`;
@@ -55,7 +58,6 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
           metadata: metadataOf(answer.metadata),
         };
       });
-      const missing = { kind: "missing" } as const;
       return withOutcomes(view, { BlobNotFound: missing, ContainerNotFound: missing });
     },
 
@@ -86,5 +88,29 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
         const given = { abortSignal, conditions: { ...conditions, leaseId } };
         return { etag: unquoted((await blob.setMetadata(metadataOf(metadata), given)).etag) };
       }),
+
+    readContent(options) {
+      const read = downloadStream(blob, `Get Blob ${where}`, options ?? {}).then(async (answer) => {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of answer.body) pieces.push(piece);
+        const { etag, metadata } = answer.properties;
+        return { kind: "found" as const, body: new Uint8Array(Buffer.concat(pieces)), etag, metadata };
+      });
+      return withOutcomes(read, { BlobNotFound: missing, ContainerNotFound: missing });
+    },
+
+    writeContent(leaseId, body, write) {
+      const bytes = byteLengthOf(body);
+      const run = async ({ signal }: { signal: AbortSignal }) => {
+        const answer = await blob.upload(body, bytes, {
+          abortSignal: signal,
+          conditions: { ...ifMatchOf(write.ifMatch), leaseId },
+          blobHTTPHeaders: { blobContentType: write.contentType ?? "application/octet-stream" },
+          metadata: metadataOf(write.metadata),
+        });
+        return { etag: unquoted(answer.etag) };
+      };
+      return call(`Put Blob ${where}`, write, run, bytes);
+    },
   };
 }

@@ -160,6 +160,26 @@ export interface LeaseStore {
   ): Promise<{ readonly etag: string }>;
 }
 
+/** What somebody keeps in a leased blob, as it was at one moment. */
+export interface LeasedContent {
+  readonly kind: "found";
+  readonly body: Uint8Array;
+  readonly etag: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** The same for a blob that also has content. An election keeps its blob empty and needs none of this. */
+export interface ContentLease extends LeaseStore {
+  /** `missing` also where the container is not there. Needs no lease. */
+  readContent(options?: CallOptions): Promise<LeasedContent | Missing>;
+  /** One Put Blob under the lease id and `If-Match`: content and metadata are replaced together. */
+  writeContent(
+    leaseId: string,
+    body: Uint8Array | string,
+    write: BlobWrite & { readonly ifMatch: string },
+  ): Promise<{ readonly etag: string }>;
+}
+
 export interface SentMessage {
   readonly id: string;
   readonly popReceipt: string;
@@ -229,7 +249,7 @@ export interface Random {
 export interface Storage {
   readonly blobs: BlobStore;
   readonly queues: QueueStore;
-  lease(container: string, blob: string): LeaseStore;
+  lease(container: string, blob: string): ContentLease;
   readonly meter: CallMeter;
 }
 

@@ -19,7 +19,9 @@ export type LeaderFact =
   | { readonly kind: "leading"; readonly name: string; readonly term: number; readonly forMs: number }
   /** There was one. */
   | { readonly kind: "nobody"; readonly forMs: number }
-  | { readonly kind: "none-yet" };
+  | { readonly kind: "none-yet" }
+  /** The run is over. */
+  | { readonly kind: "not-needed" };
 
 export interface InstanceFact {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { Screen } from "../cli.ts";
-import { count, duration, percent } from "../render/amounts.ts";
+import { count, percent } from "../render/amounts.ts";
 import { paint, type Style } from "../render/colour.ts";
 import { clip } from "../render/plainText.ts";
 import { bar } from "../render/progress.ts";
@@ -71,13 +71,18 @@ function numbersPerS(rate: number): string {
 function leaderPart(leader: LeaderFact): readonly [string, Style | "alarm"] {
   switch (leader.kind) {
     case "leading":
-      return [`${leader.name} in term ${leader.term}, for ${duration(leader.forMs / 1_000)}`, "bold"];
+      return [`${leader.name} in term ${leader.term}, for ${seconds(leader.forMs)}`, "bold"];
     case "nobody":
-      return [` no leader for ${duration(leader.forMs / 1_000)}, workers go on `, "alarm"];
+      return [` no leader for ${seconds(leader.forMs)}, workers go on `, "alarm"];
     case "none-yet":
       return ["nobody yet", "dim"];
+    case "not-needed":
+      return ["nobody, there is nothing left to lead", "dim"];
   }
 }
+
+/** Always one digit behind the point, so that the text does not jump while it counts. */
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 const moods: Readonly<Record<InstanceFact["mood"], Style>> = {
   leading: "bold",

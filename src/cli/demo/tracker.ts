@@ -38,6 +38,7 @@ export function makeTracker(of: {
   let to: number | undefined;
   let packs: { readonly done: number; readonly total: number } | undefined;
   let created = 0;
+  let over = false;
   let hostCallsBefore: CallCounts = noCalls;
   let term = 0;
   let leading: { readonly name: string; readonly term: number } | undefined;
@@ -55,6 +56,7 @@ export function makeTracker(of: {
       ? undefined
       : { total: packs.total, done: Math.min(packs.total, Math.max(packs.done, created)) };
   const leaderFact = (nowMs: number): LeaderFact => {
+    if (over) return { kind: "not-needed" };
     const forMs = nowMs - leaderSinceMs;
     if (leading !== undefined) return { kind: "leading", ...leading, forMs };
     return term === 0 ? { kind: "none-yet" } : { kind: "nobody", forMs };
@@ -83,6 +85,7 @@ export function makeTracker(of: {
       leaderSinceMs = nowMs;
     },
     seeRun(run, nowMs) {
+      over = !run.active;
       if (run.packs !== undefined) packs = { done: run.packs.done, total: run.packs.total };
       const now = packsNow();
       if (now !== undefined) samples.push({ atMs: nowMs, done: now.done });

@@ -1,12 +1,14 @@
-import type { BlobStore, BlobWrite, FolderPage, ListPage } from "../ports.ts";
+import type { BlobStore, FolderPage, ListPage } from "../ports.ts";
 import { folderPage } from "./folderPage.ts";
 import {
   checkedMetadata,
   checkLease,
   containerOf,
+  contentOf,
   dropBlob,
   type MemoryBlob,
   type MemoryContainers,
+  type MemoryContent,
   newContainer,
   propertiesOf,
   putBlob,
@@ -18,7 +20,7 @@ import { streamOf } from "./memoryStream.ts";
 export function memoryBlobs(service: MemoryService, containers: MemoryContainers): BlobStore {
   const find = (container: string, name: string): MemoryBlob | undefined =>
     containerOf(containers, container).blobs.get(name);
-  const put = (container: string, name: string, content: Content) => {
+  const put = (container: string, name: string, content: MemoryContent) => {
     const { etag } = putBlob(service, containerOf(containers, container), name, content);
     return { etag, dateMs: service.dateMs() };
   };
@@ -122,17 +124,6 @@ export function memoryBlobs(service: MemoryService, containers: MemoryContainers
 function checkedPageSize(pageSize = 5000): number {
   if (pageSize < 1 || pageSize > 5000) throw refuse(400, "OutOfRangeQueryParameterValue", "pageSize");
   return pageSize;
-}
-
-type Content = Pick<MemoryBlob, "body" | "contentType" | "metadata">;
-
-function contentOf(body: Uint8Array | string, write: BlobWrite | undefined): Content {
-  return {
-    // A copy: the caller may go on using its buffer.
-    body: typeof body === "string" ? new TextEncoder().encode(body) : body.slice(),
-    contentType: write?.contentType ?? "application/octet-stream",
-    metadata: checkedMetadata(write?.metadata),
-  };
 }
 
 function checkBlobName(name: string): void {

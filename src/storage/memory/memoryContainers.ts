@@ -1,4 +1,4 @@
-import type { BlobProperties } from "../ports.ts";
+import type { BlobProperties, BlobWrite } from "../ports.ts";
 import { type BlobLease, leaseAfterWrite, noLease, refusalOfWrite } from "./leaseTable.ts";
 import { type MemoryService, refuse, wholeSeconds } from "./memoryService.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
@@ -36,7 +36,7 @@ export function putBlob(
   service: MemoryService,
   container: MemoryContainer,
   name: string,
-  content: Pick<MemoryBlob, "body" | "contentType" | "metadata">,
+  content: MemoryContent,
 ): MemoryBlob {
   const before = container.blobs.get(name);
   const nowMs = service.nowMs();
@@ -76,6 +76,15 @@ export function checkedMetadata(
   if (bytes > 8192) throw refuse(400, "MetadataTooLarge", `${bytes} bytes`);
   return Object.fromEntries(entries);
 }
+
+export type MemoryContent = Pick<MemoryBlob, "body" | "contentType" | "metadata">;
+
+export const contentOf = (body: Uint8Array | string, write: BlobWrite | undefined): MemoryContent => ({
+  // A copy: the caller may go on using its buffer.
+  body: typeof body === "string" ? new TextEncoder().encode(body) : body.slice(),
+  contentType: write?.contentType ?? "application/octet-stream",
+  metadata: checkedMetadata(write?.metadata),
+});
 
 export const propertiesOf = (blob: MemoryBlob): BlobProperties => ({
   etag: blob.etag,

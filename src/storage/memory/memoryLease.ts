@@ -1,9 +1,10 @@
-import type { CallOptions, LeaseStore } from "../ports.ts";
+import type { CallOptions, ContentLease } from "../ports.ts";
 import { type LeaseRequest, leaseStateAt, requestLease } from "./leaseTable.ts";
 import {
   checkedMetadata,
   checkLease,
   containerOf,
+  contentOf,
   type MemoryBlob,
   type MemoryContainers,
   newContainer,
@@ -17,7 +18,7 @@ export function memoryLease(
   containers: MemoryContainers,
   container: string,
   name: string,
-): LeaseStore {
+): ContentLease {
   const present = (ifMatch?: string): MemoryBlob => {
     const blob = containerOf(containers, container).blobs.get(name);
     if (blob === undefined) throw refuse(404, "BlobNotFound", name);
@@ -86,6 +87,21 @@ export function memoryLease(
       checkLease(service, blob, leaseId);
       const home = containerOf(containers, container);
       return { etag: putBlob(service, home, name, { ...blob, metadata: checked }).etag };
+    },
+
+    async readContent(options) {
+      service.begin("read", options);
+      const blob = containers.get(container)?.blobs.get(name);
+      if (blob === undefined) return { kind: "missing" };
+      return { kind: "found", body: blob.body.slice(), etag: blob.etag, metadata: blob.metadata };
+    },
+
+    async writeContent(leaseId, body, write) {
+      service.begin("write", write);
+      const content = contentOf(body, write);
+      const blob = present(write.ifMatch);
+      checkLease(service, blob, leaseId);
+      return { etag: putBlob(service, containerOf(containers, container), name, content).etag };
     },
   };
 }

@@ -1,0 +1,191 @@
+import { ConfigError } from "../../model/errors.ts";
+import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
+import type { RaceOutcome } from "../contest.ts";
+import type { EndCause, OnElectionEvent } from "../events.ts";
+import type { Leadership } from "../leadership.ts";
+import type { CurrentLeader } from "../leaderView.ts";
+import { race } from "../race.ts";
+import { type ElectionSettings, electionSettings } from "../settings.ts";
+import { errorOfOutcome } from "./errorOfOutcome.ts";
+import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "./place.ts";
+import { openTermState, TermOvertaken, type TermState } from "./termState.ts";
+
+/**
+ * Timings are those of `ElectionSettings`, all optional: a lease of 15 s, renewed every 5 s, work stopped 2 s before
+ * the lease can be another's. All contenders should use the same ones.
+ */
+export interface LeadOptions extends ElectionPlace, Partial<Omit<ElectionSettings, "watching">> {
+  /** Of the election: contenders with the same name, namespace and account compete. A blob's name, such as `nightly`. */
+  readonly name: string;
+  /** Shown to whoever asks who leads, 1 to 128 characters. Default: host name and process id. */
+  readonly holder?: string;
+  /** Shown beside the holder. */
+  readonly region?: string;
+  /**
+   * 0, the default: a leader that died is replaced when its lease runs out, and `signal` fires before anyone else
+   * can lead, provided this event loop runs and its clocks keep pace.
+   *
+   * 4,000 or more: early takeover. A leader whose beats stop is replaced after about so many ms instead of a whole
+   * lease. The price: one process that was merely slow or cut off may go on believing that it leads for a moment
+   * while another does already, so only effects that storage itself refuses to an old term are safe: writes
+   * through `openState()`, creates with `If-None-Match: *`, or your own writes that carry `term` to something that
+   * refuses smaller ones. Mail, HTTP calls and plain writes are not.
+   */
+  readonly breakAfterMs?: number;
+  /** False: one look, and if another leads the answer is `follower`. Default true: wait until it leads. */
+  readonly wait?: boolean;
+  /** True: at most one term; if it is lost the answer is `lost`. Default false: campaign and run the task again. */
+  readonly once?: boolean;
+  /** Ends the campaign, or the term after the task has drained. */
+  readonly signal?: AbortSignal;
+  readonly on?: OnElectionEvent;
+}
+
+/** What the task gets. See `Leadership` for what each part promises. */
+export interface Leader
+  extends Pick<
+    Leadership,
+    | "term"
+    | "termid"
+    | "holder"
+    | "cameBy"
+    | "signal"
+    | "lost"
+    | "remainingMs"
+    | "assertLeading"
+    | "progress"
+    | "note"
+  > {
+  /**
+   * A small state that leaders of this election hand on, sealed for this term: every write of an older term that is
+   * still on its way is refused by storage. This is the effect that stays safe with early takeover.
+   */
+  openState(): Promise<TermState>;
+}
+
+export type LeadResult<T> =
+  /** The task ended by itself. */
+  | { readonly kind: "done"; readonly term: number; readonly value: T; readonly handedOver: boolean }
+  /** Only with `once`: the term ended before the task did. `drained`: the task has ended since. */
+  | {
+      readonly kind: "lost";
+      readonly term: number;
+      readonly cause: EndCause;
+      readonly drained: boolean;
+      readonly error?: unknown;
+    }
+  /** By `signal`, or because `budgetMs` is spent. `term` where one was led. */
+  | {
+      readonly kind: "stopped";
+      readonly by: "signal" | "budget";
+      readonly term?: number;
+      readonly drained: boolean;
+    }
+  /** Only with `wait: false`. */
+  | { readonly kind: "follower"; readonly leader: CurrentLeader };
+
+/**
+ * Campaigns for leadership and runs the task while leading. When leading has to end, `leader.signal` fires; the task
+ * has then `drainCapMs` (5 s) to end, and the lease is released after that, so a successor never overlaps with a task
+ * that obeys its signal.
+ *
+ * Rejects with the task's own error; `ConfigError` or `InputError` for wrong options; `StorageError` where the
+ * account refuses the identity (and, with `wait: false`, where it does not answer); `CorruptDataError` or
+ * `NewerVersionError` where the blob of that name holds something else. While it waits it outlives any outage.
+ */
+export async function lead<T>(
+  options: LeadOptions,
+  task: (leader: Leader) => Promise<T> | T,
+): Promise<LeadResult<T>> {
+  return leadOn(openPlace(options), options, task);
+}
+
+export async function leadOn<T>(
+  ports: ElectionPorts,
+  options: Omit<LeadOptions, "connection">,
+  task: (leader: Leader) => Promise<T> | T,
+): Promise<LeadResult<T>> {
+  const { namespace: _, name, holder, region, wait = true, once = false, signal, on, ...timings } = options;
+  const blob = electionBlob(name);
+  if (blob === leaderBlob) {
+    throw new ConfigError(
+      "bad-name",
+      `"${leaderBlob}" is the election of Leasefold's own app; choose another name.`,
+    );
+  }
+  const settings = electionSettings({ ...timings, watching: wait });
+  const { clock, random } = ports;
+  const racePorts = { lease: ports.lease(blob), clock, random, ...(on === undefined ? {} : { on }) };
+  const startedAtMonotonicMs = clock.monotonicMs();
+  let aboveTerm = 0;
+  for (;;) {
+    let value: { readonly of: T } | undefined;
+    let running: Promise<void> = Promise.resolve();
+    const outcome = await race(racePorts, settings, {
+      holder: holder ?? defaultHolder(),
+      region,
+      startedAtMonotonicMs,
+      aboveTerm,
+      stopping: signal,
+      worthLeading: async () => true,
+      lead(leadership) {
+        const work = (async () => {
+          value = { of: await task(leaderOf(ports, name, leadership)) };
+        })();
+        running = work.catch(() => {});
+        return work;
+      },
+    });
+    if (outcome.kind === "led") {
+      const { term, cause, drained, handedOver, error } = outcome;
+      if (cause === "done" && value !== undefined) return { kind: "done", term, value: value.of, handedOver };
+      const overtaken = error instanceof TermOvertaken;
+      if (cause === "failed" && !overtaken) throw error;
+      if (cause === "stopping") return { kind: "stopped", by: "signal", term, drained };
+      if (cause === "budget") return { kind: "stopped", by: "budget", term, drained };
+      if (once) {
+        return { kind: "lost", term, cause, drained, ...(error === undefined ? {} : { error }) };
+      }
+      aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
+      // Two tasks of one process must not overlap any more than those of two processes.
+      await Promise.race([running, stopped(signal)]);
+    } else if (outcome.kind === "follower" && !wait) return { kind: "follower", leader: outcome.leader };
+    else if (isStop(outcome)) {
+      const by = outcome.code === "stopping" ? "signal" : "budget";
+      return { kind: "stopped", by, drained: true };
+    } else {
+      const error = errorOfOutcome(outcome);
+      if (error !== undefined && (!wait || outcome.kind === "refused")) throw error;
+    }
+    await clock.sleep(settings.lookAgainMs, signal);
+  }
+}
+
+const isStop = (
+  outcome: RaceOutcome,
+): outcome is RaceOutcome & { readonly kind: "refused"; readonly code: "stopping" | "too-little-budget" } =>
+  outcome.kind === "refused" && (outcome.code === "stopping" || outcome.code === "too-little-budget");
+
+const leaderOf = (ports: ElectionPorts, name: string, leadership: Leadership): Leader => ({
+  term: leadership.term,
+  termid: leadership.termid,
+  holder: leadership.holder,
+  cameBy: leadership.cameBy,
+  get signal() {
+    return leadership.signal;
+  },
+  get lost() {
+    return leadership.lost;
+  },
+  remainingMs: leadership.remainingMs,
+  assertLeading: leadership.assertLeading,
+  progress: leadership.progress,
+  note: leadership.note,
+  openState: () => openTermState(ports, termStateBlob(name), leadership),
+});
+
+const stopped = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    else signal?.addEventListener("abort", () => resolve(), { once: true });
+  });

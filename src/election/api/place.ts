@@ -1,0 +1,63 @@
+import { hostname } from "node:os";
+import { ConfigError } from "../../model/errors.ts";
+import { namesOf, namespaceCharactersMax, namespacePattern } from "../../model/names.ts";
+import { connectStorage, type StorageConnection } from "../../storage/connectStorage.ts";
+import type { BlobStore, Clock, ContentLease, Random } from "../../storage/ports.ts";
+import { systemClock, systemRandom } from "../../storage/system.ts";
+
+/** Where the leases of an election are. */
+export interface ElectionPlace {
+  /**
+   * A connection string (`UseDevelopmentStorage=true` for the emulator), or the account's blob address and a
+   * credential of `@azure/identity`. Leading and holding need the role "Storage Blob Data Contributor", observing
+   * needs "Storage Blob Data Reader".
+   */
+  readonly connection: string | BlobConnection;
+  /** Prefix of the container, which is `{namespace}-coordination`. Default `leasefold`. */
+  readonly namespace?: string;
+}
+
+export interface BlobConnection {
+  /** `https://{account}.blob.core.windows.net` */
+  readonly blobServiceUri: string;
+  readonly credential: Extract<StorageConnection, { readonly credential: unknown }>["credential"];
+}
+
+/** What the three ways to use the election need from outside; tests give their own. */
+export interface ElectionPorts {
+  readonly container: string;
+  readonly blobs: BlobStore;
+  lease(blob: string): ContentLease;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** No call is made yet. Throws `ConfigError` for a connection or namespace that cannot be used. */
+export function openPlace({ connection, namespace = "leasefold" }: ElectionPlace): ElectionPorts {
+  if (namespace.length > namespaceCharactersMax || !namespacePattern.test(namespace)) {
+    throw new ConfigError(
+      "bad-namespace",
+      `${JSON.stringify(namespace)} is no namespace; use at most ${namespaceCharactersMax} lower-case letters, ` +
+        "digits and single dashes, beginning with a letter",
+    );
+  }
+  const storage = connectStorage(connectionOf(connection));
+  const container = namesOf(namespace).coordination;
+  return {
+    container,
+    blobs: storage.blobs,
+    lease: (blob) => storage.lease(container, blob),
+    clock: systemClock,
+    random: systemRandom,
+  };
+}
+
+function connectionOf(connection: ElectionPlace["connection"]): StorageConnection {
+  if (typeof connection === "string") return { connectionString: connection };
+  const { blobServiceUri, credential } = connection;
+  // An election makes no queue call; the address only completes the connection.
+  return { blobServiceUri, credential, queueServiceUri: blobServiceUri.replace(".blob.", ".queue.") };
+}
+
+/** Good enough to tell processes apart; nothing decides by it. */
+export const defaultHolder = (): string => `${hostname().slice(0, 100)}-${process.pid}`;

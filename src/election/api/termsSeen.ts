@@ -1,0 +1,68 @@
+import { type LeaderRecord, lastTermsMax, type PastTerm } from "../record.ts";
+
+/** One term as an observer is told of it. */
+export interface TermSeen extends PastTerm {
+  /** Terms between the one told before and this one that nobody can tell any more. */
+  readonly missed: number;
+  /** The record shows an older or another history than before: the order begins anew with this term. */
+  readonly rolledBack: boolean;
+}
+
+/** What an observer has told so far. */
+export interface TermMemory {
+  readonly last: { readonly term: number; readonly termid: string } | undefined;
+  /** Term ids told before, the latest last. */
+  readonly known: readonly string[];
+}
+
+/** More than a record holds, so that a record rolled back by a whole history is still recognised. */
+const knownMax = 4 * lastTermsMax;
+
+/** Which terms of this record are news to an observer. Pure: a record may be seen again at no cost. */
+export function newTerms(
+  record: LeaderRecord,
+  memory: TermMemory,
+): { readonly terms: readonly TermSeen[]; readonly memory: TermMemory } {
+  const history = historyOf(record);
+  const present = history.at(-1);
+  const { last } = memory;
+  if (present === undefined || present.termid === last?.termid) return { terms: [], memory };
+  if (last === undefined) return remember(memory, [{ ...present, missed: 0, rolledBack: false }]);
+
+  const at = history.findIndex((one) => one.termid === last.termid);
+  if (at >= 0) return remember(memory, history.slice(at + 1).map(inOrder));
+
+  // The term told last is not in this history: it is too old for it, or it is of another one.
+  const sameTerm = history.some((one) => one.term <= last.term && !memory.known.includes(one.termid));
+  if (present.term > last.term && !sameTerm) {
+    const later = history.filter((one) => one.term > last.term);
+    const missed = (later[0]?.term ?? last.term) - last.term - 1;
+    return remember(
+      memory,
+      later.map((one, index) => ({ ...one, missed: index === 0 ? missed : 0, rolledBack: false })),
+    );
+  }
+  const unknown = history.filter((one) => !memory.known.includes(one.termid));
+  const told = unknown.length > 0 ? unknown : [present];
+  return remember(
+    memory,
+    told.map((one, index) => ({ ...one, missed: 0, rolledBack: index === 0 })),
+  );
+}
+
+const inOrder = (one: PastTerm): TermSeen => ({ ...one, missed: 0, rolledBack: false });
+
+/** The list of a record that had to be cut short may even lack its own term. */
+function historyOf(record: LeaderRecord): readonly PastTerm[] {
+  const { term, termid, holder, sinceMs, lastTerms } = record;
+  if (term === 0) return [];
+  return lastTerms.some((one) => one.termid === termid)
+    ? lastTerms
+    : [...lastTerms, { term, termid, holder, sinceMs }];
+}
+
+function remember(memory: TermMemory, terms: readonly TermSeen[]) {
+  const last = terms.at(-1) ?? memory.last;
+  const known = [...memory.known, ...terms.map((one) => one.termid)].slice(-knownMax);
+  return { terms, memory: { last: last && { term: last.term, termid: last.termid }, known } };
+}
