@@ -67,9 +67,10 @@ await Promise.all([
 const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs"];
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
-console.log(
-  `built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s; the app is ${(appBytes / 1e6).toFixed(2)} MB`,
-);
+if (!process.argv.includes("--quiet"))
+  console.log(
+    `built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s; the app is ${(appBytes / 1e6).toFixed(2)} MB`,
+  );
 if (appBytes > appBytesMax) {
   console.error(`The app is larger than ${appBytesMax} bytes.`);
   process.exitCode = 1;

@@ -28,12 +28,13 @@ export async function startAzurite(
     /** Folder for its data; without one they live in memory. */
     readonly location?: string;
     /** 0 or absent: any free port. */
-    readonly ports?: { readonly blob?: number; readonly queue?: number };
+    readonly ports?: { readonly blob?: number; readonly queue?: number; readonly table?: number };
   } = {},
 ): Promise<Azurite> {
   const { location, ports = {} } = options;
   const flags = [
-    ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`, "--tablePort", "0"],
+    ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`],
+    ...["--tablePort", `${ports.table ?? 0}`],
     // Our SDKs are newer than the service version the emulator knows.
     ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
     ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),

@@ -15,7 +15,7 @@ export interface InstanceTrack {
 
 const isWorker = (functionName: string): boolean => /^worker(Urgent)?$/.test(functionName);
 
-export function makeInstanceTrack(name: string): InstanceTrack {
+export function makeInstanceTrack(name: string, threads: number): InstanceTrack {
   let state: State = "starting";
   let startedBefore = false;
   let reason: string | undefined;
@@ -50,7 +50,7 @@ export function makeInstanceTrack(name: string): InstanceTrack {
     fact: (leads) => ({
       name,
       packs,
-      ...doingOf({ state, startedBefore, reason, working: working.size, leads }),
+      ...doingOf({ state, startedBefore, reason, working: working.size, threads, leads }),
     }),
   };
 }
@@ -59,7 +59,10 @@ export function doingOf(of: {
   readonly state: State;
   readonly startedBefore: boolean;
   readonly reason: string | undefined;
+  /** Messages taken. */
   readonly working: number;
+  /** More messages than these wait for one. */
+  readonly threads: number;
   readonly leads: boolean;
 }): Pick<InstanceFact, "doing" | "mood"> {
   switch (of.state) {
@@ -72,7 +75,9 @@ export function doingOf(of: {
     case "dead":
       return { doing: of.reason ?? "dead", mood: "gone" };
     case "running": {
-      const work = of.working === 0 ? "" : `computing ${of.working} ${of.working === 1 ? "pack" : "packs"}`;
+      const computing = Math.min(of.working, of.threads);
+      const waiting = of.working === computing ? "" : `, ${of.working - computing} waiting`;
+      const work = computing === 0 ? "" : `computing ${computing} ${computing === 1 ? "pack" : "packs"}${waiting}`;
       if (of.leads)
         return { doing: ["leading", work].filter((part) => part !== "").join(", "), mood: "leading" };
       return work === "" ? { doing: "idle", mood: "idle" } : { doing: work, mood: "working" };

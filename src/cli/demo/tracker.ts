@@ -28,10 +28,12 @@ export interface Tracker {
 export function makeTracker(of: {
   readonly names: readonly string[];
   readonly cores: number;
+  /** Of one instance. */
+  readonly threads: number;
   readonly startedMs: number;
   readonly onNote?: (note: Note) => void;
 }): Tracker {
-  const instances = new Map(of.names.map((name) => [name, makeInstanceTrack(name)]));
+  const instances = new Map(of.names.map((name) => [name, makeInstanceTrack(name, of.threads)]));
   const notes: Note[] = [];
   const samples: Sample[] = [];
   let stage = "";

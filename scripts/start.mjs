@@ -1,0 +1,96 @@
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, copyFileSync, existsSync, constants as fileModes } from "node:fs";
+import { createConnection } from "node:net";
+import { constants } from "node:os";
+import { delimiter, join } from "node:path";
+
+/**
+ * `npm start`: the app under the real Functions host. Builds, makes local.settings.json from the sample, starts
+ * Azurite on its default ports unless something listens there, and runs `func start`, whose exit code it passes on.
+ */
+const root = join(import.meta.dirname, "..");
+const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
+const ports = { blob: 10_000, queue: 10_001, table: 10_002 };
+
+const func = find(process.platform === "win32" ? ["func.exe", "func.cmd"] : ["func"]);
+if (func === undefined) {
+  refuse(
+    'Azure Functions Core Tools are missing: install them with "npm install -g azure-functions-core-tools@4", or run "npm run demo" or "npx leasefold up", which need nothing more.',
+  );
+}
+if (spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { stdio: "inherit" }).status !== 0) {
+  process.exit(1);
+}
+const settings = join(root, "local.settings.json");
+if (!existsSync(settings)) {
+  copyFileSync(join(root, "local.settings.sample.json"), settings);
+  console.log("made local.settings.json from local.settings.sample.json");
+}
+
+const azurite = await startStorage();
+const host = spawn(func, ["start"], {
+  cwd: root,
+  env,
+  stdio: "inherit",
+  shell: func.endsWith(".cmd"),
+});
+// Ctrl-C in a terminal reaches the host by itself; this process stays until that has ended.
+process.on("SIGINT", () => undefined);
+for (const name of ["SIGTERM", "SIGHUP"]) process.on(name, () => host.kill(name));
+const exitCode = await new Promise((resolve) => {
+  host.once("error", (error) => {
+    console.error(`cannot run ${func}: ${error.message}`);
+    resolve(1);
+  });
+  host.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
+});
+await azurite?.stop();
+process.exit(exitCode);
+
+/** The storage that local.settings.json means. One that runs already is used, and left running. */
+async function startStorage() {
+  const taken = await Promise.all(Object.values(ports).map(listens));
+  if (taken[0] && taken[1]) {
+    console.log(`using the storage that listens on ports ${ports.blob} and ${ports.queue}`);
+    return undefined;
+  }
+  const { startAzurite } = await import("../src/local/azurite.ts");
+  try {
+    const started = await startAzurite({ ports });
+    console.log(`started Azurite on ports ${Object.values(ports).join(", ")}, in memory`);
+    return started;
+  } catch (error) {
+    return refuse(error.message);
+  }
+}
+
+function find(names) {
+  for (const folder of env.PATH.split(delimiter).filter(Boolean)) {
+    for (const file of names.map((name) => join(folder, name))) {
+      try {
+        accessSync(file, fileModes.X_OK);
+        return file;
+      } catch {
+        // Not in this one.
+      }
+    }
+  }
+  return undefined;
+}
+
+function listens(port) {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: "127.0.0.1", port });
+    const answer = (yes) => {
+      socket.destroy();
+      resolve(yes);
+    };
+    socket.once("connect", () => answer(true));
+    socket.once("error", () => answer(false));
+  });
+}
+
+function refuse(why) {
+  console.error(why);
+  process.exit(1);
+}
