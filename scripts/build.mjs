@@ -4,8 +4,9 @@ import { build } from "esbuild";
 
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries), what runs it here
- * (`cli.cjs`, `instance.cjs`), and `leasefold.mjs`, which user calculations import. The app is CommonJS because
- * the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
+ * (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import, and `election.cjs`, the package's
+ * `leasefold/election`. The app is CommonJS because the Azure SDKs are, and stands on nothing but these files,
+ * `package.json` and `host.json`.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
@@ -49,6 +50,7 @@ await Promise.all([
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       instance: "src/local/instance.ts",
+      election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",
     // The Functions host provides the first; the second is an optional native part of Piscina.

@@ -1,6 +1,6 @@
 import { InputError } from "../model/errors.ts";
 import { poisonOf } from "../model/names.ts";
-import type { QueueMessage } from "../storage/ports.ts";
+import type { QueueMessage } from "../storage/queuePort.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
 

@@ -1,4 +1,5 @@
-import type { Clock, QueueStore } from "../storage/ports.ts";
+import type { Clock } from "../storage/ports.ts";
+import type { QueueStore } from "../storage/queuePort.ts";
 import { cappedCall } from "./cappedCall.ts";
 
 /**

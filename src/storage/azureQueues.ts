@@ -1,6 +1,6 @@
 import type { QueueClient, QueueServiceClient } from "@azure/storage-queue";
 import { azureCalls, dateMsOf } from "./azureCalls.ts";
-import type { QueueMessage, QueueStore } from "./ports.ts";
+import type { QueueMessage, QueueStore } from "./queuePort.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("queue");

@@ -1,4 +1,5 @@
 import type { BillingClass } from "../model/calls.ts";
+import type { QueueStore } from "./queuePort.ts";
 
 /**
  * What Leasefold asks of storage, and nothing more. Two implementations stand behind these ports:
@@ -178,55 +179,6 @@ export interface ContentLease extends LeaseStore {
     body: Uint8Array | string,
     write: BlobWrite & { readonly ifMatch: string },
   ): Promise<{ readonly etag: string }>;
-}
-
-export interface SentMessage {
-  readonly id: string;
-  readonly popReceipt: string;
-  readonly dateMs: number;
-}
-
-export interface QueueMessage {
-  readonly id: string;
-  readonly text: string;
-  readonly dequeueCount: number;
-  readonly insertedMs: number;
-}
-
-export interface ReceivedMessage extends QueueMessage {
-  readonly popReceipt: string;
-}
-
-export interface QueueStore {
-  ensureQueue(queue: string, options?: CallOptions): Promise<"created" | "existed">;
-  /** Messages never expire. `visibleInS` (whole seconds, at most 7 days) hides the message first. */
-  send(
-    queue: string,
-    text: string,
-    options?: CallOptions & { readonly visibleInS?: number },
-  ): Promise<SentMessage>;
-  /** Up to 32 messages, hidden for `visibilityS` whole seconds, at least 1. An absent queue yields none. */
-  receive(
-    queue: string,
-    options: CallOptions & { readonly max: number; readonly visibilityS: number },
-  ): Promise<readonly ReceivedMessage[]>;
-  /** Hides the message for `visibleInS` from now and keeps its text. `gone`: another one has it, or it is deleted. */
-  update(
-    queue: string,
-    id: string,
-    popReceipt: string,
-    options: CallOptions & { readonly visibleInS: number },
-  ): Promise<{ readonly kind: "updated"; readonly popReceipt: string } | { readonly kind: "gone" }>;
-  remove(queue: string, id: string, popReceipt: string, options?: CallOptions): Promise<"removed" | "gone">;
-  /** Up to 32 visible messages as they are. An absent queue yields none. */
-  peek(queue: string, max: number, options?: CallOptions): Promise<readonly QueueMessage[]>;
-  /** Approximate count of messages, hidden ones included. */
-  stats(
-    queue: string,
-    options?: CallOptions,
-  ): Promise<
-    { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number } | Missing
-  >;
 }
 
 /** Time as code may see it. Only `monotonicMs` measures, only `wallMs` is shown or logged. */

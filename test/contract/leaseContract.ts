@@ -1,7 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import type { LeaseStore, LeaseView } from "../../src/storage/ports.ts";
-import { type Account, freshContainer, freshName, type OpenAccount, ofKind, refusal } from "./accounts.ts";
+import {
+  type Account,
+  freshContainer,
+  freshName,
+  type OpenAccount,
+  ofKind,
+  refusal,
+  textOf,
+} from "./accounts.ts";
 
 const alice = randomUUID();
 const bob = randomUUID();
@@ -173,6 +181,41 @@ export function leaseContract(open: OpenAccount): void {
     await lease.acquire(bob, 15);
     await expect(lease.release(alice)).rejects.toEqual(refusal("LeaseIdMismatchWithLeaseOperation", 409));
     await lease.release(bob);
+  });
+
+  it("keeps content that only its holder replaces, together with the metadata and with If-Match", async () => {
+    const { lease } = await freshLease(open());
+    const { etag: empty } = await viewOf(lease);
+    expect(ofKind(await lease.readContent(), "found").body).toHaveLength(0);
+    await expect(lease.writeContent(alice, "x", { ifMatch: empty })).rejects.toEqual(
+      refusal("LeaseNotPresentWithBlobOperation", 412),
+    );
+    await lease.acquire(alice, 15);
+    const written = await lease.writeContent(alice, "first", { ifMatch: empty, metadata: { write: "1" } });
+    const read = ofKind(await lease.readContent(), "found");
+    expect(read).toMatchObject({ etag: written.etag, metadata: { write: "1" } });
+    expect(textOf(read.body)).toBe("first");
+    await expect(lease.writeContent(alice, "second", { ifMatch: empty })).rejects.toEqual(
+      refusal("ConditionNotMet", 412),
+    );
+    await expect(lease.writeContent(bob, "second", { ifMatch: written.etag })).rejects.toEqual(
+      refusal("LeaseIdMismatchWithBlobOperation", 412),
+    );
+    expect(await viewOf(lease)).toMatchObject({ etag: written.etag, leaseState: "leased" });
+    await lease.breakNow();
+    await expect(lease.writeContent(alice, "second", { ifMatch: written.etag })).rejects.toEqual(
+      refusal("LeaseNotPresentWithBlobOperation", 412),
+    );
+  });
+
+  it("has no content where there is no blob", async () => {
+    const account = open();
+    expect(await account.storage.lease(freshName(), "absent").readContent()).toEqual({ kind: "missing" });
+    const absent = account.storage.lease(await freshContainer(account), "absent");
+    expect(await absent.readContent()).toEqual({ kind: "missing" });
+    await expect(absent.writeContent(alice, "x", { ifMatch: "0x8DE000000000001" })).rejects.toMatchObject({
+      kind: "refused",
+    });
   });
 
   it("can be released after a break", async () => {

@@ -5,7 +5,7 @@ import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
 import { isAlive } from "../../src/local/localFile.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
-import type { QueueStore } from "../../src/storage/ports.ts";
+import type { QueueStore } from "../../src/storage/queuePort.ts";
 
 /** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/apps/${name}`, import.meta.url));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { keepDeadMansWake } from "../../src/election/deadMansWake.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { QueueStore } from "../../src/storage/ports.ts";
+import type { QueueStore } from "../../src/storage/queuePort.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 const queue = "test-wake";

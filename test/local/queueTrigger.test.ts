@@ -4,7 +4,7 @@ import { hostQueueTimings } from "../../src/local/host/queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "../../src/local/host/queueTrigger.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { QueueStore } from "../../src/storage/ports.ts";
+import type { QueueStore } from "../../src/storage/queuePort.ts";
 import { manualClock, plainRandom } from "./manualClock.ts";
 
 type Handler = (body: string, delivery: number) => Promise<boolean> | boolean;

@@ -54,6 +54,8 @@ async function gone(cli: Cli, processes: readonly number[], withinMs: number): P
   return true;
 }
 
+const ours = /leasefold(\.js)? (.* )?(up|demo)\b/;
+
 /** A process id is used again sooner or later; only a process that looks like ours is asked to end. */
 function isOurs(pid: number): boolean {
   const asked = [
@@ -62,7 +64,7 @@ function isOurs(pid: number): boolean {
   ];
   for (const ask of asked) {
     try {
-      return ask().includes("leasefold");
+      return ours.test(ask().replaceAll("\0", " "));
     } catch {
       // Not a system where this can be asked, or the process has just ended.
     }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { readLocalFile } from "../../local/localFile.ts";
-import { InputError, LeasefoldError } from "../../model/errors.ts";
+import { InputError, StorageError } from "../../model/errors.ts";
 import type { ConnectOptions, Session } from "../cli.ts";
 import { checkNamespace } from "../connect.ts";
 import { detachUp } from "../detachUp.ts";
@@ -51,10 +51,12 @@ async function check(session: Session, options: Options): Promise<readonly strin
   const found = await readLocalFile(folder);
   if (found.kind === "found") {
     const { supervisorPid, instances } = found.local;
+    const what = instances.length === 1 ? "1 instance runs" : `${instances.length} instances run`;
+    const stop = `"leasefold down" stops ${instances.length === 1 ? "it" : "them"}`;
     throw new InputError(
       "conflict",
       "already-up",
-      `${instances.length} instances run in this folder already (process ${supervisorPid}); "leasefold down" stops them`,
+      `${what} in this folder already (process ${supervisorPid}); ${stop}`,
     );
   }
   await checkPorts(options.port, options.instances);
@@ -131,8 +133,9 @@ async function untilStopped(signal: AbortSignal, embedded: Embedded): Promise<vo
   });
   const why = await Promise.race([stopped, embedded.broken]);
   // Ctrl-C may have ended both in the same moment.
-  if (why !== undefined && !signal.aborted)
-    throw new LeasefoldError("broken", `${why}; everything is stopped`);
+  if (why !== undefined && !signal.aborted) {
+    throw new StorageError("busy", "", undefined, `${why}; everything is stopped`);
+  }
 }
 
 async function makeFolder(data: string, folder: string): Promise<void> {

@@ -35,7 +35,7 @@ function costAt(speeds: readonly Speed[], to: number): number {
 }
 
 const measured = [1e10, 1e12] as const;
-const measureMs = 350;
+const measureMs = 300;
 
 /** Times the kernel itself on this thread, for well under two seconds; the screen gets its turns in between. */
 export async function measureSpeeds(clock: Clock, signal: AbortSignal): Promise<readonly Speed[]> {

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
@@ -67,11 +67,22 @@ async function check({ cli }: Session, { to, instances, out }: Options): Promise
   const there = await stat(path).catch(() => undefined);
   if (there?.isDirectory() === true) throw invalid("out", `is a file to write, and ${out} is a folder`);
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await access(dirname(path), constants.W_OK);
+    await access(await folderAbove(path), constants.W_OK);
   } catch (cause) {
     throw invalid("out", `cannot write ${out} (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`);
   }
+}
+
+/** The nearest one that is there; those between are made when there is something to write. */
+async function folderAbove(path: string): Promise<string> {
+  const folder = dirname(path);
+  const there = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return undefined;
+  });
+  if (there === undefined) return await folderAbove(folder);
+  if (!there.isDirectory()) throw Object.assign(new Error(`${folder} is no folder`), { code: "ENOTDIR" });
+  return folder;
 }
 
 const invalid = (option: string, rule: string): InputError =>

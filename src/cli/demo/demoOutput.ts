@@ -5,7 +5,7 @@ import { plainNote, plainProgress, renderDemo } from "./renderDemo.ts";
 /** Where the demo is shown: a screen that is drawn over, or plain lines where that cannot be. */
 export interface DemoOutput {
   note(note: Note): void;
-  /** Leaves the last picture as it is; what follows begins below it. */
+  /** Leaves the last picture as it is; what follows begins below it. May be called again. */
   end(): Promise<void>;
 }
 
@@ -32,6 +32,7 @@ const hideCursor = "\u001b[?25l";
 
 function drawn(screen: Screen, view: () => DemoView): DemoOutput {
   let linesAbove = 0;
+  let ended = false;
   const draw = () => {
     const lines = renderDemo(view(), screen);
     const up = linesAbove === 0 ? "" : `\u001b[${linesAbove}F`;
@@ -47,6 +48,8 @@ function drawn(screen: Screen, view: () => DemoView): DemoOutput {
   return {
     note: () => undefined,
     async end() {
+      if (ended) return;
+      ended = true;
       clearInterval(timer);
       await draw();
       process.off("exit", restore);

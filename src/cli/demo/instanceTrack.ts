@@ -10,7 +10,8 @@ export interface InstanceTrack {
   readonly name: string;
   onEvent(event: InstanceEvent): void;
   hostCalls(): CallCounts;
-  fact(leads: boolean): InstanceFact;
+  /** `folding`: the packs are done, so that a message taken is one that folds them. */
+  fact(leads: boolean, folding: boolean): InstanceFact;
 }
 
 const isWorker = (functionName: string): boolean => /^worker(Urgent)?$/.test(functionName);
@@ -47,10 +48,10 @@ export function makeInstanceTrack(name: string, threads: number): InstanceTrack 
       if (event.kind === "log" && outputCreated(event.message)) packs += 1;
     },
     hostCalls: () => addCalls(earlierCalls, calls),
-    fact: (leads) => ({
+    fact: (leads, folding) => ({
       name,
       packs,
-      ...doingOf({ state, startedBefore, reason, working: working.size, threads, leads }),
+      ...doingOf({ state, startedBefore, reason, working: working.size, threads, leads, folding }),
     }),
   };
 }
@@ -64,6 +65,7 @@ export function doingOf(of: {
   /** More messages than these wait for one. */
   readonly threads: number;
   readonly leads: boolean;
+  readonly folding: boolean;
 }): Pick<InstanceFact, "doing" | "mood"> {
   switch (of.state) {
     case "starting":
@@ -75,14 +77,24 @@ export function doingOf(of: {
     case "dead":
       return { doing: of.reason ?? "dead", mood: "gone" };
     case "running": {
-      const computing = Math.min(of.working, of.threads);
-      const waiting = of.working === computing ? "" : `, ${of.working - computing} waiting`;
-      const work = computing === 0 ? "" : `computing ${computing} ${computing === 1 ? "pack" : "packs"}${waiting}`;
+      const work = workOf(of);
       if (of.leads)
         return { doing: ["leading", work].filter((part) => part !== "").join(", "), mood: "leading" };
       return work === "" ? { doing: "idle", mood: "idle" } : { doing: work, mood: "working" };
     }
   }
+}
+
+function workOf(of: {
+  readonly working: number;
+  readonly threads: number;
+  readonly folding: boolean;
+}): string {
+  if (of.working === 0) return "";
+  if (of.folding) return "folding";
+  const computing = Math.min(of.working, of.threads);
+  const waiting = of.working === computing ? "" : `, ${of.working - computing} waiting`;
+  return `computing ${computing} ${computing === 1 ? "pack" : "packs"}${waiting}`;
 }
 
 /** Whether a line of the log says that a pack's partial was written, for the first time. */

@@ -49,12 +49,13 @@ function progressParts({ packs, stage }: DemoView): readonly Part[] {
 const progressText = ({ done, total }: { done: number; total: number }): string =>
   `${percent(done, total)}  ${count(done)}/${count(total)} packs`;
 
-function paceOf({ packs, packsPerS, to, elapsedMs }: DemoView): string {
+function paceOf({ packs, packsPerS, to, elapsedMs, stage }: DemoView): string {
   const parts: string[] = [];
   if (packs !== undefined && packsPerS !== undefined && packs.done < packs.total) {
     if (to !== undefined) parts.push(numbersPerS((packsPerS * to) / packs.total));
     parts.push(`${packsPerS.toFixed(1)} packs/s`);
   }
+  if (packs !== undefined && packs.done >= packs.total) parts.push(stage);
   parts.push(clockOf(elapsedMs));
   if (packs !== undefined && packsPerS !== undefined && packsPerS > 0 && packs.done < packs.total) {
     parts.push(`${clockOf(((packs.total - packs.done) * 1_000) / packsPerS)} left`);
@@ -92,7 +93,7 @@ const moods: Readonly<Record<InstanceFact["mood"], Style>> = {
 };
 
 const instanceParts = ({ doing, mood, packs }: InstanceFact): readonly Part[] => [
-  [doing.padEnd(34), moods[mood]],
+  [doing.padEnd(38), moods[mood]],
   [`${count(packs)} packs`.padStart(12), "dim"],
 ];
 
@@ -114,6 +115,7 @@ function within(parts: readonly Part[], { columns, colour }: Look): string {
   let text = "";
   for (const part of parts) {
     const [plain, style] = typeof part === "string" ? [part, undefined] : part;
+    if (left <= 0) break;
     const cut = clip(plain, left);
     left -= cut.length;
     text += style === undefined || cut === "" ? cut : styled(style, cut, colour);

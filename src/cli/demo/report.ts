@@ -74,7 +74,7 @@ export function reportLines(report: DemoReport, screen: Pick<Screen, "colour">):
   if (takeover !== undefined) {
     rows.push(["takeover", `${takeover.to} for ${takeover.from} after ${duration(takeover.seconds)}`]);
   }
-  rows.push(["packs", `${count(report.packs)}, of which ${count(report.sentAgain)} were sent again`]);
+  rows.push(["packs", `${count(report.packs)}, ${count(report.sentAgain)} sent again`]);
   rows.push(["calls", `${totalOf(calls, report.dollars)} at list price`], ["", classesOf(calls)]);
   rows.push(
     ["host", `${totalOf(hostCalls, report.hostDollars)} for its own polling`],

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { Client } from "../../client/client.ts";
 import type { Manifest } from "../../model/run.ts";
@@ -18,6 +18,7 @@ export async function saveDemoResult(
   manifest: Manifest,
   out: string,
 ): Promise<SavedResult> {
+  await mkdir(dirname(resolve(cli.folder, out)), { recursive: true });
   const path = await saveResult(cli, client, manifest, out);
   const extension = extname(path);
   const manifestPath = join(dirname(path), `${basename(path, extension)}.manifest.json`);

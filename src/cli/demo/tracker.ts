@@ -90,8 +90,10 @@ export function makeTracker(of: {
       over = !run.active;
       if (run.packs !== undefined) packs = { done: run.packs.done, total: run.packs.total };
       const now = packsNow();
-      if (now !== undefined) samples.push({ atMs: nowMs, done: now.done });
-      if (run.phase === "finishing" || run.phase === "planning") stage = run.phase;
+      if (now === undefined) return;
+      samples.push({ atMs: nowMs, done: now.done });
+      // Shown once no pack is left.
+      stage = over ? run.word : "folding into one result";
     },
     enter(next) {
       stage = next;
@@ -109,13 +111,16 @@ export function makeTracker(of: {
     hostCalls: () => subtractCalls(hostCallsNow(), hostCallsBefore),
     view(nowMs) {
       const now = packsNow();
+      const folding = now !== undefined && now.done === now.total;
       const packsPerS = speedOf(samples, nowMs);
       return {
         ...{ to, cores: of.cores, stage, notes, elapsedMs: nowMs - of.startedMs },
         ...(now === undefined ? {} : { packs: now }),
         ...(packsPerS === undefined ? {} : { packsPerS }),
         leader: leaderFact(nowMs),
-        instances: [...instances.values()].map((one) => one.fact(leading?.name === one.name)),
+        instances: [...instances.values()].map((one) =>
+          one.fact(!over && leading?.name === one.name, folding),
+        ),
       };
     },
   };

@@ -1,5 +1,5 @@
 import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
-import type { Clock } from "../../storage/ports.ts";
+import type { Clock, Conflict, Created, Replaced } from "../../storage/ports.ts";
 import { type Leadership, LostLeadership } from "../leadership.ts";
 import type { ElectionPorts } from "./place.ts";
 
@@ -65,7 +65,7 @@ export async function openTermState(
     sequence += 1;
     const metadata = { v: "1", term: String(term), termid, sequence: String(sequence) };
     const write = { metadata, signal: lost };
-    const outcome = await definite(() =>
+    const outcome = await definite<Created | Replaced | Conflict>(() =>
       over === undefined
         ? blobs.create(container, blob, next, write)
         : blobs.replace(container, blob, next, { ...write, ifMatch: over }),

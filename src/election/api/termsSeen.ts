@@ -2,7 +2,7 @@ import { type LeaderRecord, lastTermsMax, type PastTerm } from "../record.ts";
 
 /** One term as an observer is told of it. */
 export interface TermSeen extends PastTerm {
-  /** Terms between the one told before and this one that nobody can tell any more. */
+  /** Terms between the one told before and this one that nobody can tell any more; at most so many. */
   readonly missed: number;
   /** The record shows an older or another history than before: the order begins anew with this term. */
   readonly rolledBack: boolean;
@@ -32,23 +32,22 @@ export function newTerms(
   const at = history.findIndex((one) => one.termid === last.termid);
   if (at >= 0) return remember(memory, history.slice(at + 1).map(inOrder));
 
-  // The term told last is not in this history: it is too old for it, or it is of another one.
-  const sameTerm = history.some((one) => one.term <= last.term && !memory.known.includes(one.termid));
-  if (present.term > last.term && !sameTerm) {
-    const later = history.filter((one) => one.term > last.term);
-    const missed = (later[0]?.term ?? last.term) - last.term - 1;
-    return remember(
-      memory,
-      later.map((one, index) => ({ ...one, missed: index === 0 ? missed : 0, rolledBack: false })),
-    );
+  // A history is a run of claims one after the other. If it begins after the term told last, those between are
+  // gone; if it begins before that term and lacks it, it is another history.
+  const first = history[0] ?? present;
+  if (first.term > last.term) {
+    const missed = first.term - last.term - 1;
+    return remember(memory, marked(history, { missed, rolledBack: false }));
   }
-  const unknown = history.filter((one) => !memory.known.includes(one.termid));
-  const told = unknown.length > 0 ? unknown : [present];
-  return remember(
-    memory,
-    told.map((one, index) => ({ ...one, missed: 0, rolledBack: index === 0 })),
-  );
+  const common = history.findLastIndex((one) => memory.known.includes(one.termid));
+  const after = common < 0 ? [] : history.slice(common + 1);
+  return remember(memory, marked(after.length > 0 ? after : [present], { missed: 0, rolledBack: true }));
 }
+
+const marked = (
+  terms: readonly PastTerm[],
+  mark: { readonly missed: number; readonly rolledBack: boolean },
+): readonly TermSeen[] => terms.map((one, index) => (index === 0 ? { ...one, ...mark } : inOrder(one)));
 
 const inOrder = (one: PastTerm): TermSeen => ({ ...one, missed: 0, rolledBack: false });
 

@@ -1,5 +1,6 @@
 import { messageOf } from "../../model/errors.ts";
-import type { Clock, QueueStore, ReceivedMessage } from "../../storage/ports.ts";
+import type { Clock } from "../../storage/ports.ts";
+import type { QueueStore, ReceivedMessage } from "../../storage/queuePort.ts";
 import type { HostLog } from "./hostLog.ts";
 import { decodeBody } from "./queueMessageData.ts";
 

@@ -1,4 +1,5 @@
-import type { Random, ReceivedMessage } from "../../storage/ports.ts";
+import type { Random } from "../../storage/ports.ts";
+import type { ReceivedMessage } from "../../storage/queuePort.ts";
 import { dataOf, jsonData, type TypedData } from "./typedData.ts";
 
 /** Messages sent with no time to live expire at the end of .NET's time. */

@@ -1,5 +1,6 @@
 import { messageOf } from "../../model/errors.ts";
-import type { Random, ReceivedMessage } from "../../storage/ports.ts";
+import type { Random } from "../../storage/ports.ts";
+import type { ReceivedMessage } from "../../storage/queuePort.ts";
 import { makePollBackoff } from "./pollBackoff.ts";
 import { type DeliveryOptions, deliver } from "./queueDelivery.ts";
 import type { Listener } from "./timerTrigger.ts";

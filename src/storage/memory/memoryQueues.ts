@@ -1,4 +1,4 @@
-import type { QueueStore } from "../ports.ts";
+import type { QueueStore } from "../queuePort.ts";
 import { checkResourceName, type MemoryService, refuse, wholeSeconds } from "./memoryService.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
 

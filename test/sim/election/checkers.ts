@@ -1,93 +1,263 @@
 import type { Leadership } from "../../../src/election/leadership.ts";
-import type { LeaseStore } from "../../../src/storage/ports.ts";
+import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
+import { leaseLedger } from "./leaseLedger.ts";
 
-/** One accepted write of the fenced state: whose, and in which term. */
-interface Accepted {
-  readonly term: number;
-  readonly termid: string;
+/** What is looked at. Each name stands for one promise, and a mutant is killed by the one that it breaks. */
+export type Checker =
+  | "terms grow"
+  | "one writer per term"
+  | "no older effect"
+  | "stop-work deadline"
+  | "nobody followed too early"
+  | "claims under the lease"
+  | "nothing late over later"
+  | "drained before release"
+  | "no lease left behind"
+  | "somebody leads"
+  | "ends when told";
+
+export interface Violation {
+  readonly checker: Checker;
+  readonly what: string;
 }
 
-/** The state that leaders write, as a chain of conditional writes; what `state.json` is to a run. */
-export interface FencedState {
-  read(): Accepted & { readonly etag: number };
-  /** `false`: the condition was not met. */
-  write(ifMatch: number, by: Accepted): boolean;
+/** A term that some process believes it has. */
+export interface Believer {
+  readonly name: string;
+  readonly leadership: Leadership;
+  /** Taken once: reading it again would look at the clocks and so help the timer that is to be checked. */
+  readonly lost: AbortSignal;
+  isStopped(): boolean;
+  /** By the oracle; see `stopWorkOracle`. */
+  leftMs(): number;
+  /** An operator has broken its lease or thrown away its record: others may follow at once. */
+  excused: boolean;
+  /** The checkers' own: since when it runs on past its deadline. */
+  overdueSinceMs: number | undefined;
 }
 
 /**
- * Looks at every effect at the moment storage accepts it, where nobody's opinion of who leads counts.
- * A violation throws inside the service, and is kept so that no process can swallow it.
+ * Looks at every effect at the moment storage accepts it, where nobody's opinion of who leads counts, and at
+ * every believer after each step of the world.
  */
 export class Checkers {
-  readonly violations: string[] = [];
-  readonly state: FencedState;
+  readonly violations: Violation[] = [];
   claims = 0;
+  /** Claims after a leader that had not said that it ended. */
+  takeovers = 0;
   accepted = 0;
-  /** Every leadership object ever handed out, with its owner's name. */
-  readonly leaderships = new Map<string, Leadership>();
+  readonly believers = new Set<Believer>();
+  readonly #nowMs: () => number;
+  readonly #ledger;
+  readonly #claimed = new Map<string, number>();
+  readonly #lastWriteOfMark = new Map<string, number>();
   #highestTerm = 0;
-  #operatorActed = false;
-  readonly #claimed = new Set<string>();
+  #lastClaim: { readonly termid: string; ended: boolean } | undefined;
+  #state = { term: 0, termid: "" };
+  #reliedTerm = 0;
+  #digest = 0;
 
-  constructor() {
-    let etag = 0;
-    let last: Accepted = { term: 0, termid: "" };
-    this.state = {
-      read: () => ({ ...last, etag }),
-      write: (ifMatch, by) => {
-        if (ifMatch !== etag) return false;
-        if (!this.#claimed.has(by.termid)) this.#report(`term ${by.term} wrote without a claim on record`);
-        if (by.term < last.term) this.#report(`term ${by.term} wrote after term ${last.term}`);
-        if (by.term === last.term && by.termid !== last.termid) {
-          this.#report(`two writers in term ${by.term}: ${last.termid} and ${by.termid}`);
-        }
-        etag += 1;
-        last = by;
-        this.accepted += 1;
-        return true;
-      },
-    };
+  constructor(nowMs: () => number, leaseMs: number) {
+    this.#nowMs = nowMs;
+    this.#ledger = leaseLedger(nowMs, leaseMs);
   }
 
-  /** An operator broke the lease or threw the record away: the next claim owes nothing to the last leader. */
-  operatorActed(lostRecord: boolean): void {
-    this.#operatorActed = true;
-    if (lostRecord) this.#highestTerm = 0;
+  /** Of everything that was accepted and when: equal for equal runs. */
+  digest(): string {
+    return (this.#digest >>> 0).toString(16);
   }
 
-  /** Sees each record at the moment it is accepted. */
-  watch(lease: LeaseStore): LeaseStore {
+  report(checker: Checker, what: string): void {
+    if (this.violations.length < 20) {
+      this.violations.push({ checker, what: `${what} (at ${(this.#nowMs() / 1_000).toFixed(3)} s)` });
+    }
+  }
+
+  /** An operator acted: whoever leads now may be followed at once. `termNow`: the record was thrown away or rolled back. */
+  operatorActed(termNow?: number): void {
+    for (const one of this.believers) one.excused = true;
+    this.#ledger.brokenByHand();
+    if (termNow !== undefined) this.#highestTerm = termNow;
+  }
+
+  /** The new leader has sealed the state, so it takes what it read for the whole truth. */
+  relies(term: number): void {
+    this.#reliedTerm = Math.max(this.#reliedTerm, term);
+  }
+
+  /** `believer` is about to have an effect, past its own check. */
+  acts(believer: Believer): void {
+    const leftMs = believer.leftMs();
+    if (leftMs < -1) {
+      const term = believer.leadership.term;
+      this.report(
+        "stop-work deadline",
+        `${believer.name} acts in term ${term} ${-leftMs} ms past its deadline`,
+      );
+    }
+  }
+
+  /**
+   * After each step: the signal of a process that runs has fired by its deadline, whatever hangs. A deadline that
+   * comes by a jump of the wall clock, or while the process was stopped, is seen by the timer a little later.
+   */
+  afterStep(): void {
+    for (const one of this.believers) {
+      if (one.lost.aborted || one.isStopped() || one.leftMs() >= 0) {
+        one.overdueSinceMs = undefined;
+        continue;
+      }
+      one.overdueSinceMs ??= this.#nowMs();
+      if (this.#nowMs() - one.overdueSinceMs < timerToleranceMs) continue;
+      this.report(
+        "stop-work deadline",
+        `${one.name}: no signal in term ${one.leadership.term} ${-one.leftMs()} ms past its deadline`,
+      );
+      this.believers.delete(one);
+    }
+  }
+
+  /** A stopped process goes on: before its first timer it knows whether it was followed. */
+  afterResume(one: Believer): void {
+    if (!one.excused && one.leadership.term < this.#highestTerm && one.leadership.remainingMs() > 0) {
+      this.#followedTooEarly(one, this.#highestTerm);
+    }
+  }
+
+  /** At the end of a race: nothing it acquired is held on, unless a release was at least tried. */
+  afterRace(name: string, leaseIds: ReadonlySet<string>, tried: ReadonlySet<string>): void {
+    for (const id of leaseIds) {
+      if (this.#ledger.isHeldBy(id) && !tried.has(id)) {
+        this.report("no lease left behind", `${name} leaves a lease behind for its whole length`);
+      }
+    }
+  }
+
+  watchLease(lease: LeaseStore): LeaseStore {
     return {
       ...lease,
+      acquire: async (id, durationS, options) => {
+        await lease.acquire(id, durationS, options);
+        this.#note(`acquire ${id}`);
+        this.#ledger.acquired(id);
+      },
+      renew: async (id, options) => {
+        await lease.renew(id, options);
+        this.#ledger.acquired(id);
+      },
+      release: async (id, options) => {
+        await lease.release(id, options);
+        this.#note(`release ${id}`);
+        this.#ledger.released(id);
+      },
+      breakNow: async (options) => {
+        await lease.breakNow(options);
+        this.#note("break");
+        this.#ledger.broken();
+      },
       writeRecord: async (id, metadata, options) => {
         const written = await lease.writeRecord(id, metadata, options);
-        const termid = metadata["termid"] ?? "";
-        const isClaim = metadata["state"] === "leading" && !this.#claimed.has(termid);
-        if (Number(metadata["term"]) < this.#highestTerm) {
-          this.#report(`a record of term ${metadata["term"]} replaced one of term ${this.#highestTerm}`);
-        }
-        if (isClaim) this.#onClaim(Number(metadata["term"]), termid);
+        this.#note(`record ${metadata["term"]} ${metadata["state"]} ${metadata["beat"]}`);
+        this.#onRecord(id, metadata, options?.ifMatch !== undefined);
         return written;
       },
     };
   }
 
-  #onClaim(term: number, termid: string): void {
-    this.claims += 1;
-    this.#claimed.add(termid);
-    if (term <= this.#highestTerm) this.#report(`term ${term} was claimed after term ${this.#highestTerm}`);
-    this.#highestTerm = term;
-    for (const [name, leadership] of this.leaderships) {
-      // With every clock at the true pace, the last leader must have stopped by its own clocks already.
-      if (!this.#operatorActed && leadership.remainingMs() > 0) {
-        this.#report(`${name} still led term ${leadership.term} when term ${term} was claimed`);
-      }
-    }
-    this.#operatorActed = false;
-    this.leaderships.clear();
+  /** The fenced state; every body that is accepted says whose it is. */
+  watchState(blobs: BlobStore): BlobStore {
+    const onWrite = (body: Uint8Array | string): void => this.#onState(String(body));
+    return {
+      ...blobs,
+      create: async (container, name, body, write) => {
+        const reply = await blobs.create(container, name, body, write);
+        if (reply.kind === "created") onWrite(body);
+        return reply;
+      },
+      replace: async (container, name, body, write) => {
+        const reply = await blobs.replace(container, name, body, write);
+        if (reply.kind === "replaced") onWrite(body);
+        return reply;
+      },
+    };
   }
 
-  #report(what: string): void {
-    this.violations.push(what);
+  #onRecord(leaseId: string, metadata: Readonly<Record<string, string>>, conditional: boolean): void {
+    const term = Number(metadata["term"]);
+    const termid = metadata["termid"] ?? "";
+    if (term < this.#highestTerm) {
+      this.report("terms grow", `a record of term ${term} replaced one of term ${this.#highestTerm}`);
+    }
+    const [mark = "", count = "0"] = (metadata["beat"] ?? "").split("-");
+    const number = Number(count);
+    const last = this.#lastWriteOfMark.get(mark) ?? 0;
+    if (conditional && number <= last) {
+      this.report("nothing late over later", `write ${number} of ${mark} came back over its write ${last}`);
+    }
+    this.#lastWriteOfMark.set(mark, Math.max(last, number));
+    if (metadata["state"] === "ended" && this.#lastClaim?.termid === termid) this.#lastClaim.ended = true;
+    if (metadata["state"] === "leading" && !this.#claimed.has(termid)) {
+      if (!this.#ledger.isHeldBy(leaseId)) {
+        this.report("claims under the lease", `term ${term} was claimed without holding the lease`);
+      }
+      this.#onClaim(term, termid);
+    }
+    // A term that was used up without a claim counts as well: its number is not given out again.
+    this.#highestTerm = Math.max(this.#highestTerm, term);
+  }
+
+  #onClaim(term: number, termid: string): void {
+    this.claims += 1;
+    if (this.#lastClaim !== undefined && !this.#lastClaim.ended) this.takeovers += 1;
+    this.#lastClaim = { termid, ended: false };
+    this.#claimed.set(termid, term);
+    if (term <= this.#highestTerm) {
+      this.report("terms grow", `term ${term} was claimed after term ${this.#highestTerm}`);
+    }
+    for (const one of this.believers) {
+      // A stopped process is asked when it goes on: asking would run its code now.
+      if (one.excused || one.isStopped() || one.leadership.termid === termid) continue;
+      if (one.leadership.remainingMs() > 0) this.#followedTooEarly(one, term);
+    }
+  }
+
+  #followedTooEarly(one: Believer, term: number): void {
+    this.report(
+      "nobody followed too early",
+      `${one.name} still led term ${one.leadership.term} when term ${term} was claimed`,
+    );
+    this.believers.delete(one);
+  }
+
+  #onState(body: string): void {
+    const { term, termid } = JSON.parse(body) as { readonly term: number; readonly termid: string };
+    this.#note(`state ${term} ${termid}`);
+    this.accepted += 1;
+    const last = this.#state;
+    if (!this.#claimed.has(termid)) {
+      this.report("one writer per term", `term ${term} wrote without a claim on record`);
+    }
+    if (termid !== last.termid && term === last.term) {
+      this.report("one writer per term", `two writers in term ${term}: ${last.termid} and ${termid}`);
+    }
+    if (term < last.term) this.report("no older effect", `term ${term} wrote after term ${last.term}`);
+    if (term < this.#reliedTerm) {
+      this.report(
+        "no older effect",
+        `term ${term} wrote though term ${this.#reliedTerm} relies on what it read`,
+      );
+    }
+    this.#state = { term, termid };
+  }
+
+  #note(what: string): void {
+    for (const text of [what, this.#nowMs().toFixed(3)]) {
+      for (let index = 0; index < text.length; index += 1) {
+        this.#digest = Math.imul(this.#digest ^ text.charCodeAt(index), 0x01000193);
+      }
+    }
   }
 }
+
+/** The timer looks at least each 500 ms of its own time, and clocks go wrong by a tenth at most. */
+const timerToleranceMs = 560;

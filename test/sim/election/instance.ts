@@ -1,94 +1,223 @@
-import type { Leadership } from "../../../src/election/leadership.ts";
+import {
+  DeposedError,
+  type Ownership,
+  type StateStore,
+  sealState,
+} from "../../../src/coordinator/stateChain.ts";
+import { type Leadership, LostLeadership } from "../../../src/election/leadership.ts";
 import { race } from "../../../src/election/race.ts";
-import type { ElectionSettings } from "../../../src/election/settings.ts";
-import type { LeaseStore } from "../../../src/storage/ports.ts";
+import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
+import { namesOf } from "../../../src/model/names.ts";
+import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
 import type { VirtualClock, VirtualWorld } from "../../support/virtualClock.ts";
-import type { Checkers } from "./checkers.ts";
-import { type Carry, leaseOver } from "./network.ts";
+import type { Believer, Checkers } from "./checkers.ts";
+import { network, type Sender, type Weather } from "./network.ts";
+import { stopWorkOracle } from "./stopWorkOracle.ts";
+import { leaseOver, stateBlobsOver } from "./storageOver.ts";
 
 export interface InstanceParts {
   readonly name: string;
   readonly world: VirtualWorld;
+  /** The service's clock: requests travel on it. */
+  readonly service: VirtualClock;
   readonly clock: VirtualClock;
-  readonly carry: Carry;
+  readonly weather: Weather;
   readonly lease: LeaseStore;
+  readonly blobs: BlobStore;
   readonly settings: ElectionSettings;
   readonly checkers: Checkers;
   readonly tickEveryMs: number;
   /** Never asks whether it still leads: only the fence stands between it and the state. */
   readonly reckless: boolean;
+  /** Told when a fault killed it in the middle of a call. */
+  onDeath?(): void;
 }
 
 /** One simulated process: it races at each tick, and writes the fenced state while it leads. */
 export interface Instance {
   readonly name: string;
   readonly clock: VirtualClock;
-  leadership: Leadership | undefined;
+  readonly weather: Weather;
+  /** As long as its task runs. */
+  believer(): Believer | undefined;
+  /** Leads, has sealed the state, and may go on. */
+  isAtWork(): boolean;
+  isStopped(): boolean;
+  isDead(): boolean;
+  /** SIGSTOP, and SIGCONT after so long. `losesTime`: its monotonic clock stands still meanwhile. */
+  stopFor(ms: number, losesTime?: boolean): void;
+  resume(): void;
+  /** SIGKILL. */
+  die(): void;
   /** SIGTERM: drain, release, race no more. */
-  stop(): void;
+  terminate(): void;
   readonly ended: Promise<void>;
 }
 
+export const names = namesOf("sim");
+const run = { id: "run", uid: "uid", generation: 1, cap: 100 };
+
 export function startInstance(parts: InstanceParts): Instance {
-  const { name, clock, world, settings, checkers } = parts;
+  const { name, clock, world, settings, checkers, weather } = parts;
+  const { random } = world;
   const stopping = new AbortController();
-  const lease = leaseOver(parts.carry, parts.lease);
+  let believer: Believer | undefined;
+  let dead = false;
+  let stopped = false;
+  let working = false;
   let aboveTerm = 0;
+  let sequence = 0;
+  let acquires = new Set<string>();
+  const releases = new Set<string>();
+
+  const resume = (): void => {
+    if (!stopped || dead) return;
+    stopped = false;
+    clock.resume();
+    if (believer !== undefined) checkers.afterResume(believer);
+  };
+  const stopFor = (ms: number, losesTime = false): void => {
+    if (stopped || dead) return;
+    stopped = true;
+    clock.pause();
+    const fromMs = world.nowMs();
+    parts.service.after(ms, () => {
+      if (losesTime && stopped) clock.loseMonotonic((world.nowMs() - fromMs) * 0.95);
+      resume();
+    });
+  };
+  const die = (): void => {
+    if (dead) return;
+    dead = true;
+    if (believer !== undefined) checkers.believers.delete(believer);
+    believer = undefined;
+    clock.crash();
+    parts.onDeath?.();
+  };
+
+  const sender: Sender = { clock, isDead: () => dead, die, stopFor };
+  const carry = network(parts.service, sender, random, weather);
+  const oracle = stopWorkOracle(clock, {
+    leaseMs: settings.leaseDurationS * 1_000,
+    marginMs: settings.marginMs,
+    ageResolutionMs,
+  });
+  const lease = leaseOver(carry, parts.lease, oracle, {
+    get acquires() {
+      return acquires;
+    },
+    releases,
+    onRelease() {
+      if (believer === undefined) return;
+      checkers.report("drained before release", `${name} releases while its task still works`);
+    },
+  });
+  const store: StateStore = {
+    blobs: stateBlobsOver(carry, parts.blobs, clock),
+    names,
+    nextSequence: () => ++sequence,
+  };
 
   async function lead(leadership: Leadership): Promise<void> {
-    instance.leadership = leadership;
-    checkers.leaderships.set(`${name} in term ${leadership.term}`, leadership);
-    const { term, termid, signal, lost } = leadership;
-    while (!signal.aborted && (world.random.number() > 0.02 || parts.reckless)) {
-      const seen = await carried(() => checkers.state.read(), lost);
-      if (seen !== undefined) {
-        if (seen.termid !== termid && seen.term >= term) {
-          aboveTerm = seen.term; // The record was lost: claim again above it.
-          break;
-        }
-        if (parts.reckless || leadership.remainingMs() > 0) {
-          await carried(() => checkers.state.write(seen.etag, { term, termid }), lost);
-        }
-      }
-      await clock.sleep(200 + world.random.number() * 1_500, parts.reckless ? undefined : signal);
+    const { term, termid, holder } = leadership;
+    const me: Believer = {
+      name,
+      leadership,
+      lost: leadership.lost,
+      isStopped: () => stopped,
+      leftMs: () => oracle.leftMs(termid),
+      excused: false,
+      overdueSinceMs: undefined,
+    };
+    believer = me;
+    checkers.believers.add(me);
+    const careless = new AbortController().signal;
+    const owner: Ownership = {
+      term,
+      termid,
+      holder,
+      lost: parts.reckless ? careless : leadership.lost,
+      assertLeading() {
+        if (parts.reckless) return;
+        leadership.assertLeading();
+        checkers.acts(me);
+      },
+    };
+    try {
+      await work(owner, leadership);
+    } finally {
+      working = false;
+      believer = undefined;
+      // Whoever lets go of a task that does not end goes on to be watched until then.
+      checkers.believers.delete(me);
     }
-    instance.leadership = undefined;
   }
 
-  /** `undefined`: the answer is unknown, or nobody waits for it any more. */
-  async function carried<T>(call: () => T, giveUp: AbortSignal): Promise<T | undefined> {
-    const done = new AbortController();
-    const answer = parts.carry(call).then(
-      (value) => value,
-      () => undefined,
-    );
-    const cut = clock.sleep(2_000, AbortSignal.any([giveUp, done.signal])).then(() => undefined);
-    const first = await Promise.race([answer, cut]);
-    done.abort();
-    return first;
+  /** Seals the state and then writes it again and again, as a coordinator does. */
+  async function work(owner: Ownership, leadership: Leadership): Promise<void> {
+    let chain: Awaited<ReturnType<typeof sealState>> | undefined;
+    for (let afterwards = 0; afterwards < 3 && !dead; ) {
+      if (leadership.signal.aborted) {
+        if (!parts.reckless) break;
+        afterwards += 1;
+      }
+      try {
+        if (chain === undefined) {
+          chain = await sealState(store, owner, { ...run, nowMs: 0 });
+          checkers.relies(owner.term);
+          working = true;
+        } else {
+          await chain.write(chain.state());
+        }
+      } catch (error) {
+        if (error instanceof LostLeadership) break;
+        if (error instanceof DeposedError) {
+          aboveTerm = Math.max(aboveTerm, error.seenTerm); // The record was lost: claim again above it.
+          break;
+        }
+      }
+      leadership.progress();
+      if (random.number() < 0.003) break;
+      await clock.sleep(200 + random.number() * 1_500, parts.reckless ? undefined : leadership.signal);
+    }
+    // Now and then a task that does not end in time: the lease must be left to expire then.
+    if (random.number() < 0.03) await clock.sleep(8_000);
   }
 
   async function live(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await clock.sleep(parts.tickEveryMs * (0.5 + world.random.number()), stopping.signal);
-      await race({ lease, clock, random: world.random }, settings, {
+      await clock.sleep(parts.tickEveryMs * (0.5 + random.number()), stopping.signal);
+      if (stopping.signal.aborted) return;
+      acquires = new Set();
+      const outcome = await race({ lease, clock, random }, settings, {
         holder: name,
         startedAtMonotonicMs: clock.monotonicMs(),
-        startedBy: world.random.number() < 0.3 ? "wake" : "tick",
+        startedBy: random.number() < 0.3 ? "wake" : "tick",
         aboveTerm,
-        worthLeading: async () => world.random.number() < 0.9,
+        async worthLeading() {
+          if (random.number() < 0.1) await clock.sleep(random.number() * 3_000);
+          return random.number() < 0.96;
+        },
         lead,
         stopping: stopping.signal,
       });
+      const letGo = outcome.kind === "led" && (!outcome.drained || outcome.cause === "lost");
+      if (!letGo) checkers.afterRace(name, acquires, releases);
     }
   }
 
-  const instance: Instance = {
+  return {
     name,
     clock,
-    leadership: undefined,
-    stop: () => stopping.abort(),
-    ended: Promise.resolve(),
+    weather,
+    believer: () => believer,
+    isAtWork: () => working && !dead && !stopped && believer?.lost.aborted === false,
+    isStopped: () => stopped,
+    isDead: () => dead,
+    stopFor,
+    resume,
+    die,
+    terminate: () => stopping.abort(),
+    ended: live(),
   };
-  return Object.assign(instance, { ended: live() });
 }

@@ -1,44 +1,148 @@
 import { StorageError } from "../../../src/model/errors.ts";
-import type { Clock, LeaseStore, Random } from "../../../src/storage/ports.ts";
+import type { Clock, Random } from "../../../src/storage/ports.ts";
 
-/** How often things go wrong; all zero once faults have stopped. */
+/** What becomes of one call between a process and storage. */
+export type Fate =
+  | "arrives"
+  /** Reset on the way there: no effect, and an error at once. */
+  | "lost request"
+  /** Reset on the way back: the effect, and an error. */
+  | "lost reply"
+  /** Held up for some seconds, longer than any cap; carried out then. */
+  | "late"
+  /** Held up for longer than a lease; carried out then. */
+  | "very late"
+  /** Carried out, and the answer comes back late, often just within the cap. */
+  | "slow reply"
+  /** Delivered twice, the second time much later. */
+  | "twice"
+  | "refused"
+  /** No effect and no answer, ever. */
+  | "hangs"
+  /** The effect, and no answer, ever. */
+  | "hangs after"
+  /** The process stops (SIGSTOP) with the request in its socket, or before it hears the answer. */
+  | "stops before"
+  | "stops after"
+  /** The process dies (SIGKILL) before the request leaves, or before it hears the answer. */
+  | "dies before"
+  | "dies after";
+
+export const fates: readonly Fate[] = [
+  "lost request",
+  "lost reply",
+  "late",
+  "very late",
+  "slow reply",
+  "twice",
+  "refused",
+  "hangs",
+  "hangs after",
+  "stops before",
+  "stops after",
+  "dies before",
+  "dies after",
+];
+
+export type CallName =
+  | "ensure"
+  | "view"
+  | "acquire"
+  | "renew"
+  | "release"
+  | "breakNow"
+  | "write looking"
+  | "write leading"
+  | "write ended"
+  | "read state"
+  | "write state";
+
+/** How the way between one process and storage is at present. */
 export interface Weather {
-  /** Chance that a call is not an ordinary one. */
-  trouble: number;
+  /** Decides about each call. */
+  fateOf(call: CallName): Fate;
+  /** Set once faults have stopped: what is still on its way then is lost, so that a bound can be counted from there. */
+  calm: boolean;
+}
+
+/** The process at this end, as the network may treat it. */
+export interface Sender {
+  readonly clock: Clock;
+  isDead(): boolean;
+  die(): void;
+  stopFor(ms: number): void;
 }
 
 /** Carries one call to the service and its answer back. */
-export type Carry = <T>(call: () => T | Promise<T>) => Promise<T>;
+export type Carry = <T>(name: CallName, call: () => Promise<T>) => Promise<T>;
 
 /**
  * The way between one process and storage. The request travels on the service's clock, since it is on its way
  * whatever becomes of its sender, and may arrive long after the sender gave up; the answer travels on the
- * process's own clock, so a stopped process does not hear it.
+ * process's own clock, so a stopped process does not hear it and a dead one never does. Each leg takes a time
+ * drawn from the seed: these are the points at which the processes of a world are interleaved.
  */
-export function network(there: Clock, here: Clock, random: Random, weather: Weather): Carry {
-  const travelMs = (): number => 2 + random.number() * 30;
-  return async (call) => {
-    const fate = random.number() < weather.trouble ? pick(troubles, random) : "arrives";
-    if (fate === "lost request") {
-      await here.sleep(travelMs());
-      throw noAnswer();
+export function network(service: Clock, sender: Sender, random: Random, weather: Weather): Carry {
+  const here = sender.clock;
+  const travelMs = (): number => 2 + random.number() * 25;
+  const refusal = (): StorageError => {
+    const [code, status] = refusals[Math.floor(random.number() * refusals.length)] ?? ["ServerBusy", 503];
+    return new StorageError("busy", code, status, code);
+  };
+
+  return async <T>(name: CallName, call: () => Promise<T>): Promise<T> => {
+    if (sender.isDead()) return never();
+    const calmBefore = weather.calm;
+    const fate = weather.fateOf(name);
+    const arrive = async (afterMs: number): Promise<Answer<T>> => {
+      await service.sleep(afterMs);
+      return weather.calm && !calmBefore && afterMs > 1_000 ? never() : answerOf(call);
+    };
+    switch (fate) {
+      case "arrives":
+        break;
+      case "lost request":
+        await here.sleep(travelMs());
+        throw noAnswer();
+      case "hangs":
+        return never();
+      case "refused":
+        await here.sleep(2 * travelMs());
+        throw refusal();
+      case "dies before":
+        sender.die();
+        return never();
+      case "stops before":
+        sender.stopFor(stopMs(random));
+        // What was in the socket leaves when the process goes on; its own cap may be over by then.
+        await here.sleep(0);
+        break;
+      default:
+        break;
     }
-    if (fate === "hangs") return new Promise<never>(() => {});
-    await there.sleep(fate === "late" ? random.number() * 6_000 : travelMs());
-    if (fate === "refused") {
-      await here.sleep(travelMs());
-      const [code, status] = pick(refusals, random);
-      throw new StorageError("busy", code, status, code);
+    const answer = await arrive(
+      fate === "late"
+        ? 400 + random.number() * 8_000
+        : fate === "very late"
+          ? veryLateMs(random)
+          : travelMs(),
+    );
+    if (fate === "twice") void arrive(random.number() < 0.5 ? travelMs() : veryLateMs(random));
+    if (fate === "hangs after") return never();
+    if (fate === "dies after") {
+      sender.die();
+      return never();
     }
-    const answer = await attempt(call);
-    if (fate === "hangs after") return new Promise<never>(() => {});
-    await here.sleep(travelMs());
+    if (fate === "stops after") sender.stopFor(stopMs(random));
+    await here.sleep(fate === "slow reply" ? 300 + random.number() * 1_650 : travelMs());
     if (fate === "lost reply") throw noAnswer();
-    return answer();
+    if ("error" in answer) throw answer.error;
+    return answer.value;
   };
 }
 
-const troubles = ["lost request", "lost reply", "late", "refused", "hangs", "hangs after"] as const;
+type Answer<T> = { readonly value: T } | { readonly error: unknown };
+
 const refusals = [
   ["ServerBusy", 503],
   ["InternalError", 500],
@@ -46,32 +150,14 @@ const refusals = [
   ["", 429],
 ] as const;
 
-const pick = <T>(from: readonly T[], random: Random): T =>
-  from[Math.floor(random.number() * from.length)] as T;
-
+/** Around the lease length and beyond: what was sent under one lease may arrive under the next but one. */
+const veryLateMs = (random: Random): number => 10_000 + random.number() * 35_000;
+const stopMs = (random: Random): number => 500 + random.number() * 25_000;
+const never = (): Promise<never> => new Promise(() => {});
 const noAnswer = () => new StorageError("busy", "", undefined, "The connection was reset.");
 
-async function attempt<T>(call: () => T | Promise<T>): Promise<() => T> {
-  try {
-    const value = await call();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
-}
-
-/** The signals stay here: aborting a request does not call it back. */
-export const leaseOver = (carry: Carry, lease: LeaseStore): LeaseStore => ({
-  ensure: () => carry(() => lease.ensure()),
-  view: () => carry(() => lease.view()),
-  acquire: (id, durationS) => carry(() => lease.acquire(id, durationS)),
-  renew: (id) => carry(() => lease.renew(id)),
-  release: (id) => carry(() => lease.release(id)),
-  breakNow: (options) => carry(() => lease.breakNow(conditionOf(options))),
-  writeRecord: (id, metadata, options) => carry(() => lease.writeRecord(id, metadata, conditionOf(options))),
-});
-
-const conditionOf = (options?: { readonly ifMatch?: string }) =>
-  options?.ifMatch === undefined ? {} : { ifMatch: options.ifMatch };
+const answerOf = <T>(call: () => Promise<T>): Promise<Answer<T>> =>
+  call().then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );

@@ -1,0 +1,32 @@
+/**
+ * What `import … from "leasefold/election"` gives: leader election on Azure Blob Storage and nothing else of
+ * Leasefold. See docs/ELECTION.md for what it promises and what it does not.
+ */
+export {
+  ConfigError,
+  CorruptDataError,
+  InputError,
+  LeasefoldError,
+  NewerVersionError,
+  StorageError,
+} from "../model/errors.ts";
+export { type Leader, type LeadOptions, type LeadResult, lead } from "./api/lead.ts";
+export { type ObservedTerm, type ObserveOptions, observe } from "./api/observe.ts";
+export type { BlobConnection, ElectionPlace } from "./api/place.ts";
+export { TermOvertaken, type TermState } from "./api/termState.ts";
+export type { ElectionEvent, EndCause } from "./events.ts";
+export { LostLeadership } from "./leadership.ts";
+export type { CurrentLeader } from "./leaderView.ts";
+export type { Content, NextContent } from "./leases/contents.ts";
+export type { NamedLease } from "./leases/heldLease.ts";
+export { type LeaseEnd, LeaseLost } from "./leases/leaseLost.ts";
+export {
+  type AcquireOutcome,
+  type LeaseEvent,
+  type Leases,
+  type LeasesOptions,
+  leases,
+} from "./leases/leases.ts";
+export type { RenewalStats } from "./leases/renewals.ts";
+export type { CameBy } from "./record.ts";
+export type { ElectionSettings } from "./settings.ts";

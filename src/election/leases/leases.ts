@@ -1,0 +1,137 @@
+import { InputError } from "../../model/errors.ts";
+import { namedLeaseBlob } from "../../model/names.ts";
+import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "../api/place.ts";
+import { acquireNamed, type Tried } from "./acquireNamed.ts";
+import { atMost } from "./atMost.ts";
+import { type Content, contentOf } from "./contents.ts";
+import { heldLease, type NamedLease } from "./heldLease.ts";
+import type { LeaseEnd } from "./leaseLost.ts";
+import { type Renewal, type RenewalStats, renewals } from "./renewals.ts";
+import { type LeasesSettings, type LeaseTimings, leasesSettings } from "./settings.ts";
+
+/**
+ * Many named leases in one process, renewed by one scheduler. A lease is a blob `leases/{name}` in the container
+ * `{namespace}-coordination`; its content is its holder's to replace and anybody's to read.
+ *
+ * Not promised: what no lease can promise, that only one process believes it holds one. Writes through `update` are
+ * refused by storage once the lease is another's; any other effect needs `assertHeld()` right before it, and stays
+ * unsafe in a process that is stopped between the two.
+ */
+export interface Leases {
+  /**
+   * Takes the lease if it is free. `wait`: looks again (each `lookAgainMs`) until it is, outages included, or the
+   * signal fires. Without `wait` an outage throws `StorageError`; a refused identity always does.
+   */
+  acquire(
+    name: string,
+    options?: { readonly wait?: boolean; readonly signal?: AbortSignal },
+  ): Promise<AcquireOutcome>;
+  /** The content as anybody may read it; `undefined` where there is no such lease yet. */
+  read(name: string): Promise<Content | undefined>;
+  /** Those that this process holds, by name. */
+  readonly held: ReadonlyMap<string, NamedLease>;
+  stats(): RenewalStats;
+  /** Ends all waiting, fires the signals of all held leases and releases them. Never rejects. */
+  close(): Promise<void>;
+}
+
+export type AcquireOutcome =
+  | { readonly kind: "acquired"; readonly lease: NamedLease }
+  /** By another process or by this one. */
+  | { readonly kind: "heldByOther" }
+  | { readonly kind: "stopped" };
+
+export type LeaseEvent =
+  | { readonly kind: "acquired"; readonly name: string }
+  /** `code`: what storage said, or `""` where nothing was confirmed in time. */
+  | {
+      readonly kind: "lost";
+      readonly name: string;
+      readonly cause: Exclude<LeaseEnd, "released">;
+      readonly code: string;
+    }
+  | { readonly kind: "released"; readonly name: string; readonly confirmed: boolean };
+
+export interface LeasesOptions
+  extends ElectionPlace,
+    Partial<LeaseTimings & Pick<LeasesSettings, "callsAtOnce" | "contentCapMs">> {
+  /** Kept beside the content with each update. Default: host name and process id. */
+  readonly holder?: string;
+  readonly on?: (event: LeaseEvent) => void;
+}
+
+export const leases = (options: LeasesOptions): Leases => leasesOn(openPlace(options), options);
+
+export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "connection">): Leases {
+  const { namespace: _, holder = defaultHolder(), on, ...timings } = options;
+  const settings = leasesSettings(timings);
+  const { clock, random } = ports;
+  const scheduler = renewals(clock, { ...settings, atOnce: settings.callsAtOnce });
+  const calls = atMost(settings.callsAtOnce);
+  const held = new Map<string, NamedLease>();
+  const acquiring = new Set<string>();
+  const closing = new AbortController();
+
+  const emit = (event: LeaseEvent): void => {
+    try {
+      on?.(event);
+    } catch {
+      // A listener that fails must not cost a lease.
+    }
+  };
+
+  const tryOnce = async (
+    name: string,
+    blobName: string,
+    stopping: AbortSignal,
+  ): Promise<AcquireOutcome | Tried> => {
+    const blob = ports.lease(blobName);
+    const own = { blob, clock, random, holder };
+    const tried = await calls(() => acquireNamed(own, settings, stopping));
+    if (tried.kind !== "taken") return tried;
+    let renewal: Renewal | undefined;
+    const end = (cause: LeaseEnd, code: string): void => {
+      held.delete(name);
+      if (renewal !== undefined) scheduler.remove(renewal);
+      if (cause !== "released") emit({ kind: "lost", name, cause, code });
+    };
+    const onRelease = (confirmed: boolean): void => emit({ kind: "released", name, confirmed });
+    const holding = heldLease({ ...own, onEnd: end, onRelease }, settings, name, tried);
+    const { lease } = holding;
+    renewal = holding.renew;
+    held.set(name, lease);
+    scheduler.add(renewal);
+    emit({ kind: "acquired", name });
+    return { kind: "acquired", lease };
+  };
+
+  return {
+    held,
+    stats: scheduler.stats,
+    async acquire(name, { wait = false, signal } = {}) {
+      const blobName = namedLeaseBlob(name);
+      if (closing.signal.aborted)
+        throw new InputError("conflict", "leases-closed", "These leases are closed.");
+      const stopping = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+      for (;;) {
+        if (stopping.aborted) return { kind: "stopped" };
+        if (!held.has(name) && !acquiring.has(name)) {
+          acquiring.add(name);
+          const tried = await tryOnce(name, blobName, stopping).finally(() => acquiring.delete(name));
+          if (tried.kind === "acquired" || tried.kind === "stopped") return tried;
+          if (tried.kind === "failed" && (tried.definite || !wait)) throw tried.error;
+        }
+        if (!wait) return { kind: "heldByOther" };
+        await clock.sleep(settings.lookAgainMs * (0.9 + 0.2 * random.number()), stopping);
+      }
+    },
+    async read(name) {
+      const seen = await ports.lease(namedLeaseBlob(name)).readContent();
+      return seen.kind === "missing" ? undefined : contentOf(seen.body, seen.etag);
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([...held.values()].map((lease) => calls(() => lease.release())));
+    },
+  };
+}

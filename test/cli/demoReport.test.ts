@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { chooseValue, measureSpeeds, overhead } from "../../src/cli/demo/calibrate.ts";
+import { demoValues, publishedCounts } from "../../src/cli/demo/publishedCounts.ts";
+import { type DemoReport, reportLines } from "../../src/cli/demo/report.ts";
+import { noCalls } from "../../src/model/calls.ts";
+import { systemClock } from "../../src/storage/system.ts";
+
+describe("the calibration", () => {
+  const flat = (msPerBillion: number) => [{ to: 1e10, msPerNumber: msPerBillion / 1e9 }];
+
+  it.each([
+    [150, 2, 3e11],
+    [150, 1, 2e11],
+    [600, 2, 1e11],
+    [50, 16, 1e12],
+    [20_000, 1, 1e9],
+  ])("at %d ms a billion on %d threads picks %d", (ms, threads, to) => {
+    expect(chooseValue(flat(ms), threads).to).toBe(to);
+  });
+
+  it("takes about 20 to 40 s on any machine that is neither very slow nor very fast", () => {
+    for (let ms = 80; ms < 1_000; ms *= 1.07) {
+      for (const threads of [1, 2, 4]) {
+        const { seconds } = chooseValue(flat(ms), threads);
+        if (ms / threads < 35) continue;
+        expect(seconds).toBeGreaterThan(19);
+        expect(seconds).toBeLessThan(41);
+      }
+    }
+  });
+
+  it("counts a number of a larger value as dearer", () => {
+    const speeds = [
+      { to: 1e10, msPerNumber: 1e-7 },
+      { to: 1e12, msPerNumber: 3e-7 },
+    ];
+    const { to, seconds } = chooseValue(speeds, 1);
+    const cost = 1e-7 + (Math.log10(to / 1e10) / 2) * 2e-7;
+    expect(seconds).toBeCloseTo((to * cost * overhead) / 1_000);
+  });
+
+  it("measures the kernel itself in well under two seconds", async () => {
+    const startedMs = performance.now();
+    const speeds = await measureSpeeds(systemClock, AbortSignal.timeout(10_000));
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(speeds.map(({ to }) => to)).toEqual([1e10, 1e12]);
+    for (const { msPerNumber } of speeds) expect(msPerNumber).toBeGreaterThan(0);
+  });
+
+  it("chooses only among values whose count is published", () => {
+    expect(demoValues.every((to) => publishedCounts.has(to))).toBe(true);
+    expect(publishedCounts.get(1e12)).toBe(37_607_912_018);
+  });
+});
+
+describe("the report", () => {
+  const report: DemoReport = {
+    ...{ to: 1e9, primes: 50_847_534, published: 50_847_534, correct: true },
+    ...{ file: "leasefold-demo/result.json", manifestFile: "result.manifest.json" },
+    ...{ startUpS: 3.1, runS: 34.2, totalS: 39.8, packs: 200, sentAgain: 1 },
+    takeover: { from: "one", to: "two", seconds: 4.4 },
+    terms: [
+      { term: 1, holder: "one" },
+      { term: 2, holder: "two" },
+    ],
+    calls: { ...noCalls, write: 240, list: 600, queue: 220 },
+    hostCalls: { ...noCalls, queue: 2_000 },
+    ...{ dollars: 0.0047, hostDollars: 0.0008 },
+  };
+  const lines = (change: Partial<DemoReport> = {}) =>
+    reportLines({ ...report, ...change }, { colour: false });
+
+  it("gives result, check, file, times, terms, packs, calls and their price in 80 columns", () => {
+    expect(lines()).toEqual([
+      "",
+      "  ✓ 50,847,534 primes up to 1,000,000,000, as published",
+      "",
+      "  file      leasefold-demo/result.json, with result.manifest.json beside it",
+      "  time      34 s for the run, 40 s in all, start-up 3.1 s",
+      "  led by    one (term 1), two (term 2)",
+      "  takeover  two for one after 4.4 s",
+      "  packs     200, 1 sent again",
+      "  calls     1,060 storage calls, about $0.0047 at list price",
+      "            write 240 · list 600 · queue 220",
+      "  host      2,000 storage calls, about $0.00080 for its own polling",
+      "            queue 2,000",
+    ]);
+    for (const line of lines()) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("says when the count is wrong, and when nobody has published one", () => {
+    expect(lines({ primes: 1, correct: false })[1]).toBe(
+      "  ✗ 1 primes up to 1,000,000,000, but published are 50,847,534",
+    );
+    const { published: _published, correct: _correct, ...unknown } = report;
+    expect(reportLines(unknown, { colour: false })[1]).toBe(
+      "  50,847,534 primes up to 1,000,000,000 (no published count to check it against)",
+    );
+  });
+});

@@ -1,0 +1,96 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { DemoView } from "../../src/cli/demo/demoView.ts";
+import { plainNote, plainProgress, renderDemo } from "../../src/cli/demo/renderDemo.ts";
+
+const counting: DemoView = {
+  to: 1_000_000_000_000,
+  cores: 2,
+  stage: "planning",
+  elapsedMs: 14_300,
+  packs: { done: 84, total: 200 },
+  packsPerS: 6.4,
+  leader: { kind: "leading", name: "one", term: 1, forMs: 9_400 },
+  instances: [
+    { name: "one", doing: "leading, computing 1 pack, 1 waiting", mood: "leading", packs: 28 },
+    { name: "two", doing: "idle", mood: "idle", packs: 1_234 },
+    { name: "three", doing: "killed", mood: "gone", packs: 27 },
+  ],
+  notes: Array.from({ length: 7 }, (_, at) => ({
+    atMs: at * 10_000,
+    text: `event ${at}`,
+    mood: "plain" as const,
+  })),
+};
+const screen = { columns: 80, colour: false };
+
+describe("the screen of the demo", () => {
+  it("shows progress, pace, leader, instances and the last five events within 80 columns", () => {
+    expect(renderDemo(counting, screen)).toEqual([
+      "Leasefold demo · primes up to 1,000,000,000,000 · 3 instances, 2 cores",
+      "",
+      "  ██████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░  42 %  84/200 packs",
+      "  32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left",
+      "",
+      "  leader   one in term 1, for 9.4 s",
+      "  one      leading, computing 1 pack, 1 waiting      28 packs",
+      "  two      idle                                   1,234 packs",
+      "  three    killed                                    27 packs",
+      "",
+      ...[2, 3, 4, 5, 6].map(
+        (at) => `  ${Math.floor(at / 6)}:${`${(at * 10) % 60}`.padStart(2, "0")}  event ${at}`,
+      ),
+    ]);
+  });
+
+  it("says in red how long there has been no leader", () => {
+    const leaderless: DemoView = { ...counting, leader: { kind: "nobody", forMs: 3_210 } };
+    const line = renderDemo(leaderless, { columns: 80, colour: true })[5] ?? "";
+    expect(line).toContain("\u001b[31m\u001b[7m no leader for 3.2 s, workers go on ");
+    expect(stripVTControlCharacters(line).trim()).toBe("leader    no leader for 3.2 s, workers go on");
+  });
+
+  it.each([80, 60, 30])("stays within %d columns whatever it shows", (columns) => {
+    const long: DemoView = {
+      ...counting,
+      to: 99_999_999_999_999,
+      packs: { done: 1_000_000, total: 10_000_000 },
+      instances: [{ name: "instance-11", doing: "x".repeat(100), mood: "idle", packs: 1e9 }],
+      notes: [{ atMs: 3_600_000, text: "y".repeat(200), mood: "bad" }],
+    };
+    for (const colour of [false, true]) {
+      for (const line of renderDemo(long, { columns, colour })) {
+        expect(stripVTControlCharacters(line).length).toBeLessThan(columns);
+      }
+    }
+  });
+
+  it("shows what goes on before there are packs", () => {
+    const { packs: _packs, packsPerS: _rate, ...rest } = counting;
+    const starting: DemoView = { ...rest, to: undefined, stage: "starting", leader: { kind: "none-yet" } };
+    const lines = renderDemo(starting, screen);
+    expect(lines[0]).toBe("Leasefold demo · counting primes · 3 instances, 2 cores");
+    expect(lines[2]).toBe("  starting");
+    expect(lines[5]).toBe("  leader   nobody yet");
+  });
+
+  it("fits eight instances on 24 lines", () => {
+    const instances = Array.from({ length: 8 }, (_, at) => ({
+      name: `n${at}`,
+      doing: "idle",
+      mood: "idle" as const,
+      packs: 0,
+    }));
+    expect(renderDemo({ ...counting, instances }, screen).length).toBeLessThan(24);
+  });
+
+  it("is one line where nothing can be drawn over", () => {
+    expect(plainProgress(counting)).toBe(
+      "42 %  84/200 packs · 32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left · one leads in term 1",
+    );
+    expect(plainProgress({ ...counting, leader: { kind: "nobody", forMs: 800 } })).toMatch(
+      /· no leader for 0\.8 s, workers go on$/,
+    );
+    expect(plainNote({ atMs: 65_000, text: "SIGKILL", mood: "bad" })).toBe("1:05  SIGKILL");
+  });
+});

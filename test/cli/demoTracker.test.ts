@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { type KillFacts, type KillPlan, nextStep, noKillYet } from "../../src/cli/demo/killPlan.ts";
+import { speedOf } from "../../src/cli/demo/speedOf.ts";
+import { makeTracker } from "../../src/cli/demo/tracker.ts";
+import type { LeaderView } from "../../src/client/leader.ts";
+import type { RunView } from "../../src/client/runView.ts";
+import type { InstanceEvent } from "../../src/local/instances.ts";
+import { noCalls } from "../../src/model/calls.ts";
+
+const tracker = () => makeTracker({ names: ["one", "two"], cores: 2, threads: 1, startedMs: 0 });
+const state = (instance: string, to: "starting" | "running" | "dead", reason?: string): InstanceEvent => ({
+  ...{ instance, kind: "state", state: to },
+  ...(reason === undefined ? {} : { reason }),
+});
+const computed = (instance: string, outcome = "created"): InstanceEvent => ({
+  ...{ instance, kind: "log", level: "debug", function: "worker" },
+  message: JSON.stringify({ event: "work-done", kind: "compute", outcome }),
+});
+const leads = (holder: string, term: number): LeaderView => ({
+  ...{ kind: "leading", holder, term, since: "2026-11-21T00:00:00Z", beatAgeS: 0 },
+  ...{ lease: "leased", cameBy: "free", notes: {} },
+});
+const run = (done: number, total: number): RunView =>
+  ({ active: true, phase: "computing", packs: { done, total, failed: 0, sent: total, again: 0 } }) as RunView;
+
+describe("what the demo knows", () => {
+  it("has no leader from the moment the leader died, whatever its record still says", () => {
+    const it = tracker();
+    it.onEvent(state("one", "running"), 0);
+    it.seeLeader(leads("one", 1), 100);
+    expect(it.view(600).leader).toEqual({ kind: "leading", name: "one", term: 1, forMs: 500 });
+    it.onEvent(state("one", "dead", "killed"), 1_000);
+    it.seeLeader(leads("one", 1), 1_200);
+    expect(it.view(3_000).leader).toEqual({ kind: "nobody", forMs: 2_000 });
+    expect(it.leader()).toBeUndefined();
+    it.seeLeader(leads("two", 2), 4_000);
+    expect(it.view(4_000).leader).toMatchObject({ kind: "leading", name: "two", term: 2 });
+  });
+
+  it("goes on counting packs while there is no leader, each once", () => {
+    const it = tracker();
+    it.seeRun(run(1, 4), 0);
+    for (const event of [computed("one"), computed("two"), computed("two", "existed")]) it.onEvent(event, 10);
+    expect(it.view(20).packs).toEqual({ done: 2, total: 4 });
+    it.seeRun(run(3, 4), 30);
+    expect(it.share()).toBe(0.75);
+    expect(it.view(40).instances.map(({ packs }) => packs)).toEqual([1, 1]);
+  });
+
+  it("says what each instance is doing", () => {
+    const it = tracker();
+    const doing = () => it.view(0).instances[0]?.doing;
+    const started = (invocation: string, name: string): InstanceEvent => ({
+      ...{ instance: "one", kind: "started", invocation, function: name },
+    });
+    const seen = [doing()];
+    const events = [
+      state("one", "running"),
+      started("a", "coordinator"),
+      started("b", "worker"),
+      started("c", "workerUrgent"),
+      state("one", "dead", "killed"),
+      state("one", "starting"),
+      state("one", "running"),
+    ];
+    for (const event of events) {
+      it.onEvent(event, 0);
+      seen.push(doing());
+    }
+    it.seeLeader(leads("one", 1), 0);
+    expect([...seen, doing()]).toEqual([
+      ...["starting", "idle", "idle", "computing 1 pack", "computing 1 pack, 1 waiting"],
+      ...["killed", "starting again", "idle", "leading"],
+    ]);
+  });
+
+  it("adds the host's calls over restarts, from the submit on", () => {
+    const it = tracker();
+    const stats = (queue: number): InstanceEvent => ({
+      ...{ instance: "one", kind: "stats", running: 0 },
+      hostCalls: { ...noCalls, queue },
+    });
+    it.onEvent(stats(10), 0);
+    it.submitted(1e9);
+    it.onEvent(stats(15), 1);
+    it.onEvent(state("one", "starting"), 2);
+    it.onEvent(stats(3), 3);
+    expect(it.hostCalls().queue).toBe(8);
+  });
+
+  it("judges speed by the last seconds only", () => {
+    const samples = [0, 1, 2, 8, 9, 10].map((s) => ({ atMs: s * 1_000, done: s < 5 ? 0 : s }));
+    expect(speedOf(samples, 10_000)).toBe(1);
+    expect(speedOf(samples.slice(0, 1), 0)).toBeUndefined();
+  });
+});
+
+describe("the kill", () => {
+  const facts = (change: Partial<KillFacts>): KillFacts => ({
+    ...{ nowMs: 0, share: 0.1, leader: { name: "one", term: 1 }, instances: 3 },
+    ...change,
+  });
+  const killed: KillPlan = { killed: { name: "one", term: 1, atMs: 1_000 }, restarted: false };
+
+  it("waits for two fifths of the packs and for a leader", () => {
+    expect(nextStep(noKillYet, facts({})).step).toBeUndefined();
+    expect(nextStep(noKillYet, facts({ share: 0.4, leader: undefined })).step).toBeUndefined();
+    expect(nextStep(noKillYet, facts({ share: 0.4, nowMs: 7 }))).toEqual({
+      step: "kill",
+      plan: { killed: { name: "one", term: 1, atMs: 7 }, restarted: false },
+    });
+    expect(nextStep(noKillYet, facts({ share: 1 })).step).toBeUndefined();
+  });
+
+  it("is over when another leads a higher term; three seconds later the killed one is started again", () => {
+    expect(nextStep(killed, facts({ nowMs: 2_000, leader: undefined })).step).toBeUndefined();
+    const taken = nextStep(killed, facts({ nowMs: 5_500, leader: { name: "two", term: 2 } }));
+    expect(taken.step).toBe("taken-over");
+    expect(taken.plan.takeover).toEqual({ by: "two", term: 2, afterMs: 4_500, atMs: 5_500 });
+    expect(nextStep(taken.plan, facts({ nowMs: 8_400 })).step).toBeUndefined();
+    const restart = nextStep(taken.plan, facts({ nowMs: 8_500 }));
+    expect(restart.step).toBe("restart");
+    expect(nextStep(restart.plan, facts({ nowMs: 60_000 })).step).toBeUndefined();
+  });
+
+  it("starts a lone instance again although nobody can take over, and any after half a minute", () => {
+    expect(nextStep(killed, facts({ nowMs: 4_000, leader: undefined, instances: 1 })).step).toBe("restart");
+    expect(nextStep(killed, facts({ nowMs: 30_900, leader: undefined })).step).toBeUndefined();
+    expect(nextStep(killed, facts({ nowMs: 31_000, leader: undefined })).step).toBe("restart");
+  });
+});

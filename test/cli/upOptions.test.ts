@@ -1,0 +1,143 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Cli } from "../../src/cli/cli.ts";
+import { addDown } from "../../src/cli/commands/down.ts";
+import { addUp } from "../../src/cli/commands/up.ts";
+import { addDemo } from "../../src/cli/demo/demo.ts";
+import { instanceLine } from "../../src/cli/render/instanceEvent.ts";
+import { runCommand } from "../../src/cli/runCommand.ts";
+import { writeLocalFile } from "../../src/local/localFile.ts";
+import { systemClock } from "../../src/storage/system.ts";
+import { printed } from "./cliWorld.ts";
+
+let folder: string;
+let server: Server;
+let takenPort: number;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-up-"));
+  await writeFile(join(folder, "file"), "");
+  await writeFile(join(folder, "broken.mjs"), "throw new Error('not today')");
+  server = createServer();
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  takenPort = (server.address() as { port: number }).port;
+});
+afterAll(async () => {
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(line: string, change: Partial<Cli> = {}) {
+  const [out, err] = [printed(), printed()];
+  const never = () => Promise.reject(new Error("nothing is to be opened"));
+  const cli: Cli = {
+    ...{ env: {}, folder, out, err, clock: systemClock, signal: new AbortController().signal },
+    ...{ connect: never, calculations: never },
+    ...change,
+  };
+  const exitCode = await runCommand(line.split(" "), cli, [addUp, addDown, addDemo]);
+  return { exitCode, out: out.text(), err: err.text() };
+}
+
+describe("bad input", () => {
+  it.each([
+    ["up --instances 0", "--instances must be a whole number from 1 to 16, and 0 is not"],
+    ["up --instances 100", "--instances must be a whole number from 1 to 16, and 100 is not"],
+    ["up --instances abc", "option '--instances <n>' argument 'abc' is invalid. it must be a whole number."],
+    ["up --port 65535", "--port must leave room for 3 ports up to 65535, and 65535 does not"],
+    ["up --port 0", "--port must leave room for 3 ports up to 65535, and 0 does not"],
+    ["up --data file/inside", "--data: cannot make the folder file/inside (ENOTDIR)"],
+    ["up --data file", "--data: cannot make the folder file (EEXIST)"],
+    ["up --namespace A", '--namespace: "A" is not one'],
+    ["up --calculation missing.mjs", "missing.mjs"],
+    ["up --calculation broken.mjs", "not today"],
+    ["up --calculation a,b.mjs", "a path with a comma cannot be passed on"],
+    ["demo --instances 9", "--instances must be a whole number from 1 to 8, and 9 is not"],
+    ["demo --to -1", "--to must be a whole number from 0 to 100000000000000, and -1 is not"],
+    ["demo --to 1.5", "it must be a whole number."],
+    ["demo --out .", "--out is a file to write, and . is a folder"],
+    ["demo --out file/result.json", "--out cannot write file/result.json"],
+    ["demo --nonsense", "unknown option '--nonsense'"],
+  ])("%s is refused in one line before anything starts", async (line, told) => {
+    const { exitCode, out, err } = await run(line);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
+    expect(err).toContain(told);
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("A port that somebody has is refused, also when it is the last one of the instances", async () => {
+    for (const first of [takenPort, takenPort - 2]) {
+      const { exitCode, err } = await run(`up --port ${first}`);
+      expect(exitCode).toBe(2);
+      expect(err).toMatch(/^leasefold: --port port \d+ is in use\n$/);
+    }
+  });
+
+  it("A second up in the same folder says that one is running and how to stop it", async () => {
+    const own = await mkdtemp(join(tmpdir(), "leasefold-up-"));
+    await writeLocalFile(own, {
+      ...{ v: 1, connectionString: "x", supervisorPid: process.pid, startedAt: new Date().toISOString() },
+      instances: [{ name: "one" }],
+    });
+    const { exitCode, err } = await run("up", { folder: own });
+    expect(exitCode).toBe(2);
+    expect(err).toBe(
+      `leasefold: 1 instance runs in this folder already (process ${process.pid}); "leasefold down" stops it\n`,
+    );
+    await rm(own, { recursive: true });
+  });
+});
+
+it("Down says when nothing runs, and never asks a stranger's process to end", async () => {
+  const own = await mkdtemp(join(tmpdir(), "leasefold-up-"));
+  expect(await run("down", { folder: own })).toEqual({ exitCode: 0, out: "nothing runs here\n", err: "" });
+  const stranger = spawn(process.execPath, ["-e", "setTimeout(() => {}, 20_000)"], { stdio: "ignore" });
+  await writeLocalFile(own, {
+    ...{ v: 1, connectionString: "x", supervisorPid: stranger.pid ?? 0, instances: [] },
+    startedAt: new Date().toISOString(),
+  });
+  expect((await run("down", { folder: own })).out).toBe("nothing runs here\n");
+  expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null]);
+  stranger.kill();
+  await rm(own, { recursive: true });
+});
+
+describe("a line of the status", () => {
+  const log = (level: "information" | "warning" | "debug", message: string) =>
+    instanceLine({ instance: "one", kind: "log", level, message });
+
+  it("tells what is worth knowing and nothing else", () => {
+    const told = [
+      log("information", '{"event":"lease-claimed","holder":"one","term":3}'),
+      log("information", '{"event":"lease-released","term":3,"cause":"budget"}'),
+      log("information", '{"event":"run-ended","run":"r-1","phase":"complete","packs":12}'),
+      log("warning", '{"event":"work-failed","run":"r-1","uid":"u","code":"time-limit"}'),
+      log("warning", "a queue cannot\u001b[2J be read"),
+      instanceLine({ instance: "one", kind: "state", state: "restarting", reason: "signal SIGKILL" }),
+      instanceLine({ instance: "one", kind: "state", state: "running" }),
+      instanceLine({ instance: "one", kind: "state", state: "dead", reason: "exit code 1" }),
+    ];
+    expect(told).toEqual([
+      "one leads in term 3",
+      "one gave up the lead of term 3 (budget)",
+      "run r-1 is complete, 12 packs",
+      "one warning: work-failed run=r-1 code=time-limit",
+      "one warning: a queue cannot [2J be read",
+      "one ended (signal SIGKILL) and is started again",
+      "one is ready",
+      "one is dead (exit code 1)",
+    ]);
+    const quiet = [
+      log("debug", '{"event":"work-done"}'),
+      log("information", "anything"),
+      log("information", '{"event":"lease-released","term":3,"cause":"done"}'),
+      instanceLine({ instance: "one", kind: "state", state: "dead", reason: "stopped" }),
+      instanceLine({ instance: "one", kind: "started", invocation: "i", function: "worker" }),
+    ];
+    expect(quiet.filter((line) => line !== undefined)).toEqual([]);
+  });
+});

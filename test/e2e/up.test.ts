@@ -1,0 +1,184 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { isAlive, type LocalFile, localFileSchema } from "../../src/local/localFile.ts";
+
+/** The built program as a user calls it, in a folder of its own. `npm test` builds before. */
+const bin = join(import.meta.dirname, "../../bin/leasefold.js");
+
+/** Without the settings of whoever runs the tests, and with a place of its own for temporary files. */
+const environment = () => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
+  ),
+  TMPDIR: join(folder, "tmp"),
+});
+
+let folder: string;
+let up: ChildProcess | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-e2e-"));
+  await mkdir(join(folder, "tmp"));
+});
+afterEach(async () => {
+  up?.kill("SIGKILL");
+  up = undefined;
+  const local = await localFile();
+  if (local !== undefined && isAlive(local.supervisorPid)) process.kill(local.supervisorPid, "SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+const leasefold = (...args: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [bin, ...args], { cwd: folder, env: environment() }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+
+async function localFile(): Promise<LocalFile | undefined> {
+  const text = await readFile(join(folder, ".leasefold/local.json"), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : localFileSchema.parse(JSON.parse(text));
+}
+
+async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  withinMs = 30_000,
+): Promise<T> {
+  const endMs = performance.now() + withinMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > endMs) throw new Error(`not in ${withinMs} ms: ${what}`);
+    await sleep(50);
+  }
+}
+
+async function startUp(...args: readonly string[]): Promise<{ local: LocalFile; out: () => string }> {
+  let out = "";
+  const child = spawn(process.execPath, [bin, "up", ...args], { cwd: folder, env: environment() });
+  up = child;
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
+  const ready = async () => out.includes("ready in") && (await localFile());
+  return { local: await until("ready", ready), out: () => out };
+}
+
+const exitOf = (child: ChildProcess | undefined): Promise<number | null> =>
+  new Promise((resolve) => child?.once("exit", (code) => resolve(code)));
+
+const processesOf = (local: LocalFile): readonly number[] =>
+  [local.supervisorPid, local.azuritePid, ...local.instances.map(({ pid }) => pid)].filter(
+    (pid) => pid !== undefined,
+  );
+const portsOf = (local: LocalFile): readonly number[] =>
+  [...JSON.stringify(local).matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection({ host: "127.0.0.1", port });
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
+/** No process, no port, no temporary file. */
+async function expectNothingLeft(local: LocalFile): Promise<void> {
+  await until("all processes are gone", async () => !processesOf(local).some(isAlive), 3_000);
+  expect(await Promise.all(portsOf(local).map(listens))).toEqual(portsOf(local).map(() => false));
+  expect(await readdir(join(folder, "tmp"))).toEqual([]);
+}
+
+test("up in the background runs a job that another command submits, and down leaves nothing", async () => {
+  const started = await leasefold("up", "--detach", "--instances", "2", "--data", "kept");
+  expect(started).toMatchObject({ code: 0, err: "" });
+  expect(started.out).toMatch(/^one +http:\/\/127\.0\.0\.1:\d+\/api\ntwo .*\nready in .*leasefold down/);
+  const local = (await localFile()) as LocalFile;
+  expect(processesOf(local).every(isAlive)).toBe(true);
+
+  const again = await leasefold("up");
+  expect(again).toMatchObject({ code: 2, out: "" });
+  expect(again.err).toContain("2 instances run in this folder already");
+
+  const job = await leasefold("submit", "primes", "--to", "1e6", "--id", "kept-run", "--wait");
+  expect({ code: job.code, result: JSON.parse(job.out) }).toMatchObject({
+    code: 0,
+    result: { primes: 78_498 },
+  });
+
+  expect(await leasefold("down")).toEqual({ code: 0, out: "stopped 2 instances\n", err: "" });
+  await expectNothingLeft(local);
+  expect(existsSync(join(folder, ".leasefold/local.json"))).toBe(false);
+  expect((await leasefold("down")).out).toBe("nothing runs here\n");
+
+  const kept = await startUp("--instances", "1", "--data", "kept");
+  expect(JSON.parse((await leasefold("result", "kept-run")).out)).toMatchObject({ primes: 78_498 });
+  up?.kill("SIGTERM");
+  await exitOf(up);
+  await expectNothingLeft(kept.local);
+});
+
+test("Ctrl-C ends up, its instances and its storage; an instance that dies is told and replaced", async () => {
+  const { local, out } = await startUp();
+  expect(local.instances.map(({ name }) => name)).toEqual(["one", "two", "three"]);
+  const two = local.instances[1]?.pid ?? 0;
+  process.kill(two, "SIGKILL");
+  const anew = await until("two has another process", async () => {
+    const now = await localFile();
+    return now?.instances[1]?.pid !== undefined && now.instances[1].pid !== two && now;
+  });
+  expect(out()).toMatch(/two ended \(signal SIGKILL\) and is started again\n.*two is ready/);
+
+  const exited = exitOf(up);
+  up?.kill("SIGINT");
+  up?.kill("SIGINT"); // As npm passes it on.
+  expect(await exited).toBe(130);
+  await expectNothingLeft(anew);
+  expect(existsSync(join(folder, ".leasefold"))).toBe(false);
+});
+
+test("SIGKILL of up leaves no instance and no storage after a moment, and the next up starts", async () => {
+  const { local } = await startUp("--instances", "2");
+  const exited = exitOf(up);
+  up?.kill("SIGKILL");
+  await exited;
+  await expectNothingLeft(local);
+  expect((await leasefold("leader")).err).toContain("do not run any more");
+  const next = await startUp("--instances", "1");
+  process.kill(next.local.supervisorPid, "SIGHUP");
+  await exitOf(up);
+  await expectNothingLeft(next.local);
+});
+
+test("a user's own calculation is known to the instances and to submit", async () => {
+  await writeFile(
+    join(folder, "sum.mjs"),
+    `import { defineCalculation, z } from "leasefold";
+     export default defineCalculation({ name: "sum", summary: "adds", params: z.strictObject({ n: z.coerce.number() }),
+       plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0 });`,
+  );
+  await startUp("--instances", "1", "--calculation", "sum.mjs");
+  const job = await leasefold("submit", "sum", "--n", "10", "--wait");
+  expect({ code: job.code, out: job.out }).toEqual({ code: 0, out: "45\n" });
+});
+
+test("the demo checks its count, writes result and manifest and leaves nothing", async () => {
+  const ended = leasefold("demo", "--to", "1e8", "--instances", "2", "--json");
+  const local = await until("the demo runs", localFile);
+  const demo = await ended;
+  expect(demo.code, demo.err).toBe(0);
+  expect(JSON.parse(demo.out)).toMatchObject({ primes: 5_761_455, correct: true });
+  const written = await readdir(join(folder, "leasefold-demo"));
+  expect(written.sort()).toEqual(["result.json", "result.manifest.json"]);
+  await expectNothingLeft(local);
+  expect((await readdir(folder)).sort()).toEqual(["leasefold-demo", "tmp"]);
+});
