@@ -54,6 +54,10 @@ async function startStorage() {
     console.log(`using the storage that listens on ports ${ports.blob} and ${ports.queue}`);
     return undefined;
   }
+  const inTheWay = Object.values(ports).filter((_port, index) => taken[index]);
+  if (inTheWay.length > 0) {
+    refuse(`Azurite cannot start: something else listens on port ${inTheWay.join(" and ")}; end it first.`);
+  }
   const { startAzurite } = await import("../src/local/azurite.ts");
   try {
     const started = await startAzurite({ ports });

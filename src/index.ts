@@ -1,5 +1,6 @@
 import { registerApi } from "./functions/api/registerApi.ts";
-import { type App, makeApp, settingsOf } from "./functions/app.ts";
+import { type App, makeApp } from "./functions/app.ts";
+import { readBasis } from "./functions/basis.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerTriggers } from "./functions/registerTriggers.ts";
 import { messageOf } from "./model/errors.ts";
@@ -10,29 +11,32 @@ import { version } from "./model/version.ts";
  * names it. Nothing is asked of storage before the first trigger, so that an account which is away for a moment
  * costs an invocation and not the process.
  */
+const lifecycle = watchLifecycle();
+let start: (() => Promise<App>) | undefined;
+
+// Something is registered before the settings are read: a start that fails with nothing registered looks to the
+// host like an app without functions, and the reason is lost.
+registerApi(async () => (await getApp()).client, {
+  version,
+  instance: process.env["LEASEFOLD_INSTANCE"] ?? "-",
+  lastTickAgeMs: lifecycle.lastTickAgeMs,
+});
 try {
-  const settings = settingsOf(process.env);
-  const lifecycle = watchLifecycle();
-  const getApp = once(() => makeApp(process.env, settings, process.cwd()));
-  registerTriggers(settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
-  registerApi(async () => (await getApp()).client, {
-    version,
-    instance: settings.LEASEFOLD_INSTANCE ?? "-",
-    lastTickAgeMs: lifecycle.lastTickAgeMs,
-  });
+  const basis = readBasis(process.env);
+  start = () => makeApp(basis);
+  registerTriggers(basis.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
 } catch (error) {
   console.error(`Leasefold cannot start: ${messageOf(error)}`);
   throw error;
 }
 
+let made: Promise<App> | undefined;
+
 /** Made on first use and kept; made again after a failure. */
-function once(make: () => Promise<App>): () => Promise<App> {
-  let made: Promise<App> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
+function getApp(): Promise<App> {
+  made ??= (start?.() ?? Promise.reject(new Error("the app did not start"))).catch((error: unknown) => {
+    made = undefined;
+    throw error;
+  });
+  return made;
 }

@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import type { ElectionSettings } from "../election/settings.ts";
+import { ConfigError } from "../model/errors.ts";
+import { type HostSettings, readHostSettings } from "../model/hostSettings.ts";
+import { readSettings, type Settings } from "../model/settings.ts";
+import type { StorageConnection } from "../storage/connectStorage.ts";
+import { dataStorageFrom } from "../storage/dataStorage.ts";
+import { electionFrom } from "./electionFrom.ts";
+
+/**
+ * What a process is told from outside, read and checked once at start, before anything asks storage: a wrong setting
+ * stops the start with one line that names it. Throws `ConfigError`.
+ */
+export interface Basis {
+  readonly settings: Settings;
+  readonly host: HostSettings;
+  readonly connection: StorageConnection;
+  readonly election: ElectionSettings;
+  readonly packLimitMs: number;
+  /** Name of this instance in the lease record. */
+  readonly holder: string;
+  readonly region: string | undefined;
+  /** Files of the user's calculations, absolute. */
+  readonly files: readonly string[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export function readBasis(env: Env, appDir = findAppDir()): Basis {
+  const settings = readSettings(env);
+  const host = readHostSettings(readFileSync(join(appDir, "host.json"), "utf8"), env);
+  return {
+    settings,
+    host,
+    connection: dataStorageFrom(env),
+    election: electionFrom(settings, host),
+    packLimitMs: packLimitOf(settings, host),
+    holder:
+      settings.LEASEFOLD_INSTANCE ??
+      env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) ??
+      `${hostname()}-${process.pid}`,
+    region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
+    files: filesOf(settings.LEASEFOLD_CALCULATIONS, appDir),
+  };
+}
+
+/** The folder with `host.json`: the one that holds the bundle's, wherever the process was started. */
+function findAppDir(): string {
+  const above = dirname(import.meta.dirname);
+  return existsSync(join(above, "host.json")) ? above : process.cwd();
+}
+
+/** An attempt must end, and its record be written, before the host kills the whole process with it. */
+function packLimitOf({ LEASEFOLD_PACK_LIMIT_S }: Settings, host: HostSettings): number {
+  const packLimitMs = LEASEFOLD_PACK_LIMIT_S * 1_000;
+  if (packLimitMs <= host.functionTimeoutMs / 2) return packLimitMs;
+  const timeoutS = host.functionTimeoutMs / 1_000;
+  throw new ConfigError(
+    "bad-setting",
+    `LEASEFOLD_PACK_LIMIT_S=${LEASEFOLD_PACK_LIMIT_S}: must be at most half of functionTimeout (${timeoutS} s)`,
+  );
+}
+
+function filesOf(list: string | undefined, appDir: string): string[] {
+  const files = (list ?? "").split(",").map((file) => file.trim());
+  return files.filter((file) => file !== "").map((file) => (isAbsolute(file) ? file : join(appDir, file)));
+}
