@@ -20,8 +20,10 @@ const bytes = (metadata: Record<string, string>) =>
 
 test("a record survives the metadata, whatever its texts are", () => {
   const texts = fc.string({ unit: "grapheme", maxLength: 60 });
+  // zod leaves this one key out of a record, on purpose; no leader names a note so.
+  const keys = texts.filter((text) => text !== "__proto__");
   fc.assert(
-    fc.property(texts, texts, fc.dictionary(texts, texts, { maxKeys: 5 }), (holder, region, notes) => {
+    fc.property(texts, texts, fc.dictionary(keys, texts, { maxKeys: 5 }), (holder, region, notes) => {
       const record = { ...full, holder, region: region === "" ? undefined : region, notes };
       const metadata = encodeRecord(record);
       for (const [name, value] of Object.entries(metadata)) {
