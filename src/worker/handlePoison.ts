@@ -1,8 +1,7 @@
-import { messageOf, NewerVersionError } from "../model/errors.ts";
+import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
-import { decodeMessage, type WorkMessage } from "../model/message.ts";
 import { recordFailure } from "./failureRecord.ts";
-import { putBack, recordDropped } from "./handleWork.ts";
+import { putBack, understand } from "./handleWork.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
 
 /**
@@ -14,14 +13,8 @@ export async function handlePoison(
   delivery: Delivery,
 ): Promise<void> {
   try {
-    let message: WorkMessage;
-    try {
-      message = decodeMessage(delivery.text);
-    } catch (error) {
-      if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
-      else await recordDropped(ports, delivery, error);
-      return;
-    }
+    const message = await understand(ports, delivery);
+    if (message === undefined) return;
     const outcome = await recordFailure(ports.storage.blobs, ports.names, message, {
       cause: "poison",
       code: "poison",

@@ -28,14 +28,8 @@ import { stillWanted } from "./stillWanted.ts";
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
-  let message: WorkMessage;
-  try {
-    message = decodeMessage(delivery.text);
-  } catch (error) {
-    if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
-    else await recordDropped(ports, delivery, error);
-    return;
-  }
+  const message = await understand(ports, delivery);
+  if (message === undefined) return;
   const { run, uid, kind, send } = message;
   const piece = { run, uid, kind, send, attempt: delivery.attempt };
   const startedMs = ports.clock.monotonicMs();
@@ -74,6 +68,20 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
     const cause = lost ? "storage-lost" : "error";
     const failure = { cause, code, message: messageOf(error), attempts: delivery.attempt } as const;
     await recordFailure(ports.storage.blobs, ports.names, message, failure);
+  }
+}
+
+/** The message, or undefined for one that was put back for a newer version, or recorded as dropped. */
+export async function understand(
+  ports: Pick<WorkerPorts, "storage" | "names" | "log">,
+  delivery: Delivery,
+): Promise<WorkMessage | undefined> {
+  try {
+    return decodeMessage(delivery.text);
+  } catch (error) {
+    if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
+    else await recordDropped(ports, delivery, error);
+    return undefined;
   }
 }
 

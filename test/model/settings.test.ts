@@ -36,6 +36,19 @@ describe("settings", () => {
   });
 });
 
+test("the README's table of settings names every setting there is, with its default, and no other", () => {
+  const readme = readFileSync(new URL("README.md", root), "utf8");
+  const rows = [...readme.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
+    name: name as string,
+    value: /^`(.*)`$/.exec((value ?? "").trim())?.[1],
+  }));
+  expect(rows.map((row) => row.name).sort()).toEqual(Object.keys(settingsSchema.shape).sort());
+  const defaults = readSettings({}) as Readonly<Record<string, unknown>>;
+  for (const { name, value } of rows) {
+    expect([name, value]).toEqual([name, defaults[name]?.toString()]);
+  }
+});
+
 describe("host.json and the settings agree", () => {
   const host = readHostSettings(hostJson, {});
 

@@ -160,7 +160,8 @@ test.each([2, 6])(
     const killedMs = engine.world.nowMs();
     for (const one of victims) one.kill();
     expect(await engine.untilEnd("r")).toMatchObject({ phase: "complete" });
-    expect(engine.world.nowMs() - killedMs).toBeLessThan(150_000);
+    // What was left took about 90 s on the threads that live; a pack is late after three times its p95.
+    expect(engine.world.nowMs() - killedMs).toBeLessThan(200_000);
   },
 );
 
