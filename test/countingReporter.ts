@@ -1,7 +1,7 @@
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 /**
- * Prints `N passed, N failed, N skipped` as the very last line, from the runner's own figures.
+ * Prints `N passed, N failed` (and what was skipped) as the very last line, from the runner's own figures.
  * A file that could not be loaded, a hook that failed and an error outside of any test count as failures.
  */
 // biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export.
@@ -15,7 +15,8 @@ export default class CountingReporter implements Reporter {
       const told = tests.some((test) => test.result().state === "failed");
       if (module.state() === "failed" && !told) count.failed += 1;
     }
-    const line = `${count.passed} passed, ${count.failed + count.pending} failed, ${count.skipped} skipped`;
-    process.once("exit", () => console.log(line));
+    const line = `${count.passed} passed, ${count.failed + count.pending} failed`;
+    const skipped = count.skipped === 0 ? "" : `, ${count.skipped} skipped`;
+    process.once("exit", () => console.log(line + skipped));
   }
 }
