@@ -10,8 +10,10 @@ export interface Cli {
   readonly out: Screen;
   readonly err: Screen;
   readonly clock: Clock;
-  /** Fires with Ctrl-C. */
+  /** Fires with Ctrl-C and its like; the message of its reason is then the signal's name. */
   readonly signal: AbortSignal;
+  /** Asks a person yes or no; absent where none can be asked. */
+  confirm?(question: string): Promise<boolean>;
   /** Opens the storage that the options or settings name. */
   connect(options: ConnectOptions): Promise<Client>;
   /** The calculations known here, without any storage. */
@@ -41,6 +43,8 @@ export interface Session {
   setStopMs(ms: number): void;
   /** The exit code if nothing is thrown. */
   setExitCode(code: number): void;
+  /** The same, and Ctrl-C does not change it: another program had the last word. */
+  keepExitCode(code: number): void;
   /** One value for programs, on one line. */
   printJson(value: unknown): Promise<void>;
   /** A line for people on standard output. */

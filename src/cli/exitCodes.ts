@@ -9,11 +9,15 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [6, "stored data is damaged or of a newer version"],
   [7, "a calculation failed to load"],
   [70, "a bug in Leasefold"],
+  [75, "lead: another leads, and --wait was not given"],
+  [76, "lead: the lease was lost and the command was stopped; its own exit code otherwise"],
   [130, "stopped with Ctrl-C"],
 ];
 
 export const runFailed = 1;
 export const wrongUsage = 2;
+export const anotherLeads = 75;
+export const lostLease = 76;
 export const interrupted = 130;
 
 export const exitCodeHelp = (): string =>

@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { systemClock } from "../storage/system.ts";
 import type { Cli, Screen } from "./cli.ts";
 import { connectClient } from "./connect.ts";
@@ -12,13 +13,17 @@ export function processCli(): Cli {
   const { env } = process;
   const folder = process.cwd();
   const calculations = () => knownCalculations(env, folder);
+  const signal = interruptSignal();
   return {
     env,
     folder,
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
     clock: systemClock,
-    signal: interruptSignal(),
+    signal,
+    ...(process.stdin.isTTY === true && process.stderr.isTTY === true
+      ? { confirm: confirmWith(signal) }
+      : {}),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
   };
@@ -35,11 +40,21 @@ function interruptSignal(): AbortSignal {
     process.on(name, () => {
       if (!controller.signal.aborted) firstMs = systemClock.monotonicMs();
       else if (systemClock.monotonicMs() - firstMs > samePressMs) process.exit(interrupted);
-      controller.abort();
+      controller.abort(new DOMException(name, "AbortError"));
     });
   }
   return controller.signal;
 }
+
+/** Anything but a yes is a no. Not as a terminal, which would keep Ctrl-C from the process. */
+const confirmWith = (signal: AbortSignal) => async (question: string) => {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
+  } finally {
+    lines.close();
+  }
+};
 
 function screenOf(stream: NodeJS.WriteStream, env: Cli["env"]): Screen {
   // A reader that has seen enough, such as `head`, is no error.

@@ -35,7 +35,7 @@ async function run(
 ): Promise<number> {
   try {
     await program.parseAsync(argv, { from: "user" });
-    return cli.signal.aborted ? interrupted : session.exitCode();
+    return cli.signal.aborted && !session.keepsExitCode() ? interrupted : session.exitCode();
   } catch (error) {
     if (cli.signal.aborted) return interrupted;
     // Help and version end by a throw as well; they printed what was asked for.
@@ -65,12 +65,14 @@ function direct(command: Command, cli: Cli, said: string[]): void {
 interface Bound extends Session {
   bind(program: Command): void;
   exitCode(): number;
+  keepsExitCode(): boolean;
   stopMs(): number;
 }
 
 function newSession(cli: Cli): Bound {
   let options: () => ConnectOptions & { json?: boolean } = () => ({});
   let exitCode = 0;
+  let keeps = false;
   let stopMs = stopMsDefault;
   let client: Promise<Client> | undefined;
   return {
@@ -88,8 +90,13 @@ function newSession(cli: Cli): Bound {
       stopMs = ms;
     },
     exitCode: () => exitCode,
+    keepsExitCode: () => keeps,
     setExitCode: (code) => {
       exitCode = code;
+    },
+    keepExitCode: (code) => {
+      exitCode = code;
+      keeps = true;
     },
     printJson: (value) => cli.out.write(`${JSON.stringify(value)}\n`),
     print: (line) => cli.out.write(`${line}\n`),

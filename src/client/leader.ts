@@ -1,6 +1,6 @@
 import { currentLeader } from "../election/leaderView.ts";
 import type { LeaderRecord } from "../election/record.ts";
-import { leaderBlob } from "../model/names.ts";
+import { electionBlob, leaderBlob } from "../model/names.ts";
 import type { Client } from "./client.ts";
 import { whereAny } from "./places.ts";
 
@@ -16,6 +16,9 @@ export type LeaderView =
       /** Since the record was last written, by storage's clock, in whole seconds. */
       readonly beatAgeS: number;
       readonly lease: string;
+      /** The lease is held for so long yet, at least; as old as the beat. Only where the leader says so. */
+      readonly leaseLeftS?: number;
+      /** How the holder came to lead. */
       readonly cameBy: LeaderRecord["cameBy"];
       /** What the leader says it is doing. */
       readonly notes: Readonly<Record<string, string>>;
@@ -23,9 +26,16 @@ export type LeaderView =
   | { readonly kind: "never" }
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** One HEAD of the leader blob; throws `StorageError` where storage does not answer. */
-export async function leader(client: Client, signal?: AbortSignal): Promise<LeaderView> {
-  const lease = client.storage.lease(client.names.coordination, leaderBlob);
+/**
+ * One HEAD of the leader blob, or of that of another election by its name. Throws `StorageError` where storage does
+ * not answer and `InputError` for what cannot be a name.
+ */
+export async function leader(
+  client: Client,
+  signal?: AbortSignal,
+  name: string = leaderBlob,
+): Promise<LeaderView> {
+  const lease = client.storage.lease(client.names.coordination, electionBlob(name));
   const seen = await whereAny(currentLeader(lease, signal === undefined ? {} : { signal }), { kind: "none" });
   if (seen.kind === "none") return { kind: "never" };
   if (seen.kind === "unreadable") return seen;
@@ -38,6 +48,7 @@ export async function leader(client: Client, signal?: AbortSignal): Promise<Lead
     since: new Date(record.sinceMs).toISOString(),
     beatAgeS: seen.ageMs / 1000,
     lease: seen.leaseState,
+    ...(seen.leaseLeftMs === undefined ? {} : { leaseLeftS: seen.leaseLeftMs / 1000 }),
     cameBy: record.cameBy,
     notes: record.notes,
   };

@@ -27,7 +27,9 @@ export type Acquired =
 
 /**
  * One series of tries with one lease id, chosen here and never used again. The same id may acquire its own
- * lease once more, so a reply that got lost does no harm.
+ * lease once more, so a reply that got lost does no harm. The ETag of the look makes the request worthless once
+ * anybody has written the record: one that was held up on its way, and arrives when its lease has long been given
+ * back, would otherwise take the lease again for an id that late writes of an older term still carry.
  */
 export async function acquireLease(contest: Contest, cameBy: CameBy, sight: Sight): Promise<Acquired> {
   const { ports, settings, request } = contest;
@@ -40,7 +42,7 @@ export async function acquireLease(contest: Contest, cameBy: CameBy, sight: Sigh
     const reply = await cappedCall(
       clock,
       settings.requestCapMs,
-      (signal) => lease.acquire(leaseId, settings.leaseDurationS, { signal }),
+      (signal) => lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: sight.etag, signal }),
       stopping,
     );
     if (reply.kind === "ok") {
@@ -48,7 +50,8 @@ export async function acquireLease(contest: Contest, cameBy: CameBy, sight: Sigh
     }
     error = reply.error;
     const verdict = judge(error);
-    if (verdict === "contention") {
+    const moved = storageCodeOf(error) === "ConditionNotMet";
+    if (verdict === "contention" || moved) {
       const term = sight.decoded.kind === "record" ? sight.decoded.record.term : 0;
       contest.emit({ kind: "contended", holder: request.holder, term, code: storageCodeOf(error) });
       return { kind: "contended" };

@@ -18,7 +18,8 @@ export async function giveBack(contest: Contest, hold: Hold, cause: EndCause): P
   hold.close();
   if (hold.isDefinitelyLost()) return false;
   if (hold.record !== undefined) {
-    const ended = { ...hold.record, state: "ended" as const, beat: contest.nextBeat(), breakAfterMs: 0 };
+    const { leaseLeftMs: _, ...last } = hold.record;
+    const ended = { ...last, state: "ended" as const, beat: contest.nextBeat(), breakAfterMs: 0 };
     hold.record = ended;
     // Only for those who read the record; the lease id fences it, and the release does not depend on it.
     await cappedCall(clock, settings.requestCapMs, (signal) =>

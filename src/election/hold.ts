@@ -99,7 +99,7 @@ export function holdLease(contest: Contest, taken: TakenLease): Hold {
     for (let waitMs = settings.beatEveryMs; ; ) {
       await clock.sleep(waitMs, calls.signal);
       if (calls.signal.aborted || record === undefined) return;
-      record = { ...record, beat: contest.nextBeat() };
+      record = { ...record, beat: contest.nextBeat(), leaseLeftMs: deadline.leaseLeftMs() };
       const metadata = encodeRecord(record);
       // Not given up when the calls stop: its successor, the `ended` record, must not be overtaken by it.
       const reply = await cappedCall(clock, settings.beatCapMs, (signal) =>

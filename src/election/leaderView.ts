@@ -33,6 +33,8 @@ export type CurrentLeader =
       readonly ageMs: number;
       readonly atMs: number;
       readonly leaseState: LeaseState;
+      /** The lease is held for so long yet, at least; only of one that leads and says so. */
+      readonly leaseLeftMs?: number;
       readonly record: LeaderRecord;
     }
   /** Nobody has ever led. */
@@ -43,13 +45,17 @@ export function currentLeaderOf(sight: Sight): CurrentLeader {
   const { decoded } = sight;
   if (decoded.kind === "none") return { kind: "none" };
   if (decoded.kind !== "record") return { kind: "unreadable", reason: decoded.reason };
+  const { record } = decoded;
+  const leading = record.state === "leading" && isHeld(sight);
+  const known = leading && record.leaseLeftMs !== undefined;
   return {
     kind: "known",
-    leading: decoded.record.state === "leading" && isHeld(sight),
+    leading,
     ageMs: sight.ageMs,
     atMs: sight.atMs,
     leaseState: sight.leaseState,
-    record: decoded.record,
+    ...(known ? { leaseLeftMs: Math.max(0, (record.leaseLeftMs ?? 0) - sight.ageMs) } : {}),
+    record,
   };
 }
 

@@ -19,6 +19,8 @@ export interface LeaderRecord {
   readonly beat: string;
   /** 0: never break this lease early. */
   readonly breakAfterMs: number;
+  /** Confirmed time left of the lease when this was written. Absent in records of older versions and of no leader. */
+  readonly leaseLeftMs?: number | undefined;
   readonly cameBy: CameBy;
   readonly notes: Readonly<Record<string, string>>;
   /** Oldest first, this term included. */
@@ -73,6 +75,7 @@ const wire = z.object({
   since: instant,
   beat: z.string().min(1).max(64),
   breakafterms: count,
+  leaseleftms: count.optional(),
   cameby: z.enum(["free", "handed-over", "expired", "broken"]),
   notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
   lastterms: unpackJson
@@ -92,7 +95,7 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
     const where = parsed.success ? "v" : (parsed.error.issues[0]?.path.join(".") ?? "");
     return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
   }
-  const { since, breakafterms, cameby, notes, lastterms, ...same } = parsed.data;
+  const { since, breakafterms, leaseleftms, cameby, notes, lastterms, ...same } = parsed.data;
   const lastTerms = (lastterms ?? []).map(
     ([term, termid, holder, sinceMs]): PastTerm => ({ term, termid, holder, sinceMs }),
   );
@@ -100,6 +103,7 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
     ...same,
     sinceMs: since,
     breakAfterMs: breakafterms,
+    ...(leaseleftms === undefined ? {} : { leaseLeftMs: leaseleftms }),
     cameBy: cameby,
     notes: notes ?? {},
     lastTerms,
@@ -132,6 +136,7 @@ function encodeAll(record: LeaderRecord): Record<string, string> {
     since: new Date(record.sinceMs).toISOString(),
     beat: record.beat,
     breakafterms: String(record.breakAfterMs),
+    ...(record.leaseLeftMs === undefined ? {} : { leaseleftms: String(record.leaseLeftMs) }),
     cameby: record.cameBy,
     ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
     ...(terms.length === 0 ? {} : { lastterms: pack(JSON.stringify(terms)) }),

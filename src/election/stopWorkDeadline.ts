@@ -19,6 +19,8 @@ export interface StopWorkDeadline {
   beatConfirmed(sentAt: Moment): void;
   /** 0 when it has passed. */
   remainingMs(): number;
+  /** Time until the lease runs out on storage's side, at least, in whole ms: it ends after work had to stop. */
+  leaseLeftMs(): number;
   /** Looks at the clocks now; fires `onPassed` before it answers yes for the first time. */
   hasPassed(): boolean;
   /** Takes the timer back. */
@@ -70,6 +72,8 @@ export function stopWorkDeadline(
       if (!hasPassed()) beat = later(beat, sentAt);
     },
     remainingMs: () => (hasPassed() ? 0 : leftMs()),
+    leaseLeftMs: () =>
+      Math.max(0, Math.floor(settings.leaseDurationS * 1_000 - elapsedMs(lease, momentOf(clock)))),
     hasPassed,
     close: () => takeBack(),
   };

@@ -2,15 +2,21 @@ import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { latencyBench } from "./latency.ts";
 import { overheadBench } from "./overhead.ts";
+import { takeoverBench } from "./takeover.ts";
 
 /**
- * `npm run bench [-- NAME…] [--json] [--full]`: each bench answers one question about the built app in real
- * processes on a real Azurite. Without names all of them run. `--full` takes the sizes that take minutes.
+ * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
+ * processes on a real Azurite. Without names all of them run. `--full` takes the sizes that take minutes,
+ * `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {
   readonly name: string;
   readonly question: string;
-  run(options: { readonly full: boolean; say(line: string): void }): Promise<BenchResult>;
+  run(options: {
+    readonly full: boolean;
+    readonly quick: boolean;
+    say(line: string): void;
+  }): Promise<BenchResult>;
 }
 
 /** Rows for people, figures by name for programs, and the goals that hold or do not. */
@@ -20,11 +26,15 @@ export interface BenchResult {
   readonly goals: readonly { readonly goal: string; readonly met: boolean }[];
 }
 
-const benches: readonly Bench[] = [latencyBench, overheadBench];
+const benches: readonly Bench[] = [latencyBench, overheadBench, takeoverBench];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "boolean", default: false }, full: { type: "boolean", default: false } },
+  options: {
+    json: { type: "boolean", default: false },
+    full: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+  },
 });
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) {
@@ -41,7 +51,7 @@ say(machine);
 const results: Record<string, BenchResult> = {};
 for (const bench of chosen) {
   say(`\n${bench.name}: ${bench.question}`);
-  const result = await bench.run({ full: values.full, say });
+  const result = await bench.run({ full: values.full, quick: values.quick, say });
   results[bench.name] = result;
   if (values.json) continue;
   console.table(result.rows);

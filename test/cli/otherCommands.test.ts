@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { depose } from "../../src/client/depose.ts";
 import { submit } from "../../src/client/submit.ts";
 import { encodeRecord } from "../../src/election/record.ts";
 import { leaderBlob, runBlobs } from "../../src/model/names.ts";
@@ -40,21 +41,94 @@ describe("leasefold failures, leader, queues, calculations", () => {
       breakAfterMs: 0,
     } as const;
     const rest = {
+      region: "west",
       sinceMs: Date.UTC(2029, 11, 31, 23, 59, 0),
-      cameBy: "free",
-      notes: {},
+      leaseLeftMs: 11_900,
+      cameBy: "broken",
+      notes: { runs: "2" },
       lastTerms: [],
     } as const;
     await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
     expect((await run("leader")).out).toBe(
-      "node-1 leads in term 7 since 23:59:00 UTC (1 min), last beat 0 s ago\n",
+      "node-1 (west) leads in term 7 since 23:59:00 UTC (1 min), last beat 0 s ago, lease for 11 s more, " +
+        "took over by breaking the lease; runs 2\n",
     );
+    expect(JSON.parse((await run("leader --json")).out)).toMatchObject({
+      leaseLeftS: 11.9,
+      cameBy: "broken",
+    });
+    expect((await run("leader --name nightly")).out).toBe("nobody has ever led here\n");
+    expect((await run("leader --name leases/x")).exitCode).toBe(2);
     const { ended, interrupt } = start("leader --watch");
     await world.advance(20_000);
     interrupt();
     const { exitCode, out } = await world.finish(ended);
     expect(exitCode).toBe(130);
-    expect(out).toContain("nobody leads; the last was node-1 in term 7,");
+    expect(out).toContain("nobody leads; the last was node-1 (west) in term 7,");
+  });
+
+  it("depose the leader that was seen, after a yes", async () => {
+    const questions: string[] = [];
+    let answer = false;
+    const confirm = async (question: string) => {
+      questions.push(question);
+      return answer;
+    };
+    const { run, storage } = await cliWorld({ confirm });
+    expect(await run("leader break --yes")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("nobody holds the lease"),
+    });
+    const lease = storage.lease(names.coordination, "nightly");
+    await lease.ensure();
+    const id = "00000000-0000-4000-8000-000000000000";
+    await lease.acquire(id, 60);
+    const record = {
+      term: 3,
+      termid: "t",
+      state: "leading",
+      holder: "node-1",
+      beat: "b",
+      breakAfterMs: 0,
+    } as const;
+    const rest = { sinceMs: Date.UTC(2029, 11, 31), cameBy: "free", notes: {}, lastTerms: [] } as const;
+    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    expect(await run("leader break --name nightly")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringMatching(/node-1 leads in term 3[\s\S]*nothing was done/),
+    });
+    expect(await lease.view()).toMatchObject({ leaseState: "leased" });
+    answer = true;
+    expect(await run("leader break --name nightly")).toMatchObject({ out: "node-1 is deposed in term 3\n" });
+    expect(await lease.view()).toMatchObject({ leaseState: "broken" });
+    expect(questions).toEqual(["Depose this leader?", "Depose this leader?"]);
+  });
+
+  it("depose nobody without a yes, and no successor of the leader that was seen", async () => {
+    const { run, storage, client } = await cliWorld();
+    const lease = storage.lease(names.coordination, leaderBlob);
+    await lease.ensure();
+    const id = "00000000-0000-4000-8000-000000000000";
+    await lease.acquire(id, 60);
+    const record = {
+      term: 4,
+      termid: "t",
+      state: "leading",
+      holder: "node-2",
+      beat: "b",
+      breakAfterMs: 0,
+    } as const;
+    const rest = { sinceMs: Date.UTC(2029, 11, 31), cameBy: "free", notes: {}, lastTerms: [] } as const;
+    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    expect(await run("leader break")).toMatchObject({ exitCode: 2, err: expect.stringContaining("--yes") });
+    await expect(depose(client, leaderBlob, 3)).rejects.toMatchObject({ code: "leader-changed" });
+    expect(await lease.view()).toMatchObject({ leaseState: "leased" });
+    expect(JSON.parse((await run("leader break --yes --json")).out)).toEqual({
+      kind: "deposed",
+      name: "leader",
+      term: 4,
+      holder: "node-2",
+    });
   });
 
   it("show the queues and their first messages", async () => {

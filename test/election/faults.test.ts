@@ -248,3 +248,40 @@ test("storage that never answers is unreachable after three looks", async () => 
   expect(ops).toEqual(["view", "view", "view"]);
   expect(arena.world.nowMs()).toBeLessThan(10_000);
 });
+
+test("an acquire that arrives when its lease was given back long ago does not take it again", async () => {
+  let late: (() => Promise<void>) | undefined;
+  const arena = contenders({
+    between: (lease) => ({
+      ...lease,
+      acquire(id, durationS, options) {
+        const { signal: _, ...conditions } = options ?? {};
+        if (late !== undefined) return lease.acquire(id, durationS, conditions);
+        late = () => lease.acquire(id, durationS, conditions);
+        return Promise.reject(noAnswer());
+      },
+    }),
+  });
+  const one = arena.contender("one");
+  const outcome = await arena.world.finish(one.race({ work: async () => {} }));
+  expect(outcome).toMatchObject({ kind: "led", term: 1, handedOver: true });
+  await expect(late?.()).rejects.toMatchObject({ storageCode: "ConditionNotMet" });
+  expect((await arena.view()).leaseState).toBe("available");
+});
+
+test("a record that moved between look and acquire means that another came first", async () => {
+  const arena = contenders({
+    between: (lease, holder) => ({
+      ...lease,
+      async acquire(id, durationS, options) {
+        if (holder === "slow")
+          await arena.world.finish(arena.contender("fast").race({ work: async () => {} }));
+        return lease.acquire(id, durationS, options);
+      },
+    }),
+  });
+  const slow = arena.contender("slow");
+  const outcome = await slow.race({ work: async () => {} });
+  expect(outcome).toMatchObject({ kind: "follower" });
+  expect(slow.events).toEqual(["contended"]);
+});

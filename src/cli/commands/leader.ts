@@ -1,51 +1,75 @@
 import type { Command } from "commander";
+import { depose } from "../../client/depose.ts";
 import { type LeaderView, leader } from "../../client/leader.ts";
+import { InputError } from "../../model/errors.ts";
+import { leaderBlob } from "../../model/names.ts";
 import type { Session } from "../cli.ts";
-import { duration } from "../render/amounts.ts";
+import { leaderLine } from "../render/leaderLine.ts";
 import { liveLine } from "../render/liveLine.ts";
 import { clip, oneLine } from "../render/plainText.ts";
 
 const watchEveryMs = 1_000;
 
-/** `leasefold leader`: who leads, since when, and how long ago it was last heard of. */
+interface LeaderOptions {
+  readonly watch?: boolean;
+  readonly name: string;
+}
+
+/** `leasefold leader`: who leads, since when and how it came to that; `leader break` deposes it. */
 export function addLeader(program: Command, session: Session): void {
-  program
+  const group = program
     .command("leader")
-    .description("who leads: term, since when, age of the last beat")
-    .option("--watch", "look every second until Ctrl-C")
-    .action(async (options: { watch?: boolean }) => {
+    .description("who leads: term, region, since when, last beat, and how it came to lead")
+    .option("--watch", "look every second until Ctrl-C; without a terminal, a line for each change")
+    .option("--name <election>", "another election than the app's own", leaderBlob)
+    .action(async ({ watch, name }: LeaderOptions) => {
       const client = await session.client();
       const { cli } = session;
-      if (options.watch !== true) {
-        const seen = await leader(client);
+      if (watch !== true) {
+        const seen = await leader(client, cli.signal, name);
         return session.json()
           ? await session.printJson(seen)
-          : await session.print(lineOf(seen, cli.clock.wallMs()));
+          : await session.print(leaderLine(seen, cli.clock.wallMs()));
       }
       const live = liveLine(cli.out, cli.clock);
       while (!cli.signal.aborted) {
-        const seen = await leader(client, cli.signal);
+        const seen = await leader(client, cli.signal, name);
         if (session.json()) await session.printJson(seen);
-        else await live.show(clip(lineOf(seen, cli.clock.wallMs()), cli.out.columns - 1), keyOf(seen));
+        else
+          await live.show(clip(leaderLine(seen, cli.clock.wallMs()), cli.out.columns - 1), changeKey(seen));
         await cli.clock.sleep(watchEveryMs, cli.signal);
       }
       await live.end();
     });
+  group
+    .command("break")
+    .description("depose the leader: it stops with its next beat, and any contender may lead")
+    .option("--name <election>", "another election than the app's own")
+    .option("--yes", "do not ask")
+    .action(async (_own: object, command: Command) => {
+      const { name, yes } = command.optsWithGlobals<LeaderOptions & { yes?: boolean }>();
+      await breakLease(session, name, yes === true);
+    });
 }
 
-const keyOf = (seen: LeaderView): string => ("term" in seen ? `${seen.kind} ${seen.term}` : seen.kind);
-
-export function lineOf(seen: LeaderView, nowMs: number): string {
-  switch (seen.kind) {
-    case "never":
-      return "nobody has ever led here";
-    case "unreadable":
-      return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
-    case "nobody":
-      return `nobody leads; the last was ${oneLine(seen.holder)} in term ${seen.term}, ${duration(seen.beatAgeS)} ago`;
-    case "leading": {
-      const since = `since ${seen.since.slice(11, 19)} UTC (${duration((nowMs - Date.parse(seen.since)) / 1000)})`;
-      return `${oneLine(seen.holder)} leads in term ${seen.term} ${since}, last beat ${duration(seen.beatAgeS)} ago`;
+async function breakLease(session: Session, name: string, yes: boolean): Promise<void> {
+  const client = await session.client();
+  const { cli } = session;
+  const seen = await leader(client, cli.signal, name);
+  if (!yes) {
+    if (cli.confirm === undefined) {
+      const why = "leader break needs --yes where nobody can be asked";
+      throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
+    }
+    await session.note(leaderLine(seen, cli.clock.wallMs()));
+    if (!(await cli.confirm("Depose this leader?"))) {
+      throw new InputError("conflict", "not-confirmed", "nothing was done");
     }
   }
+  const deposed = await depose(client, name, "term" in seen ? seen.term : undefined);
+  if (session.json()) return await session.printJson(deposed);
+  const who = deposed.holder === undefined ? "whoever held the lease" : oneLine(deposed.holder);
+  await session.print(`${who} is deposed${deposed.term === undefined ? "" : ` in term ${deposed.term}`}`);
 }
+
+const changeKey = (seen: LeaderView): string => ("term" in seen ? `${seen.kind} ${seen.term}` : seen.kind);

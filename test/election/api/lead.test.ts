@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type Leader, leadOn } from "../../../src/election/api/lead.ts";
+import { currentLeader } from "../../../src/election/leaderView.ts";
 import { alone, container, untilTold } from "../alone.ts";
 import { noAnswer } from "../faultyLease.ts";
 
@@ -140,6 +141,24 @@ test("a campaign outlives an outage, a single look does not", async () => {
   await world.advance(120_000);
   away = false;
   expect(await world.finish(patient)).toMatchObject({ kind: "done", value: "led" });
+});
+
+test("whoever looks is told for how long the lease is held at least, and no more once it has ended", async () => {
+  const { world, process, storage } = alone();
+  const stop = new AbortController();
+  const led = leadOn(process(), { name, signal: stop.signal }, untilTold);
+  const lease = storage.lease(container, name);
+  for (let second = 2; second < 30; second += 1) {
+    await world.advance(1_000);
+    const seen = await currentLeader(lease);
+    if (second < 4 || seen.kind !== "known") continue;
+    // Renewed each five seconds; the record is a second old and its age may count as another.
+    expect(seen.leaseLeftMs).toBeGreaterThan(15_000 - 5_000 - 2_100);
+    expect(seen.leaseLeftMs).toBeLessThanOrEqual(15_000);
+  }
+  stop.abort();
+  await world.finish(led);
+  expect(await currentLeader(lease)).not.toHaveProperty("leaseLeftMs");
 });
 
 test("after the record was deleted the same process still counts its terms upward", async () => {

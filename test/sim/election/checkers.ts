@@ -49,7 +49,8 @@ export class Checkers {
   readonly believers = new Set<Believer>();
   readonly #nowMs: () => number;
   readonly #ledger;
-  readonly #claimed = new Map<string, number>();
+  /** The first record of each termid, by its beat. */
+  readonly #claimed = new Map<string, string>();
   readonly #lastWriteOfMark = new Map<string, number>();
   #highestTerm = 0;
   #lastClaim: { readonly termid: string; ended: boolean } | undefined;
@@ -83,6 +84,18 @@ export class Checkers {
   /** The new leader has sealed the state, so it takes what it read for the whole truth. */
   relies(term: number): void {
     this.#reliedTerm = Math.max(this.#reliedTerm, term);
+  }
+
+  /** A term begins for its leader. */
+  begins(believer: Believer, stateHasSeen: number): void {
+    const { term, termid } = believer.leadership;
+    this.believers.add(believer);
+    if (!this.#claimed.has(termid)) {
+      this.report("claims under the lease", `${believer.name} leads term ${term}, which it never claimed`);
+    }
+    if (term <= stateHasSeen) {
+      this.report("terms grow", `${believer.name} leads term ${term} though state has seen ${stateHasSeen}`);
+    }
   }
 
   /** `believer` is about to have an effect, past its own check. */
@@ -158,7 +171,7 @@ export class Checkers {
       writeRecord: async (id, metadata, options) => {
         const written = await lease.writeRecord(id, metadata, options);
         this.#note(`record ${metadata["term"]} ${metadata["state"]} ${metadata["beat"]}`);
-        this.#onRecord(id, metadata, options?.ifMatch !== undefined);
+        this.#onRecord(id, metadata);
         return written;
       },
     };
@@ -182,35 +195,44 @@ export class Checkers {
     };
   }
 
-  #onRecord(leaseId: string, metadata: Readonly<Record<string, string>>, conditional: boolean): void {
+  /** The record before a claim and the claim itself are written once: neither ever comes back over a later write. */
+  #onMark(metadata: Readonly<Record<string, string>>, termid: string): void {
+    const beat = metadata["beat"] ?? "";
+    const [mark = "", count = "0"] = beat.split("-");
+    const last = this.#lastWriteOfMark.get(mark) ?? 0;
+    const claimBeat = this.#claimed.get(termid);
+    const once =
+      metadata["state"] === "looking" ||
+      (metadata["state"] === "leading" && (claimBeat === undefined || claimBeat === beat));
+    if (once && Number(count) <= last) {
+      this.report("nothing late over later", `write ${count} of ${mark} came back over its write ${last}`);
+    }
+    this.#lastWriteOfMark.set(mark, Math.max(last, Number(count)));
+  }
+
+  #onRecord(leaseId: string, metadata: Readonly<Record<string, string>>): void {
     const term = Number(metadata["term"]);
     const termid = metadata["termid"] ?? "";
     if (term < this.#highestTerm) {
       this.report("terms grow", `a record of term ${term} replaced one of term ${this.#highestTerm}`);
     }
-    const [mark = "", count = "0"] = (metadata["beat"] ?? "").split("-");
-    const number = Number(count);
-    const last = this.#lastWriteOfMark.get(mark) ?? 0;
-    if (conditional && number <= last) {
-      this.report("nothing late over later", `write ${number} of ${mark} came back over its write ${last}`);
-    }
-    this.#lastWriteOfMark.set(mark, Math.max(last, number));
+    this.#onMark(metadata, termid);
     if (metadata["state"] === "ended" && this.#lastClaim?.termid === termid) this.#lastClaim.ended = true;
     if (metadata["state"] === "leading" && !this.#claimed.has(termid)) {
       if (!this.#ledger.isHeldBy(leaseId)) {
         this.report("claims under the lease", `term ${term} was claimed without holding the lease`);
       }
-      this.#onClaim(term, termid);
+      this.#onClaim(term, termid, metadata["beat"] ?? "");
     }
     // A term that was used up without a claim counts as well: its number is not given out again.
     this.#highestTerm = Math.max(this.#highestTerm, term);
   }
 
-  #onClaim(term: number, termid: string): void {
+  #onClaim(term: number, termid: string, beat: string): void {
     this.claims += 1;
     if (this.#lastClaim !== undefined && !this.#lastClaim.ended) this.takeovers += 1;
     this.#lastClaim = { termid, ended: false };
-    this.#claimed.set(termid, term);
+    this.#claimed.set(termid, beat);
     if (term <= this.#highestTerm) {
       this.report("terms grow", `term ${term} was claimed after term ${this.#highestTerm}`);
     }

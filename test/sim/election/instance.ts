@@ -27,6 +27,8 @@ export interface InstanceParts {
   readonly settings: ElectionSettings;
   readonly checkers: Checkers;
   readonly tickEveryMs: number;
+  /** Otherwise drawn, like the later ones. */
+  readonly firstTickMs?: number;
   /** Never asks whether it still leads: only the fence stands between it and the state. */
   readonly reckless: boolean;
   /** Told when a fault killed it in the middle of a call. */
@@ -107,8 +109,8 @@ export function startInstance(parts: InstanceParts): Instance {
       return acquires;
     },
     releases,
-    onRelease() {
-      if (believer === undefined) return;
+    onRelease(leaseId) {
+      if (believer === undefined || oracle.leaseIdOf(believer.leadership.termid) !== leaseId) return;
       checkers.report("drained before release", `${name} releases while its task still works`);
     },
   });
@@ -130,7 +132,7 @@ export function startInstance(parts: InstanceParts): Instance {
       overdueSinceMs: undefined,
     };
     believer = me;
-    checkers.believers.add(me);
+    checkers.begins(me, aboveTerm);
     const careless = new AbortController().signal;
     const owner: Ownership = {
       term,
@@ -146,10 +148,12 @@ export function startInstance(parts: InstanceParts): Instance {
     try {
       await work(owner, leadership);
     } finally {
-      working = false;
-      believer = undefined;
-      // Whoever lets go of a task that does not end goes on to be watched until then.
       checkers.believers.delete(me);
+      // A task that did not end in time may see its process lead again before it does.
+      if (believer === me) {
+        working = false;
+        believer = undefined;
+      }
     }
   }
 
@@ -185,8 +189,8 @@ export function startInstance(parts: InstanceParts): Instance {
   }
 
   async function live(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(parts.tickEveryMs * (0.5 + random.number()), stopping.signal);
+    for (let waitMs = parts.firstTickMs; !stopping.signal.aborted; waitMs = undefined) {
+      await clock.sleep(waitMs ?? parts.tickEveryMs * (0.5 + random.number()), stopping.signal);
       if (stopping.signal.aborted) return;
       acquires = new Set();
       const outcome = await race({ lease, clock, random }, settings, {

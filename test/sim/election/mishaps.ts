@@ -1,8 +1,6 @@
-import type { MemoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
-import type { Checkers } from "./checkers.ts";
-import type { Instance } from "./instance.ts";
 import { type CallName, type Fate, fates, type Weather } from "./network.ts";
+import type { Actor, Stage } from "./stage.ts";
 
 /** A way that can be cut off, wholly or in part, on top of the trouble that any call may meet. */
 export interface Storm extends Weather {
@@ -33,21 +31,15 @@ export function storm(world: VirtualWorld, trouble: number): Storm {
   return self;
 }
 
-export interface Scene {
-  readonly world: VirtualWorld;
-  readonly storage: MemoryStorage;
-  readonly checkers: Checkers;
+export interface Scene extends Stage<Storm> {
   readonly container: string;
   readonly blob: string;
   /** Records as they were at some time, for an operator who brings one back. */
   readonly oldRecords: Readonly<Record<string, string>>[];
-  readonly service: { after(ms: number, fire: () => void): () => void };
-  /** Another instance starts in the place of this one. */
-  replace(old: Actor): void;
 }
 
-export type Actor = Instance & { readonly weather: Storm };
-type Mishap = (victim: Actor, scene: Scene) => Promise<void> | void;
+type Victim = Actor<Storm>;
+type Mishap = (victim: Victim, scene: Scene) => Promise<void> | void;
 
 /** Chance out of all, and what happens. */
 const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
@@ -67,7 +59,11 @@ const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
 ];
 
 /** `losesTime` instances have a wall clock that can be trusted: one of the two clocks is always right. */
-export async function strike(victim: Actor, scene: Scene, trustedClock: "wall" | "monotonic"): Promise<void> {
+export async function strike(
+  victim: Victim,
+  scene: Scene,
+  trustedClock: "wall" | "monotonic",
+): Promise<void> {
   const all = mishaps.reduce((sum, [weight]) => sum + weight, 0);
   let draw = scene.world.random.number() * all;
   for (const [index, [weight, happen]] of mishaps.entries()) {
@@ -81,13 +77,13 @@ export async function strike(victim: Actor, scene: Scene, trustedClock: "wall" |
   }
 }
 
-function terminate(victim: Actor, scene: Scene): void {
+function terminate(victim: Victim, scene: Scene): void {
   if (victim.isStopped()) return;
   victim.terminate();
   scene.replace(victim);
 }
 
-function cutFor(victim: Actor, cut: Storm["cut"], { world, service }: Scene): void {
+function cutFor(victim: Victim, cut: Storm["cut"], { world, service }: Scene): void {
   victim.weather.cut = cut;
   service.after(2_000 + world.random.number() * 22_000, () => {
     victim.weather.cut = "nothing";

@@ -9,6 +9,8 @@ export interface StopWorkOracle {
   sends(call: OracleCall): () => void;
   /** Time left in ms for the holder of this term; negative when its deadline is past. */
   leftMs(termid: string): number;
+  /** The lease under which this term was claimed. */
+  leaseIdOf(termid: string): string | undefined;
 }
 
 export interface OracleCall {
@@ -62,6 +64,7 @@ export function stopWorkOracle(
         else if (leading !== undefined) known.beatSent = latest(known.beatSent, sent);
       };
     },
+    leaseIdOf: (termid) => leaseOfTerm.get(termid),
     leftMs(termid) {
       const known = leases.get(leaseOfTerm.get(termid) ?? "");
       if (known?.leaseSent === undefined) return Number.NEGATIVE_INFINITY;

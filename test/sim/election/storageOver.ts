@@ -10,7 +10,7 @@ export interface LeaseLog {
   /** Ids for which a release was tried. */
   readonly releases: Set<string>;
   /** A release leaves. */
-  onRelease(): void;
+  onRelease(leaseId: string): void;
 }
 
 /**
@@ -51,7 +51,7 @@ export function leaseOver(
     },
     release: (leaseId) => {
       log.releases.add(leaseId);
-      log.onRelease();
+      log.onRelease(leaseId);
       return carry("release", () => lease.release(leaseId));
     },
     breakNow: (options) => {

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
+import { electionFrom } from "../../src/functions/electionFrom.ts";
+import { makePollBackoff } from "../../src/local/host/pollBackoff.ts";
+import { messageOf } from "../../src/model/errors.ts";
+import { readHostSettings } from "../../src/model/hostSettings.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { readSettings } from "../../src/model/settings.ts";
+import { connectStorage } from "../../src/storage/connectStorage.ts";
+import type { ContentLease } from "../../src/storage/ports.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+
+/**
+ * One contender in a process of its own, for the takeover bench: the app's coordinator with the app's settings, its
+ * timer and its wake queue, and nothing else of an instance, so that a few dozen fit on one machine. It prints what
+ * happens to it, one JSON a line, and its storage calls when a line comes in.
+ */
+const { env } = process;
+const settings = readSettings(env);
+const host = readHostSettings(readFileSync(env["BENCH_HOST_JSON"] ?? "", "utf8"), env);
+const connectionString = env["DataStorage"] ?? "";
+const tickEveryMs = Number(env["BENCH_TICK_MS"]);
+const queueMaxMs = Number(env["BENCH_QUEUE_MS"]);
+const names = namesOf(settings.LEASEFOLD_NAMESPACE);
+
+const say = (line: object): void =>
+  void process.stdout.write(`${JSON.stringify({ atMs: now(), ...line })}\n`);
+/** Comparable between the processes of one machine. */
+const now = (): number => performance.timeOrigin + performance.now();
+
+const storage = connectStorage({ connectionString });
+/** The moment before the release is the last one at which this process may have led. */
+const told = (lease: ContentLease): ContentLease => ({
+  ...lease,
+  release(id, options) {
+    say({ kind: "lets-go" });
+    return lease.release(id, options);
+  },
+});
+const contender = coordinator(
+  {
+    storage: { ...storage, lease: (container, blob) => told(storage.lease(container, blob)) },
+    names,
+    clock,
+    random,
+    log: () => {},
+    onElection: (event) => {
+      if (event.kind !== "renewed") say(event);
+    },
+  },
+  {
+    holder: settings.LEASEFOLD_INSTANCE ?? "",
+    election: electionFrom(settings, host),
+    packLimitMs: 60_000,
+    loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
+  },
+);
+
+const stop = new AbortController();
+const running = new Set<Promise<unknown>>();
+function during(startedBy: TickRequest["startedBy"]): Promise<unknown> {
+  const work = contender
+    .tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stop.signal })
+    .catch((error: unknown) => say({ kind: "threw", message: messageOf(error) }))
+    .finally(() => running.delete(work));
+  running.add(work);
+  return work;
+}
+
+/** At the same moments in all processes, as one schedule gives them. */
+async function tickForever(): Promise<void> {
+  for (;;) {
+    await sleep(tickEveryMs - (Date.now() % tickEveryMs));
+    void during("tick");
+  }
+}
+
+/** As the host polls a queue. With a storage of its own: the host's polls are no calls of a contender. */
+async function obeyWakes(): Promise<void> {
+  const { queues } = connectStorage({ connectionString });
+  const backoff = makePollBackoff(queueMaxMs, random);
+  for (;;) {
+    const messages = await queues.receive(names.wake, { max: 1, visibilityS: 600 }).catch(() => []);
+    for (const { id, popReceipt } of messages) {
+      void during("wake").then(() => queues.remove(names.wake, id, popReceipt).catch(() => {}));
+    }
+    await sleep(backoff.next(messages.length > 0));
+  }
+}
+
+process.once("SIGTERM", async () => {
+  stop.abort();
+  await Promise.allSettled(running);
+  process.exit(0);
+});
+process.stdin.on("data", () => say({ kind: "calls", counts: storage.meter.counts() }));
+process.stdin.once("end", () => process.exit(0));
+say({ kind: "ready" });
+void tickForever();
+if (queueMaxMs > 0) void obeyWakes();

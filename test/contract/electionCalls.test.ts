@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { lead } from "../../src/election/api/lead.ts";
+import type { ElectionEvent } from "../../src/election/events.ts";
+import { race } from "../../src/election/race.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { noCalls } from "../../src/model/calls.ts";
+import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+
+/** What contending costs while somebody leads, counted below the SDK on a real emulator. */
+let azurite: Azurite;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+});
+afterAll(async () => {
+  await azurite?.stop();
+});
+
+it("a follower's contention while a leader beats is one HEAD each time: no 409 and no write", async () => {
+  const end = new AbortController();
+  const options = { connection: azurite.connectionString, namespace: "calls", name: "x", signal: end.signal };
+  let leads = (): void => {};
+  const led = new Promise<void>((resolve) => {
+    leads = resolve;
+  });
+  const leader = lead(options, async ({ signal }) => {
+    leads();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  });
+  await led;
+
+  const storage = connectStorage({ connectionString: azurite.connectionString });
+  const lease = storage.lease("calls-coordination", "x");
+  let looks = 0;
+  const refused: unknown[] = [];
+  const counted = Object.fromEntries(
+    Object.entries(lease).map(([name, call]) => [
+      name,
+      async (...args: unknown[]) => {
+        if (name === "view") looks += 1;
+        try {
+          return await (call as (...all: unknown[]) => Promise<unknown>)(...args);
+        } catch (error) {
+          refused.push(error);
+          throw error;
+        }
+      },
+    ]),
+  ) as unknown as typeof lease;
+  const events: ElectionEvent[] = [];
+  const contend = (watching: boolean, stopping: AbortSignal) =>
+    race(
+      { lease: counted, clock, random, on: (event) => void events.push(event) },
+      electionSettings({ watching, breakAfterMs: 4_000 }),
+      {
+        holder: "follower",
+        startedAtMonotonicMs: clock.monotonicMs(),
+        worthLeading: async () => true,
+        lead: async () => {},
+        stopping,
+      },
+    );
+  const never = new AbortController().signal;
+  for (let tick = 0; tick < 20; tick += 1)
+    expect(await contend(false, never)).toMatchObject({ kind: "follower" });
+  expect(storage.meter.counts()).toEqual({ ...noCalls, other: 20 });
+  // Longer than the leader's beats are apart, and than one of its renewals.
+  expect(await contend(true, AbortSignal.timeout(7_000))).toMatchObject({
+    kind: "refused",
+    code: "stopping",
+  });
+  expect(looks).toBeGreaterThanOrEqual(20 + 12);
+  expect(storage.meter.counts()).toEqual({ ...noCalls, other: looks });
+  expect([refused, events]).toEqual([[], []]);
+  end.abort();
+  expect(await leader).toMatchObject({ kind: "stopped", term: 1 });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pointsOf } from "../everyPoint.ts";
+import { runCases } from "../runCases.ts";
+import { type SimulationCode, simulationCode } from "../simulationCode.ts";
+import type { Case } from "../simulationWorker.ts";
+import { type Mutant, mutants } from "./mutants.ts";
+
+/**
+ * A simulation that cannot fail proves nothing. Each safety condition is taken out in turn, and the checker that
+ * the table names has to see it; the code as it is has to pass the very same cases.
+ */
+let code: SimulationCode;
+const used = new Map<string, Case>();
+const threads = 2;
+const seedsMax = 200;
+
+beforeAll(async () => {
+  code = await simulationCode();
+});
+afterAll(async () => {
+  await code?.remove();
+});
+
+function* casesFor({ from = { seed: 1 } }: Mutant): Generator<Case> {
+  if ("seed" in from) for (let seed = from.seed; seed < from.seed + seedsMax; seed += 1) yield seed;
+  else for (const point of pointsOf(40)) if (point.call >= from.call) yield point;
+}
+
+test.each(mutants)("without $lacks: $killedBy", { timeout: 120_000 }, async (mutant) => {
+  let killed = false;
+  const others = new Set<string>();
+  await runCases(await code.build([mutant]), casesFor(mutant), {
+    threads,
+    enough({ case: one, result }) {
+      used.set(JSON.stringify(one), one);
+      for (const { checker } of result.violations) {
+        if (checker === mutant.killedBy) killed = true;
+        else others.add(checker);
+      }
+      return killed;
+    },
+  });
+  expect(killed, `not seen in ${seedsMax} worlds, only ${[...others].join(", ") || "nothing"} was`).toBe(
+    true,
+  );
+});
+
+test("the code as it is passes the same cases", { timeout: 120_000 }, async () => {
+  expect(used.size).toBeGreaterThan(mutants.length);
+  const failed: unknown[] = [];
+  await runCases(await code.build(), used.values(), {
+    threads,
+    enough({ case: one, result }) {
+      if (result.violations.length > 0) failed.push({ case: one, ...result.violations[0] });
+      return false;
+    },
+  });
+  expect(failed).toEqual([]);
+});
+
+test("a mutant whose text is gone from the code is an error", async () => {
+  const file = "src/election/policy.ts";
+  const gone = { file, find: "a condition that nobody wrote", replace: "" };
+  await expect(code.build([gone])).rejects.toThrow("not once");
+  await expect(code.build([{ ...gone, file: "src/cli/main.ts" }])).rejects.toThrow("no part");
+});

@@ -1,0 +1,258 @@
+import type { Checker } from "../checkers.ts";
+import type { Mutation } from "../simulationCode.ts";
+
+/** A safety condition taken out of the code under test. */
+export interface Mutant extends Mutation {
+  /** What the mutant lacks. */
+  readonly lacks: string;
+  readonly killedBy: Checker;
+  /** The first seed to try, or the first call at which to try a fault; only to save time. Default seed 1. */
+  readonly from?: { readonly seed: number } | { readonly call: number };
+}
+
+const claim = "src/election/claimTerm.ts";
+const deadline = "src/election/stopWorkDeadline.ts";
+const hold = "src/election/hold.ts";
+const policy = "src/election/policy.ts";
+const acquire = "src/election/acquireLease.ts";
+const giveBack = "src/election/giveBack.ts";
+const twinLease = "src/storage/memory/memoryLease.ts";
+const chain = "src/coordinator/stateChain.ts";
+
+/**
+ * Each condition that safety rests on, in the order in which a leader meets it. Jitter is left out: it keeps
+ * challengers from each other's throat and protects nothing.
+ */
+export const mutants: readonly Mutant[] = [
+  {
+    lacks: "If-Match on the break",
+    killedBy: "nobody followed too early",
+    from: { seed: 21 },
+    file: "src/election/takeLease.ts",
+    find: "ports.lease.breakNow({ ifMatch, signal }),",
+    replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) }),",
+  },
+  {
+    lacks: "the leader's own threshold for a break",
+    killedBy: "nobody followed too early",
+    from: { seed: 12 },
+    file: policy,
+    find: "Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs)",
+    replace: "Math.max(settings.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs)",
+  },
+  {
+    lacks: "any threshold for a break",
+    killedBy: "nobody followed too early",
+    file: policy,
+    find: "return ageMs >= Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);",
+    replace: "return ageMs >= 2_000;",
+  },
+  {
+    lacks: "one lease id per series of tries (another with each try)",
+    killedBy: "no lease left behind",
+    from: { call: 4 },
+    file: acquire,
+    find: "lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: sight.etag, signal }),",
+    replace:
+      "lease.acquire(attempt === 1 ? leaseId : ports.random.uuid(), settings.leaseDurationS, { ifMatch: sight.etag, signal }),",
+  },
+  {
+    lacks: "If-Match on the acquire",
+    killedBy: "terms grow",
+    from: { seed: 41 },
+    file: acquire,
+    find: "{ ifMatch: sight.etag, signal }",
+    replace: "{ signal }",
+  },
+  {
+    lacks: "a new lease id for each series (one for the life of a process)",
+    killedBy: "stop-work deadline",
+    from: { seed: 14 },
+    file: acquire,
+    find: "const leaseId = ports.random.uuid();",
+    replace: "const leaseId = '00000000-0000-4000-8000-' + request.holder.slice(9).padStart(12, '0');",
+  },
+  {
+    lacks: "the lease id on the claim",
+    killedBy: "claims under the lease",
+    from: { call: 7 },
+    file: twinLease,
+    find: "checkLease(service, blob, leaseId);\n      const home",
+    replace:
+      "if (options?.ifMatch === undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+  },
+  {
+    lacks: "the lease id on beats",
+    killedBy: "terms grow",
+    file: twinLease,
+    find: "checkLease(service, blob, leaseId);\n      const home",
+    replace:
+      "if (options?.ifMatch !== undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+  },
+  {
+    lacks: "If-Match on the claim and on the record before it",
+    killedBy: "terms grow",
+    from: { seed: 8 },
+    file: "src/election/writeRecord.ts",
+    find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
+    replace: "lease.writeRecord(hold.leaseId, metadata, { signal }),",
+  },
+  {
+    lacks: "If-Match on the claim",
+    killedBy: "nothing late over later",
+    from: { call: 7 },
+    file: "src/election/writeRecord.ts",
+    find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
+    replace:
+      "lease.writeRecord(hold.leaseId, metadata, record.state === 'leading' ? { signal } : { ifMatch, signal }),",
+  },
+  {
+    lacks: "a term above the last one",
+    killedBy: "terms grow",
+    file: policy,
+    find: "const term = Math.max(looking.term, claim.aboveTerm) + 1;",
+    replace: "const term = Math.max(looking.term, claim.aboveTerm, 1);",
+  },
+  {
+    lacks: "a term above the one that state has seen",
+    killedBy: "terms grow",
+    file: policy,
+    find: "const term = Math.max(looking.term, claim.aboveTerm) + 1;",
+    replace: "const term = looking.term + 1;",
+  },
+  {
+    lacks: "reading back the termid of a claim whose reply was lost (taken for mine)",
+    killedBy: "claims under the lease",
+    from: { call: 7 },
+    file: policy,
+    find: 'if (seen.decoded.kind === "record" && isMine(seen.decoded.record)) return "mine";',
+    replace: 'if (seen.decoded.kind === "record") return "mine";',
+  },
+  {
+    lacks: "telling terms apart by termid (the number is enough)",
+    killedBy: "claims under the lease",
+    from: { call: 7 },
+    file: claim,
+    find: "(one) => one.termid === termid);",
+    replace: "(one) => one.term === leading.term);",
+  },
+  {
+    lacks: "counting a term as used up before its claim is confirmed",
+    killedBy: "terms grow",
+    file: claim,
+    find: "  hold.record = leading;\n  const written = await writeRecordOnce(contest, hold, leading, seen.etag, (one) => one.termid === termid);\n",
+    replace:
+      "  const written = await writeRecordOnce(contest, hold, leading, seen.etag, (one) => one.termid === termid);\n  if (written.kind === 'written') hold.record = leading;\n",
+  },
+  {
+    lacks: "the margin before the lease ends",
+    killedBy: "stop-work deadline",
+    from: { seed: 5 },
+    file: "src/election/settings.ts",
+    find: "settings.leaseDurationS * 1_000 - settings.marginMs;",
+    replace: "settings.leaseDurationS * 1_000 - 1;",
+  },
+  {
+    lacks: "the second part of the deadline, by beats",
+    killedBy: "nobody followed too early",
+    file: deadline,
+    find: "if (beat === undefined || settings.breakAfterMs === 0) return byLease;",
+    replace: "if (beat !== undefined || settings.breakAfterMs >= 0) return byLease;",
+  },
+  {
+    lacks: "the second that a record's age may be off",
+    killedBy: "stop-work deadline",
+    file: deadline,
+    find: "settings.breakAfterMs - ageResolutionMs - elapsedMs(beat, now)",
+    replace: "settings.breakAfterMs - 0 * ageResolutionMs - elapsedMs(beat!, now)",
+  },
+  {
+    lacks: "counting from the time a request was sent (from its reply)",
+    killedBy: "stop-work deadline",
+    from: { seed: 3 },
+    file: "src/election/cappedCall.ts",
+    find: '(value) => finish({ kind: "ok", value, sentAt }),',
+    replace: '(value) => finish({ kind: "ok", value, sentAt: momentOf(clock) }),',
+  },
+  {
+    lacks: "the wall clock (monotonic alone)",
+    killedBy: "nobody followed too early",
+    file: "src/election/moment.ts",
+    find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
+    replace: "now.monotonicMs - since.monotonicMs;",
+  },
+  {
+    lacks: "the monotonic clock (wall alone)",
+    killedBy: "stop-work deadline",
+    from: { seed: 45 },
+    file: "src/election/moment.ts",
+    find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
+    replace: "now.wallMs - since.wallMs;",
+  },
+  {
+    lacks: "a timer of the deadline's own",
+    killedBy: "stop-work deadline",
+    file: deadline,
+    find: "takeBack = clock.after(Math.min(leftMs(), lookEveryMs), arm);",
+    replace: "takeBack = () => {};",
+  },
+  {
+    lacks: "the look at the clocks right before an effect",
+    killedBy: "stop-work deadline",
+    from: { seed: 15 },
+    file: "src/election/leadTerm.ts",
+    find: "assertLeading() {\n      hold.deadline.hasPassed();",
+    replace: "assertLeading() {",
+  },
+  {
+    lacks: "waiting for a confirmed renewal (a failed one counts)",
+    killedBy: "stop-work deadline",
+    from: { seed: 5 },
+    file: hold,
+    find: 'if (reply.kind === "ok") {\n        deadline.leaseConfirmed(reply.sentAt);',
+    replace: 'deadline.leaseConfirmed(reply.sentAt);\n      if (reply.kind === "ok") {',
+  },
+  {
+    lacks: "the seal",
+    killedBy: "no older effect",
+    file: chain,
+    find: "await chain.write({ ...state, terms: [...state.terms, mine].slice(-limits.termsKept) });",
+    replace: "void mine; void limits;",
+  },
+  {
+    lacks: "sealing only over a lower term",
+    killedBy: "one writer per term",
+    file: chain,
+    find: "if (state.term >= owner.term) throw new DeposedError(state.term);",
+    replace: "",
+  },
+  {
+    lacks: "If-Match on the state",
+    killedBy: "no older effect",
+    file: "src/storage/memory/memoryBlobs.ts",
+    find: 'if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };',
+    replace: 'if (blob === undefined) return { kind: "conflict" };',
+  },
+  {
+    lacks: "draining before the release",
+    killedBy: "drained before release",
+    file: "src/election/leadTerm.ts",
+    find: "await clock.sleep(settings.drainCapMs, settled.signal);\n  const drained = settled.signal.aborted;",
+    replace: "const drained = true;",
+  },
+  {
+    lacks: "releasing by its own lease id",
+    killedBy: "nobody followed too early",
+    file: giveBack,
+    find: "lease.release(hold.leaseId, { signal }),",
+    replace: "lease.breakNow({ signal }),",
+  },
+  {
+    lacks: "a release after tries whose outcome is unknown",
+    killedBy: "no lease left behind",
+    from: { call: 4 },
+    file: acquire,
+    find: "await cappedCall(clock, settings.requestCapMs, (signal) => lease.release(leaseId, { signal }));",
+    replace: "",
+  },
+];

@@ -1,0 +1,29 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { Case, CaseDone } from "./simulationWorker.ts";
+
+/**
+ * Runs cases on worker threads, in their order but several at a time, until none is left or `enough`
+ * says so after one. `code` is a file made by `simulationCode`.
+ */
+export async function runCases(
+  code: string,
+  cases: Iterable<Case>,
+  options: { readonly threads: number; enough(done: CaseDone): boolean },
+): Promise<void> {
+  const left = cases[Symbol.iterator]();
+  let stop = false;
+  const oneThread = async (): Promise<void> => {
+    const worker = new Worker(code);
+    try {
+      for (let next = left.next(); !stop && next.done !== true; next = left.next()) {
+        worker.postMessage(next.value);
+        const [done] = (await once(worker, "message")) as [CaseDone];
+        if (options.enough(done)) stop = true;
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  await Promise.all(Array.from({ length: options.threads }, oneThread));
+}

@@ -1,0 +1,76 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+/** One change of the code under test. The text must be there exactly once, so that a mutant cannot silently rot. */
+export interface Mutation {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** Simulations as single files, which worker threads can run: the code as it is, or with something taken out. */
+export interface SimulationCode {
+  /** Path of a worker that simulates the seeds it is sent; see `simulationWorker.ts`. */
+  build(mutations?: readonly Mutation[]): Promise<string>;
+  remove(): Promise<void>;
+}
+
+const root = resolve(import.meta.dirname, "../../..");
+
+export async function simulationCode(): Promise<SimulationCode> {
+  const folder = await mkdtemp(join(tmpdir(), "leasefold-simulation-"));
+  let built = 0;
+  return {
+    async build(mutations = []) {
+      const done = new Set<Mutation>();
+      const result = await build({
+        entryPoints: [join(import.meta.dirname, "simulationWorker.ts")],
+        bundle: true,
+        platform: "node",
+        format: "esm",
+        target: "node20",
+        write: false,
+        logLevel: "silent",
+        plugins: [packagesStayOutside, mutating(mutations, done)],
+      });
+      const missed = mutations.find((one) => !done.has(one));
+      if (missed !== undefined) throw new Error(`${missed.file} is no part of the simulation.`);
+      built += 1;
+      const file = join(folder, `${built}.mjs`);
+      await writeFile(file, result.outputFiles[0]?.text ?? "");
+      return file;
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** By their full address, because the file lies where no package would be found. */
+const packagesStayOutside: Plugin = {
+  name: "packages",
+  setup({ onResolve }) {
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === "entry-point" ? undefined : { path: import.meta.resolve(path), external: true },
+    );
+  },
+};
+
+const mutating = (mutations: readonly Mutation[], done: Set<Mutation>): Plugin => ({
+  name: "mutate",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const mine = mutations.filter((one) => resolve(root, one.file) === path);
+      if (mine.length === 0) return undefined;
+      let contents = await readFile(path, "utf8");
+      for (const one of mine) {
+        const found = contents.split(one.find).length - 1;
+        if (found !== 1) throw new Error(`${one.file} has ${found} times, not once: ${one.find}`);
+        contents = contents.replace(one.find, () => one.replace);
+        done.add(one);
+      }
+      return { contents, loader: "ts" };
+    });
+  },
+});
