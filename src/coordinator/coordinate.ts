@@ -1,4 +1,4 @@
-import { addCalls, type CallCounts, noCalls, subtractCalls } from "../model/calls.ts";
+import type { CallCounts } from "../model/calls.ts";
 import {
   CorruptDataError,
   LeasefoldError,
@@ -16,6 +16,7 @@ import { look } from "./look.ts";
 import { failUnreadable, type OpenRun, openRun } from "./openRun.ts";
 import { pauseBetween } from "./pace.ts";
 import { type CoordinatorPorts, perform } from "./perform.ts";
+import { shareCalls } from "./shareCalls.ts";
 import { DeposedError, type Ownership } from "./stateChain.ts";
 
 /**
@@ -68,12 +69,19 @@ export async function coordinate(
       leader.progress();
     }
     calls = shareCalls(ports, runs, calls);
-    leader.note({ runs: String(runs.size), working: [...runs.keys()].slice(0, 3).join(" ") });
+    leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(shortly).join(", ") });
     const pauseMs = pauseBetween([...runs.values()], settings, ports.clock.monotonicMs());
     await ports.clock.sleep(pauseMs, leader.signal);
   }
   // A planned end leaves the cursor where it is, so that the next leader sends nothing twice.
   if (!leader.lost.aborted) await Promise.all([...runs.values()].map((run) => run.chain.write(run.working)));
+}
+
+/** `my-run computing 35 %`, for whoever asks what the leader does. */
+function shortly({ working: { run, phase, layout, chunksDone } }: OpenRun): string {
+  const share =
+    layout === undefined || layout.chunks === 0 ? "" : ` ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
+  return `${run} ${phase}${phase === "computing" ? share : ""}`;
 }
 
 /** True if any run is active: what makes a term worth claiming. */
@@ -224,22 +232,3 @@ async function listMarkers(ports: CoordinatorPorts, leader: Leader) {
   }
   return { markers, nowMs };
 }
-
-/** Spreads what this loop's calls were over the runs it served; they are an estimate per run, exact in total. */
-function shareCalls(ports: CoordinatorPorts, runs: Map<string, OpenRun>, before: CallCounts): CallCounts {
-  const now = ports.storage.meter.counts();
-  const spent = subtractCalls(now, before);
-  let rest = spent;
-  const count = runs.size;
-  for (const [index, run] of [...runs.values()].entries()) {
-    const share = index === count - 1 ? rest : divide(spent, count);
-    rest = subtractCalls(rest, share);
-    run.working = { ...run.working, calls: addCalls(run.working.calls, share) };
-  }
-  return count === 0 ? before : now;
-}
-
-const divide = (calls: CallCounts, by: number): CallCounts =>
-  Object.fromEntries(
-    Object.keys(noCalls).map((name) => [name, Math.floor(calls[name as keyof CallCounts] / by)]),
-  ) as unknown as CallCounts;
