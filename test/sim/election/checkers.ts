@@ -52,6 +52,7 @@ export class Checkers {
   /** The first record of each termid, by its beat. */
   readonly #claimed = new Map<string, string>();
   readonly #lastWriteOfMark = new Map<string, number>();
+  #excusedClaims: ReadonlySet<string> = new Set();
   #highestTerm = 0;
   #lastClaim: { readonly termid: string; ended: boolean } | undefined;
   #state = { term: 0, termid: "" };
@@ -77,6 +78,7 @@ export class Checkers {
   /** An operator acted: whoever leads now may be followed at once. `termNow`: the record was thrown away or rolled back. */
   operatorActed(termNow?: number): void {
     for (const one of this.believers) one.excused = true;
+    this.#excusedClaims = new Set(this.#claimed.keys());
     this.#ledger.brokenByHand();
     if (termNow !== undefined) this.#highestTerm = termNow;
   }
@@ -90,6 +92,8 @@ export class Checkers {
   begins(believer: Believer, stateHasSeen: number): void {
     const { term, termid } = believer.leadership;
     this.believers.add(believer);
+    // Its claim was accepted, an operator acted, and only then it heard of its claim.
+    believer.excused = this.#excusedClaims.has(termid);
     if (!this.#claimed.has(termid)) {
       this.report("claims under the lease", `${believer.name} leads term ${term}, which it never claimed`);
     }

@@ -120,7 +120,7 @@ export function startInstance(parts: InstanceParts): Instance {
     nextSequence: () => ++sequence,
   };
 
-  async function lead(leadership: Leadership): Promise<void> {
+  async function lead(leadership: Leadership, asked: number): Promise<void> {
     const { term, termid, holder } = leadership;
     const me: Believer = {
       name,
@@ -132,7 +132,7 @@ export function startInstance(parts: InstanceParts): Instance {
       overdueSinceMs: undefined,
     };
     believer = me;
-    checkers.begins(me, aboveTerm);
+    checkers.begins(me, asked);
     const careless = new AbortController().signal;
     const owner: Ownership = {
       term,
@@ -193,16 +193,18 @@ export function startInstance(parts: InstanceParts): Instance {
       await clock.sleep(waitMs ?? parts.tickEveryMs * (0.5 + random.number()), stopping.signal);
       if (stopping.signal.aborted) return;
       acquires = new Set();
+      // A task of an earlier term that did not end in time may learn of a higher one while this race runs.
+      const asked = aboveTerm;
       const outcome = await race({ lease, clock, random }, settings, {
         holder: name,
         startedAtMonotonicMs: clock.monotonicMs(),
         startedBy: random.number() < 0.3 ? "wake" : "tick",
-        aboveTerm,
+        aboveTerm: asked,
         async worthLeading() {
           if (random.number() < 0.1) await clock.sleep(random.number() * 3_000);
           return random.number() < 0.96;
         },
-        lead,
+        lead: (leadership) => lead(leadership, asked),
         stopping: stopping.signal,
       });
       const letGo = outcome.kind === "led" && (!outcome.drained || outcome.cause === "lost");

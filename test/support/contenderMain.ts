@@ -1,0 +1,85 @@
+import { DeposedError, type Ownership, sealState } from "../../src/coordinator/stateChain.ts";
+import { type Leadership, LostLeadership } from "../../src/election/leadership.ts";
+import { race } from "../../src/election/race.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import { messageOf } from "../../src/model/errors.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+
+/**
+ * A small process that contends for the lease for as long as it lives and, while it leads, writes a sealed state
+ * again and again. Tells each step as a line of JSON. A line `block N` on its standard input blocks its event
+ * loop for N ms by a synchronous loop.
+ */
+export interface ContenderOptions {
+  readonly connectionString: string;
+  readonly namespace: string;
+  readonly holder: string;
+  readonly breakAfterMs: number;
+  /** Never asks whether it still leads. */
+  readonly reckless?: boolean;
+}
+
+const options = JSON.parse(process.argv[2] ?? "{}") as ContenderOptions;
+const say = (line: object): void => console.log(JSON.stringify(line));
+const storage = connectStorage(options);
+const names = namesOf(options.namespace);
+const lease = storage.lease(names.coordination, "leader");
+const settings = electionSettings({ breakAfterMs: options.breakAfterMs, watching: true });
+const stopping = new AbortController();
+let aboveTerm = 0;
+let sequence = 0;
+
+process.on("SIGTERM", () => stopping.abort());
+process.on("unhandledRejection", (error) => say({ kind: "unhandled", error: messageOf(error) }));
+process.stdin.unref?.();
+process.stdin.on("data", (data: Buffer) => {
+  const ms = Number(/^block (\d+)/.exec(data.toString())?.[1] ?? 0);
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+  if (ms > 0) say({ kind: "unblocked" });
+});
+
+async function lead(leadership: Leadership): Promise<void> {
+  const { term, termid, holder, signal } = leadership;
+  const owner: Ownership = {
+    ...{ term, termid, holder },
+    lost: options.reckless === true ? new AbortController().signal : leadership.lost,
+    assertLeading: () => {
+      if (options.reckless !== true) leadership.assertLeading();
+    },
+  };
+  const store = { blobs: storage.blobs, names, nextSequence: () => ++sequence };
+  try {
+    const chain = await sealState(store, owner, {
+      ...{ id: "run", uid: "uid", generation: 1, cap: 1, nowMs: clock.wallMs() },
+    });
+    say({ kind: "sealed", term });
+    for (let written = 0; !signal.aborted || (options.reckless === true && written < 3); ) {
+      if (signal.aborted) written += 1;
+      await chain.write(chain.state());
+      await clock.sleep(150);
+    }
+  } catch (error) {
+    if (error instanceof DeposedError) aboveTerm = Math.max(aboveTerm, error.seenTerm);
+    else if (!(error instanceof LostLeadership)) say({ kind: "failed", term, error: messageOf(error) });
+  }
+}
+
+await storage.blobs.ensureContainer(names.runs);
+say({ kind: "ready" });
+while (!stopping.signal.aborted) {
+  const outcome = await race({ lease, clock, random, on: say }, settings, {
+    holder: options.holder,
+    startedAtMonotonicMs: clock.monotonicMs(),
+    startedBy: "wake",
+    aboveTerm,
+    worthLeading: async () => true,
+    lead,
+    stopping: stopping.signal,
+  });
+  say({ ...outcome, kind: "outcome", outcome: outcome.kind, error: undefined });
+  await clock.sleep(200, stopping.signal);
+}
+process.exit(0);
