@@ -59,7 +59,7 @@ export async function perform(
   assertLegalMove(before, next);
   memory.wroteMs = at.localMs;
   memory.tasksUnsent = true;
-  const outcome = await chain.write(next);
+  const outcome = await writeOrFallBack(run, next);
   run.working = chain.state();
   memory.sendsUnwritten = 0;
   // What stands is an earlier write of mine; the next look finds out what was sent of it.
@@ -77,6 +77,16 @@ export async function perform(
   }
   await sendTasks(ports, owner, next, draft.tasks);
   memory.tasksUnsent = false;
+}
+
+/** What storage definitely refused was not decided: a later command must not be judged by it. */
+async function writeOrFallBack(run: RunWork, next: State): Promise<"written" | "adopted"> {
+  try {
+    return await run.chain.write(next);
+  } catch (error) {
+    if (error instanceof StorageError && error.kind !== "busy") run.working = run.chain.state();
+    throw error;
+  }
 }
 
 /** Sends every recorded task once more: a new leader does, and one that cannot be sure that all of them were sent. */

@@ -90,7 +90,10 @@ export function coordinator(
     return after;
   }
 
-  async function raceOnce(request: TickRequest): Promise<RaceOutcome> {
+  /** `after` is for when the lease is free again. */
+  async function raceOnce(
+    request: TickRequest,
+  ): Promise<{ readonly outcome: RaceOutcome; readonly after?: (() => Promise<void>) | undefined }> {
     let after: (() => Promise<void>) | undefined;
     const outcome = await race({ lease, clock, random, on: ports.onElection }, options.election, {
       holder: options.holder,
@@ -104,13 +107,7 @@ export function coordinator(
         after = await lead(leadership);
       },
     });
-    if (outcome.kind === "led" && outcome.handedOver) {
-      // The wake is made visible only after the release, or whoever it calls would find the lease held; and this
-      // process may answer it too.
-      busy = false;
-      await after?.();
-    }
-    return outcome;
+    return outcome.kind === "led" && outcome.handedOver ? { outcome, after } : { outcome };
   }
 
   const passOn = () =>
@@ -130,18 +127,22 @@ export function coordinator(
         return { kind: "away" };
       }
       busy = true;
+      let ended: Awaited<ReturnType<typeof raceOnce>>;
       try {
-        let outcome = await raceOnce(request);
+        ended = await raceOnce(request);
         // A wake that came after our look at the markers must not be lost with it.
-        while (askedAgain && outcome.kind === "nothingToLead") {
+        while (askedAgain && ended.outcome.kind === "nothingToLead") {
           askedAgain = false;
-          outcome = await raceOnce(request);
+          ended = await raceOnce(request);
         }
-        return outcome;
       } finally {
         busy = false;
         askedAgain = false;
       }
+      // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
+      // when this process can answer it too.
+      await ended.after?.();
+      return ended.outcome;
     },
   };
 }

@@ -52,7 +52,6 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type InstanceMessage = z.infer<typeof instanceMessageSchema>;
-export type LogMessage = Extract<InstanceMessage, { kind: "log" }>;
 export type Report = (message: InstanceMessage) => void;
 
 /** The one thing a supervisor asks of an instance. */

@@ -6,7 +6,7 @@
 export type Retry = "never" | "later";
 
 export class LeasefoldError extends Error {
-  /** Stable and machine-readable, kebab-case; documented in docs/errors.md where a user meets it. */
+  /** Stable and machine-readable, kebab-case. */
   readonly code: string;
   readonly retry: Retry;
   readonly details: Readonly<Record<string, unknown>>;
