@@ -10,7 +10,7 @@ export default defineConfig({
     projects: [
       project("unit", [
         "test/{model,storage,election,calculations,coordinator,worker,client,functions,cli,local,rules}/**/*.test.ts",
-      ]),
+      ], { testTimeout: 30_000 }),
       project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
       project("contract", ["test/contract/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
       project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {

@@ -22,7 +22,10 @@ export interface Calculation<Params, Input, Part> {
   plan(params: Params): Plan<Input> | Promise<Plan<Input>>;
   /** Computes one chunk. Throwing fails the attempt; after the last attempt the pack is recorded as failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
-  /** Folds two neighbours, `a` before `b`. Must be associative. */
+  /**
+   * Folds two neighbours, `a` before `b`. Must be associative. An encoded partial has at most 32 MB, so what this
+   * gives must not grow with every partial folded into it.
+   */
   merge(a: Part, b: Part, params: Params): Part;
   /** The neutral partial, which is also the answer of a run of no chunks. */
   zero(params: Params): Part;

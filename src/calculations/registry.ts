@@ -1,6 +1,8 @@
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
+import { version } from "../model/version.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { describeParams, type ParamRow, parseParams } from "./params.ts";
 import { primes } from "./primes.ts";
@@ -15,13 +17,17 @@ export interface Calculations {
   list(): readonly AnyCalculation[];
   /** Throws `InputError` naming the known ones. */
   get(name: string): AnyCalculation;
+  /** `leasefold 1.2.3` of a built-in calculation, `sha256:` and 12 hex digits of a user's file. Throws as `get`. */
+  versionOf(name: string): string;
   parseParams(calculation: AnyCalculation, raw: unknown): unknown;
   describeParams(calculation: AnyCalculation): readonly ParamRow[];
 }
 
 /** The built-in calculations and those of the user's files, given as absolute paths. Throws `ConfigError`. */
 export async function loadCalculations(files: readonly string[]): Promise<Calculations> {
-  const byName = new Map(builtIn.map((one) => [one.name, one]));
+  const byName = new Map(
+    builtIn.map((one) => [one.name, { calculation: one, version: `leasefold ${version}` }]),
+  );
   for (const file of files) {
     const loaded = await loadFile(file);
     if (byName.has(loaded.name)) {
@@ -30,24 +36,29 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
         `${file}: there is a calculation named ${loaded.name} already`,
       );
     }
-    byName.set(loaded.name, loaded);
+    byName.set(loaded.name, { calculation: loaded, version: hashOf(file) });
   }
+  const find = (name: string) => {
+    const found = byName.get(name);
+    if (found !== undefined) return found;
+    const known = [...byName.keys()].join(", ");
+    throw new InputError(
+      "unknown",
+      "unknown-calculation",
+      `there is no calculation ${JSON.stringify(name)}; there are ${known}`,
+    );
+  };
   return {
-    list: () => [...byName.values()],
-    get(name) {
-      const found = byName.get(name);
-      if (found !== undefined) return found;
-      const known = [...byName.keys()].join(", ");
-      throw new InputError(
-        "unknown",
-        "unknown-calculation",
-        `there is no calculation ${JSON.stringify(name)}; there are ${known}`,
-      );
-    },
+    list: () => [...byName.values()].map(({ calculation }) => calculation),
+    get: (name) => find(name).calculation,
+    versionOf: (name) => find(name).version,
     parseParams,
     describeParams,
   };
 }
+
+const hashOf = (file: string): string =>
+  `sha256:${createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12)}`;
 
 const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 

@@ -1,6 +1,7 @@
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../storage/ports.ts";
+import type { UserCode } from "../worker/userCode.ts";
 
 /** What a command may touch of the process it runs in; a test gives its own. */
 export interface Cli {
@@ -18,6 +19,8 @@ export interface Cli {
   connect(options: ConnectOptions): Promise<Client>;
   /** The calculations known here, without any storage. */
   calculations(): Promise<Calculations>;
+  /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
+  startThread(): Promise<UserCode>;
 }
 
 export interface ConnectOptions {

@@ -1,13 +1,13 @@
 /** What the exit codes mean; `edgeOf` gives those of errors. The help shows this table. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the run that was waited for failed or was cancelled"],
+  [1, "the run that was waited for failed or was cancelled; verify: not everything was equal"],
   [2, "wrong input, a wrong setting, or a command that comes too late"],
   [3, "not finished: the run has no result, or none yet"],
   [4, "storage is not reachable or refused the call"],
   [5, "the signed-in identity lacks a role"],
   [6, "stored data is damaged or of a newer version"],
-  [7, "a calculation failed to load"],
+  [7, "a calculation failed, or did not load"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command was stopped; its own exit code otherwise"],
@@ -15,6 +15,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
 ];
 
 export const runFailed = 1;
+export const notEqual = 1;
 export const wrongUsage = 2;
 export const anotherLeads = 75;
 export const lostLease = 76;

@@ -15,9 +15,17 @@ export async function knownCalculations(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): Promise<Calculations> {
+  return await loadCalculations(await calculationFiles(env, folder));
+}
+
+/** The user's files among them, absolute. */
+export async function calculationFiles(
+  env: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): Promise<readonly string[]> {
   const named = (env["LEASEFOLD_CALCULATIONS"] ?? "").split(",").map((file) => file.trim());
   const files = [...named.filter((file) => file !== ""), ...(await localFiles(folder))];
-  return await loadCalculations([...new Set(files.map((file) => resolve(folder, file)))]);
+  return [...new Set(files.map((file) => resolve(folder, file)))];
 }
 
 async function localFiles(folder: string): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import type { Cli, Screen } from "./cli.ts";
 import { connectClient } from "./connect.ts";
 import { interrupted } from "./exitCodes.ts";
 import { knownCalculations } from "./knownCalculations.ts";
+import { startThread } from "./startThread.ts";
 
 /** A width to fall back on, where the output is no terminal. */
 const columnsDefault = 80;
@@ -26,6 +27,7 @@ export function processCli(): Cli {
       : {}),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
+    startThread: () => startThread(env, folder),
   };
 }
 

@@ -3,13 +3,18 @@ import type { Session } from "./cli.ts";
 import { addCalculations } from "./commands/calculations.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addCap } from "./commands/cap.ts";
+import { addDelete } from "./commands/delete.ts";
 import { addFailures } from "./commands/failures.ts";
 import { addLeader } from "./commands/leader.ts";
+import { addPauseAndResume } from "./commands/pause.ts";
+import { addPlan } from "./commands/plan.ts";
 import { addQueues } from "./commands/queues.ts";
 import { addResult } from "./commands/result.ts";
+import { addRetry } from "./commands/retry.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSubmit } from "./commands/submit.ts";
+import { addVerify } from "./commands/verify.ts";
 import { exitCodeHelp } from "./exitCodes.ts";
 
 export type AddCommand = (program: Command, session: Session) => void;
@@ -17,13 +22,18 @@ export type AddCommand = (program: Command, session: Session) => void;
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
   addCalculations,
+  addPlan,
   addSubmit,
   addRuns,
   addStatus,
+  addPauseAndResume,
   addCap,
   addCancel,
   addFailures,
+  addRetry,
   addResult,
+  addVerify,
+  addDelete,
   addLeader,
   addQueues,
 ];

@@ -15,8 +15,29 @@ export const clientLimits = {
   readsAtOnce: 16,
   /** Failure records shown unless asked for more: a person reads the first few, a program asks. */
   failuresShown: 1_000,
+  /** Inputs of a failed pack are shown up to so many chunks; the range tells the same of a larger one. */
+  inputsShownMax: 10,
+  /** Plan segments read to show inputs: each has up to 5,000 inputs. */
+  inputSegmentsRead: 16,
   /** Peek Messages returns at most 32 (learn.microsoft.com/rest/api/storageservices/peek-messages). */
   peekMax: 32,
-  /** Outcomes before a time left is worth saying. */
-  outcomesForTimeLeft: limits.outcomesForRate,
+  /** How often a client looks for the answer of a worker: quickly at first, and less often in a long wait. */
+  answerPollMs: 250,
+  answerPollSlowMs: 1_000,
+  answerPollFastForMs: 10_000,
+  /** How long an answer so far is waited for: a worker folds at most a few thousand partials. */
+  soFarWaitMs: 60_000,
+  /** Open shards that an answer so far looks into: one list call each for the worker that answers. */
+  soFarOpenMax: 256,
+  /** Packs of one verification: each is computed again, and its message goes to the urgent queue. */
+  verifyPacksMax: 1_000,
+  /** Packs asked for and not answered, so that a verification never fills the urgent queue. */
+  verifyAtOnce: 64,
+  /** Without any answer for so long, and three times the planned time of a pack, a verification gives up. */
+  verifyWaitMs: 60_000,
+  /** Packs computed at once where nobody says how many: ten instances of two threads. */
+  planWorkers: 20,
+  planWorkersMax: 100_000,
+  /** Threads of an instance as `host.json` has them: `batchSize` + `newBatchThreshold`. */
+  planThreads: 2,
 } as const;

@@ -1,13 +1,16 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { parseFailure, runBlobs, workName } from "../model/names.ts";
+import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
 import type { ListPage } from "../storage/ports.ts";
 import { boundedMap } from "./boundedMap.ts";
+import { chunkInputs } from "./chunkInputs.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
 import { whereAny } from "./places.ts";
-import { requireSpec } from "./runDocuments.ts";
+import { readPlan, requireSpec } from "./runDocuments.ts";
+import { unlessUnreadable } from "./unlessUnreadable.ts";
 
 /** How one send of one piece of work ended without output. */
 export interface FailureView extends Pick<Failure, "cause" | "code" | "message" | "attempts" | "chunks"> {
@@ -17,6 +20,8 @@ export interface FailureView extends Pick<Failure, "cause" | "code" | "message" 
   readonly pack?: number;
   readonly generation: number;
   readonly send: number;
+  /** Of its chunks, in order; only where asked for, a list was planned, and the pack is small. */
+  readonly inputs?: readonly unknown[];
 }
 
 export interface Failures {
@@ -29,12 +34,13 @@ export interface Failures {
 
 /**
  * The failure records of a run in order of their work, at most `max`. A pack with a record may still have
- * succeeded in another send. Throws `InputError` for an unknown run.
+ * succeeded in another send. With `inputs` the inputs of failed chunks are looked up in the plan where that is cheap.
+ * Throws `InputError` for an unknown run.
  */
 export async function failures(
   client: Client,
   id: string,
-  options: { max?: number } = {},
+  options: { readonly max?: number; readonly inputs?: boolean } = {},
 ): Promise<Failures> {
   const { run, uid } = (await requireSpec(client, id)).value;
   const max = options.max ?? clientLimits.failuresShown;
@@ -42,7 +48,30 @@ export async function failures(
   const read = await boundedMap(names.slice(0, max), clientLimits.readsAtOnce, (name) =>
     readRecord(client, name),
   );
-  return { run, uid, failures: read.filter((one) => one !== undefined), more: names.length > max };
+  const found = read.filter((one) => one !== undefined);
+  const told = await withPlan(client, { run, uid }, found, options.inputs === true);
+  return { run, uid, failures: told, more: names.length > max };
+}
+
+/** What the plan knows of failed packs and their records do not say. */
+async function withPlan(
+  client: Client,
+  run: Pick<Failures, "run" | "uid">,
+  found: readonly FailureView[],
+  inputs: boolean,
+): Promise<readonly FailureView[]> {
+  const asks = (one: FailureView): boolean => one.pack !== undefined && (inputs || one.chunks === undefined);
+  if (!found.some(asks)) return found;
+  const plan = await unlessUnreadable(() => readPlan(client, run), { newer: true });
+  if (plan === undefined) return found;
+  const packs = inputs ? found.flatMap(({ pack }) => pack ?? []) : [];
+  const inputsOf = await chunkInputs(client, plan, packs);
+  return found.map((one) => {
+    if (one.pack === undefined) return one;
+    const chunks = one.chunks ?? chunksOfPack(plan, one.pack);
+    const told = inputsOf.get(one.pack);
+    return told === undefined ? { ...one, chunks } : { ...one, chunks, inputs: told };
+  });
 }
 
 async function listRecords(client: Client, prefix: string, max: number): Promise<string[]> {

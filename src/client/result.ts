@@ -3,6 +3,7 @@ import type { Manifest } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
 import { checkedStream } from "./checkedStream.ts";
 import type { Client } from "./client.ts";
+import { newestManifest } from "./newestManifest.ts";
 import { readManifest, readMarker, readState, requireSpec } from "./runDocuments.ts";
 
 export interface OpenResult {
@@ -35,13 +36,14 @@ export async function findManifest(
   const state = (await readState(client, id, spec.uid))?.value;
   const newest = Math.max(state?.generation ?? 1, marker?.uid === spec.uid ? marker.generation : 1);
   if (options.generation !== undefined) throw noGeneration(id, options.generation, newest);
-  for (let generation = newest; generation >= 1; generation -= 1) {
-    const manifest = await readManifest(client, spec, generation);
+  // While the newest generation is at work an older result is given only to those who ask for it by number.
+  if (state === undefined || state.generation < newest || !isFinal(state.phase)) {
+    const manifest = await readManifest(client, spec, newest);
     if (manifest !== undefined) return manifest;
-    // While the newest generation is at work an older result is given only to those who ask for it by number.
-    if (state === undefined || state.generation < newest || !isFinal(state.phase))
-      throw notFinished(id, state);
+    throw notFinished(id, state, newest);
   }
+  const manifest = await newestManifest(client, spec, newest);
+  if (manifest !== undefined) return manifest;
   throw noResult(id, state);
 }
 
@@ -59,16 +61,21 @@ export async function openResult(
   return { manifest, body: whole ? checkedStream(found.body, manifest) : found.body };
 }
 
-function notFinished(id: string, state: State | undefined): NotReadyError {
-  return new NotReadyError("not-finished", `run ${id} is not finished: it is ${state?.phase ?? "waiting"}`, {
+function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {
+  const phase = state === undefined || state.generation < generation ? "waiting" : state.phase;
+  const which =
+    generation === 1
+      ? ""
+      : ` in generation ${generation}; an older result is given by its generation's number`;
+  return new NotReadyError("not-finished", `run ${id} is not finished: it is ${phase}${which}`, {
     retry: "later",
   });
 }
 
-function noResult(id: string, state: State | undefined): Error {
-  if (state?.phase === "cancelled")
+function noResult(id: string, state: State): Error {
+  if (state.phase === "cancelled")
     return new NotReadyError("run-cancelled", `run ${id} was cancelled: it has no result`);
-  if (state?.phase === "failed") {
+  if (state.phase === "failed") {
     const why = state.error === undefined ? "" : `: ${state.error.message}`;
     return new NotReadyError("run-failed", `run ${id} failed and has no result${why}`);
   }

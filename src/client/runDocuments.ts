@@ -1,8 +1,8 @@
 import { decodeJson } from "../model/decode.ts";
-import { InputError } from "../model/errors.ts";
+import { CorruptDataError, InputError } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { parseRunId, resultBlobs, runBlobs, specBlob } from "../model/names.ts";
-import { type Manifest, manifestSchema, type Spec, specSchema } from "../model/run.ts";
+import { type Manifest, manifestSchema, type Plan, planSchema, type Spec, specSchema } from "../model/run.ts";
 import { type State, stateSchema } from "../model/state.ts";
 import type { Missing } from "../storage/ports.ts";
 import type { Client } from "./client.ts";
@@ -23,11 +23,12 @@ export interface Read<T> {
 /** Throws `InputError` for an id that no run can have or none has. */
 export async function requireSpec(client: Client, id: string): Promise<Read<Spec>> {
   const spec = await readSpec(client, parseRunId(id));
-  if (spec === undefined) {
-    throw new InputError("unknown", "unknown-run", `there is no run ${JSON.stringify(id)}`, { field: "run" });
-  }
+  if (spec === undefined) throw unknownRun(id);
   return spec;
 }
+
+export const unknownRun = (id: string): InputError =>
+  new InputError("unknown", "unknown-run", `there is no run ${JSON.stringify(id)}`, { field: "run" });
 
 export async function readSpec(client: Client, id: string): Promise<Read<Spec> | undefined> {
   const found = await whereAny(client.storage.blobs.read(client.names.runs, specBlob(id)), missing);
@@ -59,6 +60,16 @@ export async function readManifest(
   const found = await whereAny(client.storage.blobs.read(client.names.results, name), missing);
   if (found.kind === "missing") return undefined;
   return decodeJson(manifestSchema, found.body, `the manifest of ${run.run}`);
+}
+
+/** The plan of a run that has a result; throws `CorruptDataError` where it is gone. */
+export async function readPlan(
+  client: Client,
+  { run, uid }: { readonly run: string; readonly uid: string },
+): Promise<Plan> {
+  const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid).plan);
+  if (found.kind === "missing") throw new CorruptDataError("plan-missing", `the plan of ${run} is gone`);
+  return decodeJson(planSchema, found.body, `the plan of ${run}`);
 }
 
 const factsOf = (found: {

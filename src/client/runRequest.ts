@@ -18,7 +18,8 @@ export interface RunRequest {
   readonly packSize?: number | undefined;
   /** Packs in flight at most. */
   readonly cap?: number | undefined;
-  readonly tolerate?: Tolerance | undefined;
+  /** `{"chunks": n}` or `{"percent": p}`; nothing may be missing where absent. */
+  readonly tolerate?: unknown;
 }
 
 export interface CheckedRequest {
@@ -66,10 +67,10 @@ function checkWhole(field: string, value: number | undefined, max: number): numb
   throw invalid(field, `bad-${kebab(field)}`, `${value} is not a whole number from 1 to ${max}`);
 }
 
-function checkTolerance(tolerate: Tolerance | undefined): Tolerance | undefined {
+function checkTolerance(tolerate: unknown): Tolerance | undefined {
   if (tolerate === undefined) return undefined;
   const checked = toleranceSchema.safeParse(tolerate);
-  if (checked.success) return checked.data;
+  if (checked.success && Object.keys(tolerate as object).length === 1) return checked.data;
   throw invalid(
     "tolerate",
     "bad-tolerate",

@@ -3,13 +3,16 @@ import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { isFinal, type Phase, type State } from "../model/state.ts";
-import { clientLimits } from "./clientLimits.ts";
+import { type TimeLeft, timeLeft } from "../model/timeLeft.ts";
 import type { Read } from "./runDocuments.ts";
 
 /** `waiting`: accepted, but no leader has looked at it yet. */
 export type RunPhase = "waiting" | Phase;
 /** What people read. `not-accepted`: its submit broke off; submitting it again with the same id completes it. */
 export type RunWord = RunPhase | "complete-with-gaps" | "cancelling" | "deleting" | "not-accepted";
+
+/** `pending`: no leader has seen the command yet. */
+export type CommandAnswer = "pending" | "done" | "too-late" | "refused";
 
 /** A run as people and programs see it. Times are the storage service's. */
 export interface RunView {
@@ -24,22 +27,22 @@ export interface RunView {
   readonly paused: boolean;
   readonly generation: number;
   readonly cap: number | undefined;
-  /** Absent until planned. `again` counts repeated sends, not packs. */
+  /** Absent until planned. `sent` are those done, failed and in flight; `again` counts repeated sends, not packs. */
   readonly packs?: Counts & { readonly sent: number; readonly again: number };
   readonly chunks?: Counts;
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
   readonly submittedAt: string;
   readonly finishedAt?: string;
   readonly elapsedS: number;
-  /** Packs left divided by the rate; absent while there is nothing to judge by. */
-  readonly timeLeftS?: number;
+  /** Until the last pack has its outcome; absent while there is nothing to judge by. */
+  readonly timeLeft?: TimeLeft;
   /** Who led this run, oldest first. */
   readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
   /** The last command given, and what the leader made of it. */
   readonly command?: {
     readonly number: number;
     readonly want: Want | undefined;
-    readonly answer: "pending" | "done" | "too-late" | "refused";
+    readonly answer: CommandAnswer;
   };
   readonly calls: CallCounts;
   /** What those calls cost at list prices, an estimate. */
@@ -80,12 +83,12 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     calculation: spec.value.calculation,
     params: spec.value.params,
     phase,
-    word: wordOf(phase, state, marker),
+    word: wordOf(phase, state, marker, manifest),
     active,
     paused: active && (marker?.want === "paused" || (marker === undefined && state?.paused === true)),
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
-    ...(state === undefined ? {} : progressOf(state, phase)),
+    ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
@@ -93,7 +96,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...commandOf(state, marker),
     calls: state?.calls ?? noCalls,
     dollars: dollarsOf(state?.calls ?? noCalls),
-    ...(state?.error === undefined ? {} : { error: state.error }),
+    ...(state?.error === undefined || phase === "waiting" ? {} : { error: state.error }),
     ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
   };
 }
@@ -104,42 +107,57 @@ function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase
   return marker !== undefined && marker.generation > state.generation ? "waiting" : state.phase;
 }
 
-function wordOf(phase: RunPhase, state: State | undefined, marker: Marker | undefined): RunWord {
+function wordOf(
+  phase: RunPhase,
+  state: State | undefined,
+  marker: Marker | undefined,
+  manifest: Manifest | undefined,
+): RunWord {
   if (marker?.want === "delete") return "deleting";
-  if (phase === "complete") return (state?.chunksFailed ?? 0) > 0 ? "complete-with-gaps" : "complete";
+  if (phase === "complete") {
+    const gaps = manifest === undefined ? (state?.chunksFailed ?? 0) > 0 : !manifest.complete;
+    return gaps ? "complete-with-gaps" : "complete";
+  }
   if (phase !== "waiting" && isFinal(phase)) return phase;
-  if (marker === undefined && state === undefined) return "not-accepted";
-  if (marker?.want === "cancelled" && state?.answer !== "too-late") return "cancelling";
+  // A leader removes the marker only after the final state.
+  if (marker === undefined) return "not-accepted";
+  if (marker.want === "cancelled" && state?.answer !== "too-late") return "cancelling";
   return phase;
 }
 
-function progressOf(state: State, phase: RunPhase): Partial<RunView> {
+function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunView> {
   const { layout } = state;
   if (layout === undefined) return {};
   const total = packsOf(layout);
   const ended = state.packsDone + state.packsFailed;
   const moving = phase === "computing" && !state.paused && state.rate > 0;
-  const known = moving && ended >= Math.min(clientLimits.outcomesForTimeLeft, total);
+  const left = phase === "computing" ? timeLeft(state, nowMs) : undefined;
   return {
     packs: {
       total,
-      sent: state.cursor,
+      sent: Math.min(ended + state.inFlight, total),
       done: state.packsDone,
       failed: state.packsFailed,
       again: state.sentAgain,
     },
     chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
     ...(moving ? { rate: { packsPerS: state.rate, chunksPerS: state.rate * layout.packSize } } : {}),
-    ...(known ? { timeLeftS: (total - ended) / state.rate } : {}),
+    ...(left === undefined ? {} : { timeLeft: left }),
   };
 }
 
 function commandOf(state: State | undefined, marker: Marker | undefined): Pick<RunView, "command"> {
   const given = marker?.command ?? state?.command ?? 0;
   if (given === 0) return {};
-  const seen = state !== undefined && state.command >= given;
-  const answer = seen ? (state.answer ?? "done") : "pending";
-  return { command: { number: given, want: marker?.want, answer } };
+  return { command: { number: given, want: marker?.want, answer: answerOf(given, state, marker) } };
+}
+
+function answerOf(given: number, state: State | undefined, marker: Marker | undefined): CommandAnswer {
+  if (state === undefined) return "pending";
+  if (state.command >= given) return state.answer ?? "done";
+  // Nothing but a deletion or a retry can come of a command to a run that has ended.
+  const endless = marker?.want === "delete" || (marker?.generation ?? 0) > state.generation;
+  return isFinal(state.phase) && !endless ? "too-late" : "pending";
 }
 
 const resultOf = ({ generation, contentType, bytes, sha256, folded, complete, missing }: Manifest) => ({

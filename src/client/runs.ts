@@ -1,7 +1,7 @@
-import { CorruptDataError, type LeasefoldError, NewerVersionError } from "../model/errors.ts";
+import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { runIdPattern } from "../model/names.ts";
-import type { ListPage } from "../storage/ports.ts";
+import type { ListedBlob, ListPage } from "../storage/ports.ts";
 import { boundedMap } from "./boundedMap.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
@@ -29,9 +29,10 @@ export async function runs(client: Client): Promise<readonly ListedRun[]> {
 async function readRun(
   client: Client,
   id: string,
-  marker: Read<Marker> | undefined,
+  marker: ListedMarker | undefined,
 ): Promise<ListedRun | undefined> {
   try {
+    if (marker instanceof LeasefoldError) throw marker;
     const spec = await readSpec(client, id);
     // Blobs without a spec are what is left of a deleted run.
     if (spec === undefined) return undefined;
@@ -40,7 +41,7 @@ async function readRun(
   } catch (error) {
     const newer = error instanceof NewerVersionError;
     if (!newer && !(error instanceof CorruptDataError)) throw error;
-    const { code, message } = error satisfies LeasefoldError;
+    const { code, message } = error;
     const word = newer ? "needs-newer-version" : "unreadable";
     return { run: id, word, active: marker !== undefined, error: { code, message } };
   }
@@ -58,27 +59,26 @@ async function listIds(client: Client): Promise<readonly string[]> {
   return ids;
 }
 
-/** A marker that does not decode is left out here; the leader says what is wrong with it. */
-async function listMarkers(client: Client): Promise<ReadonlyMap<string, Read<Marker>>> {
-  const markers = new Map<string, Read<Marker>>();
+/** A marker, or what is wrong with it: that is told where its run stands in the list. */
+type ListedMarker = Read<Marker> | LeasefoldError;
+
+async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {
+  const markers = new Map<string, ListedMarker>();
   let cursor: string | undefined;
   do {
     const listing = client.storage.blobs.list(client.names.active, "", { metadata: true, cursor });
     const page: ListPage = await whereAny(listing, { blobs: [], dateMs: 0 });
-    for (const { name, metadata, etag, lastModifiedMs } of page.blobs) {
-      const value = markerOrNone(metadata, name);
-      if (value !== undefined) markers.set(name, { value, etag, lastModifiedMs, dateMs: page.dateMs });
-    }
+    for (const blob of page.blobs) markers.set(blob.name, listedMarker(blob, page.dateMs));
     cursor = page.cursor;
   } while (cursor !== undefined);
   return markers;
 }
 
-function markerOrNone(metadata: Readonly<Record<string, string>>, name: string): Marker | undefined {
+function listedMarker({ name, metadata, etag, lastModifiedMs }: ListedBlob, dateMs: number): ListedMarker {
   try {
-    return decodeMarker(metadata, name);
+    return { value: decodeMarker(metadata, name), etag, lastModifiedMs, dateMs };
   } catch (error) {
-    if (error instanceof CorruptDataError) return undefined;
+    if (error instanceof LeasefoldError) return error;
     throw error;
   }
 }

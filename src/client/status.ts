@@ -1,6 +1,9 @@
-import type { State } from "../model/state.ts";
+import type { Marker } from "../model/marker.ts";
+import type { Manifest, Spec } from "../model/run.ts";
+import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
-import { type Read, readManifest, readMarker, readState, requireSpec } from "./runDocuments.ts";
+import { newestManifest } from "./newestManifest.ts";
+import { readManifest, readMarker, readState, requireSpec } from "./runDocuments.ts";
 import { type RunView, viewOf } from "./runView.ts";
 
 /**
@@ -10,13 +13,24 @@ import { type RunView, viewOf } from "./runView.ts";
 export async function status(client: Client, id: string): Promise<RunView> {
   const spec = await requireSpec(client, id);
   // The marker first: a run that closes between the two reads then shows as closed, never as lost.
-  const marker = await readMarker(client, id);
+  const first = await readMarker(client, id);
   const state = await readState(client, id, spec.value.uid);
-  const manifest = mayHaveResult(state)
-    ? await readManifest(client, spec.value, state.value.generation)
-    : undefined;
+  const active = state === undefined || !isFinal(state.value.phase);
+  // A submit or retry between the two reads has made one meanwhile.
+  const marker = first === undefined && active ? await readMarker(client, id) : first;
+  const manifest = await manifestOf(client, spec.value, state?.value, marker?.value);
   return viewOf({ spec, state, marker, manifest });
 }
 
-const mayHaveResult = (state: Read<State> | undefined): state is Read<State> =>
-  state?.value.phase === "complete" || state?.value.phase === "finishing";
+/** While a generation is at work only its own result counts; after the last one, the newest there is. */
+async function manifestOf(
+  client: Client,
+  spec: Spec,
+  state: State | undefined,
+  marker: Marker | undefined,
+): Promise<Manifest | undefined> {
+  if (state === undefined) return undefined;
+  const retried = marker?.uid === spec.uid && marker.generation > state.generation;
+  if (isFinal(state.phase)) return retried ? undefined : await newestManifest(client, spec, state.generation);
+  return state.phase === "finishing" ? await readManifest(client, spec, state.generation) : undefined;
+}

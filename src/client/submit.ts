@@ -1,5 +1,5 @@
 import { wireVersion } from "../model/decode.ts";
-import { CorruptDataError, InputError, NewerVersionError } from "../model/errors.ts";
+import { InputError } from "../model/errors.ts";
 import { encodeMarker } from "../model/marker.ts";
 import { specBlob } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
@@ -11,6 +11,7 @@ import { inPlaces } from "./places.ts";
 import { readMarker, readSpec, readState } from "./runDocuments.ts";
 import { type CheckedRequest, checkRequest, type RunRequest } from "./runRequest.ts";
 import { sendWakes } from "./sendWakes.ts";
+import { unlessUnreadable } from "./unlessUnreadable.ts";
 
 export interface Submitted {
   readonly run: string;
@@ -31,14 +32,17 @@ export interface Submitted {
 export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
   const checked = checkRequest(request, client.calculations);
   const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
-  const uid = newUid(client.random);
+  const drawn = new Set<string>();
   let id = checked.id ?? drawId(client, checked);
   let askedToDelete = false;
   for (;;) {
-    const tried = await trySubmit(client, checked, id, uid);
+    // A new one for each try: the spec of an earlier try may have been run by another submit and deleted since.
+    const uid = newUid(client.random);
+    drawn.add(uid);
+    const tried = await trySubmit(client, checked, id, uid, drawn);
     if (tried.kind === "accepted") {
       const woken = tried.final || (await sendWakes(client, "submit"));
-      return { run: id, uid: tried.uid, created: tried.uid === uid, woken };
+      return { run: id, uid: tried.uid, created: drawn.has(tried.uid), woken };
     }
     if (tried.kind === "taken") {
       if (checked.id !== undefined) throw idTaken(id);
@@ -60,24 +64,33 @@ type Tried =
   /** An older run of this id is being deleted, or was deleted between two of our calls. */
   | { readonly kind: "leaving" };
 
-async function trySubmit(client: Client, request: CheckedRequest, id: string, uid: string): Promise<Tried> {
+async function trySubmit(
+  client: Client,
+  request: CheckedRequest,
+  id: string,
+  uid: string,
+  drawn: ReadonlySet<string>,
+): Promise<Tried> {
   const created = await createSpec(client, request, id, uid);
   let owner = uid;
+  let final = false;
   if (created.kind === "existed") {
     const spec = (await readSpec(client, id))?.value;
     if (spec === undefined) return { kind: "leaving" };
-    const ours = spec.uid === uid;
-    if (!ours && (request.id === undefined || spec.requestHash !== request.requestHash))
-      return { kind: "taken" };
     owner = spec.uid;
-    if (!ours && (await isFinished(client, id, owner))) return await acceptFinished(client, id, owner);
+    const ours = drawn.has(owner);
+    if (!ours && request.id === undefined) return { kind: "taken" };
+    if (!ours && spec.requestHash !== request.requestHash)
+      return { kind: (await isBeingDeleted(client, id)) ? "leaving" : "taken" };
+    final = !ours && (await isFinished(client, id, owner));
   }
-  if ((await placeMarker(client, request, id, owner)) === "leaving") return { kind: "leaving" };
-  // A deletion may have run between our look at the spec and our marker. A spec that is still there after the
-  // marker is out of its reach, because a deletion removes the spec first and the marker last.
-  if (created.kind === "existed" && (await readSpec(client, id))?.value.uid !== owner)
-    return { kind: "leaving" };
-  return { kind: "accepted", uid: owner, final: false };
+  // A finished run needs no marker, but it must not be on its way out.
+  const stays = final ? !(await isBeingDeleted(client, id)) : await placeMarker(client, request, id, owner);
+  if (!stays) return { kind: "leaving" };
+  // A deletion may have run between our call for the spec and that for the marker. A spec that is still there after
+  // the marker is out of its reach, because a deletion removes the spec first and the marker last.
+  const now = (await readSpec(client, id))?.value.uid;
+  return now === owner ? { kind: "accepted", uid: owner, final } : { kind: "leaving" };
 }
 
 function createSpec(client: Client, request: CheckedRequest, id: string, uid: string) {
@@ -98,37 +111,29 @@ function createSpec(client: Client, request: CheckedRequest, id: string, uid: st
   );
 }
 
+/** False where the place is taken by a deletion. */
 async function placeMarker(
   client: Client,
   request: CheckedRequest,
   id: string,
   uid: string,
-): Promise<"there" | "leaving"> {
+): Promise<boolean> {
   const metadata = encodeMarker({ uid, want: "run", generation: 1, cap: request.cap, turn: 0, command: 0 });
   const created = await inPlaces(client, () =>
     client.storage.blobs.create(client.names.active, id, "", { metadata }),
   );
-  if (created.kind === "created") return "there";
+  if (created.kind === "created") return true;
   const marker = (await readMarker(client, id))?.value;
-  return marker?.uid === uid && marker.want !== "delete" ? "there" : "leaving";
+  return marker?.uid === uid && marker.want !== "delete";
 }
+
+const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>
+  (await readMarker(client, id))?.value.want === "delete";
 
 /** A state that does not decode counts as unfinished: its marker is harmless, and the leader says what is wrong. */
 async function isFinished(client: Client, id: string, uid: string): Promise<boolean> {
-  try {
-    const state = await readState(client, id, uid);
-    return state !== undefined && isFinal(state.value.phase);
-  } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return false;
-    throw error;
-  }
-}
-
-/** A finished run needs no marker; but it must not be on its way out. */
-async function acceptFinished(client: Client, id: string, uid: string): Promise<Tried> {
-  const marker = (await readMarker(client, id))?.value;
-  if (marker?.want === "delete") return { kind: "leaving" };
-  return { kind: "accepted", uid, final: true };
+  const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
+  return state !== undefined && isFinal(state.value.phase);
 }
 
 const drawId = (client: Client, { calculation }: CheckedRequest): string =>

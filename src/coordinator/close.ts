@@ -1,9 +1,10 @@
 import { addCalls, decodeCalls } from "../model/calls.ts";
 import { CorruptDataError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
-import { packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import { shardsOf } from "../model/packs.ts";
 import type { Manifest } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
+import { topLevel } from "../model/tree.ts";
 import { cleanupMessage, type Draft } from "./draft.ts";
 import { readManifest } from "./look.ts";
 import { assertLegalMove, type CoordinatorPorts, type RunWork, sendAll } from "./perform.ts";
@@ -71,11 +72,12 @@ export async function cleanUp(
   const { layout } = state;
   if (state.phase === "complete" && manifest?.complete === true && layout !== undefined) {
     const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
-    const worth = shards.filter((shard) => sizeOf(packsOfShard(layout, shard)) > 0);
+    const nodes = topLevel(layout) > 0 ? [cleanupMessage(state)] : [];
+    const messages = [...shards.map((shard) => cleanupMessage(state, shard)), ...nodes];
     await sendAll(
       ports,
       owner,
-      worth.map((shard) => ({ message: cleanupMessage(state, shard), urgent: false })),
+      messages.map((message) => ({ message, urgent: false })),
     );
   }
   owner.assertLeading();

@@ -1,12 +1,14 @@
 import { countBits, decodeBitmap } from "../model/bitmap.ts";
 import { workName } from "../model/names.ts";
-import { foldsPacksDirectly, packsOf, packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import { packsOf, packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import type { State } from "../model/state.ts";
+import { childrenOf, foldsPacksDirectly, nodeCounts } from "../model/tree.ts";
 import type { Draft } from "./draft.ts";
 import { layoutOf } from "./draft.ts";
 
 /**
  * Seals every shard of which each pack has its outcome: its member set is fixed from here, and a failed pack that
- * succeeds later is not folded. Above 256 packs the sealed shard is then combined by a worker.
+ * succeeds later is not folded. With more than one shard it is then combined by a worker.
  */
 export function sealShards(draft: Draft, nowMs: number): void {
   const { state } = draft;
@@ -16,22 +18,34 @@ export function sealShards(draft: Draft, nowMs: number): void {
     const shard = Number(name);
     const packs = packsOfShard(layout, shard);
     const size = sizeOf(packs);
-    if (state.cursor < packs.to) continue;
+    if (state.cursor < packs.to || open.recount) continue;
     const done = decodeBitmap(open.done, size);
     const members = countBits(done);
     const failed = open.failed === undefined ? 0 : countBits(decodeBitmap(open.failed, size));
     if (members + failed < size) continue;
-    state.sealed[name] = { ...(failed === 0 ? {} : { members: open.done }), node: false };
+    const gen = state.generation;
+    state.sealed[name] = { ...(failed === 0 ? {} : { members: open.done }), gen, node: false };
     delete state.open[name];
     draft.decided = true;
-    if (foldsPacksDirectly(layout)) continue;
-    state.tasks[workName({ kind: "node", level: 1, index: shard })] = {
-      sends: 1,
-      atMs: nowMs,
-      late: 0,
-      since: 1,
-    };
-    draft.tasks.push({ kind: "combine", level: 1, index: shard, send: 1 });
+    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);
+  }
+}
+
+/** Has a node above the shards combined once every node that it folds is there. */
+export function askForGroups(draft: Draft, nowMs: number): void {
+  const { state } = draft;
+  if (state.phase !== "computing") return;
+  const layout = layoutOf(state);
+  for (const [above, count] of nodeCounts(layout).slice(1).entries()) {
+    const level = above + 2;
+    for (let index = 0; index < count; index += 1) {
+      const name = workName({ kind: "node", level, index });
+      const { from, to } = childrenOf(layout, level, index);
+      if (name in state.groups || !nodesThere(state, level - 1, from, to)) continue;
+      state.groups[name] = { gen: state.generation, node: false };
+      draft.decided = true;
+      askForNode(draft, level, index, nowMs);
+    }
   }
 }
 
@@ -40,13 +54,29 @@ export function askForFinish(draft: Draft, nowMs: number): void {
   const { state } = draft;
   if (state.phase !== "computing" || state.paused || draft.ending !== undefined) return;
   const layout = layoutOf(state);
-  if (state.cursor < packsOf(layout)) return;
-  const sealed = Object.values(state.sealed);
-  const ready =
-    sealed.length === shardsOf(layout) && (foldsPacksDirectly(layout) || sealed.every((one) => one.node));
-  if (!ready) return;
+  if (state.cursor < packsOf(layout) || Object.keys(state.sealed).length < shardsOf(layout)) return;
+  const counts = nodeCounts(layout);
+  if (!nodesThere(state, counts.length, 0, counts.at(-1) ?? 0)) return;
   state.phase = "finishing";
   state.tasks["finish"] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
   draft.tasks.push({ kind: "finish", send: 1 });
   draft.decided = true;
+}
+
+function nodesThere(state: State, level: number, from: number, to: number): boolean {
+  for (let index = from; index < to; index += 1) {
+    const node = level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
+    if (node?.node !== true) return false;
+  }
+  return true;
+}
+
+function askForNode(draft: Draft, level: number, index: number, nowMs: number): void {
+  draft.state.tasks[workName({ kind: "node", level, index })] = {
+    sends: 1,
+    atMs: nowMs,
+    late: 0,
+    since: 1,
+  };
+  draft.tasks.push({ kind: "combine", level, index, send: 1 });
 }

@@ -1,38 +1,50 @@
 import type { State } from "../model/state.ts";
-import { askForFinish, sealShards } from "./combine.ts";
+import { askForFinish, askForGroups, sealShards } from "./combine.ts";
 import { takeCommand } from "./command.ts";
 import type { Draft, Memory } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
-import { resendAll, resendPacks, resendTasks } from "./resend.ts";
+import { resendPacks, resendTasks } from "./resend.ts";
 import type { Seen } from "./seen.ts";
+import { tally } from "./tally.ts";
 import { trackNodes, trackParts, trackPlan } from "./track.ts";
+import { alone, type Share, updateWindow } from "./window.ts";
 
 /**
  * One decision about one run: what was seen goes in, the next state and the messages to send come out. Pure but
  * for `memory`, the leader's own notes. The order of the steps is the story of a run.
  */
-export function decide(state: State, seen: Seen, memory: Memory, time: DecideTime): Draft {
+export function decide(state: State, seen: Seen, memory: Memory, time: DecideTime, share = alone): Draft {
   const draft: Draft = { state: structuredClone(state), packs: [], tasks: [], decided: false };
-  const { newTurn } = takeCommand(draft, seen);
+  takeCommand(draft, memory, seen);
   trackPlan(draft, seen);
   trackParts(draft, seen);
   trackNodes(draft, seen);
+  tally(draft.state);
   trackRate(draft, memory, time.localMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
-  else trackFailures(draft, seen);
+  else trackFailures(draft, memory, seen);
   if (draft.ending !== undefined) return draft;
 
   askForPlan(draft, time.nowMs);
-  sealShards(draft, time.nowMs);
-  askForFinish(draft, time.nowMs);
-  if (newTurn && !draft.state.paused) resendAll(draft, time.nowMs);
   resendPacks(draft, memory, time);
-  resendTasks(draft, time);
-  fanOut(draft, memory, time.nowMs);
+  resendTasks(draft, memory, time);
+  updateWindow(draft.state, memory, share);
+  fanOut(draft, memory, share, time.nowMs);
+  sealShards(draft, time.nowMs);
+  askForGroups(draft, time.nowMs);
+  askForFinish(draft, time.nowMs);
   pruneBatches(draft.state);
   if (draft.state.phase !== state.phase) memory.phaseSinceMs = time.localMs;
+  return draft;
+}
+
+/** The next packs of a run whose window is not full yet, without another look. */
+export function decideMore(state: State, memory: Memory, share: Share, nowMs: number): Draft {
+  const draft: Draft = { state: structuredClone(state), packs: [], tasks: [], decided: false };
+  fanOut(draft, memory, share, nowMs);
+  pruneBatches(draft.state);
   return draft;
 }
 

@@ -1,7 +1,9 @@
 import { wireVersion } from "../model/decode.ts";
 import type { WorkMessage } from "../model/message.ts";
-import { chunksOfPack, type Layout, shardOf } from "../model/packs.ts";
+import { workName } from "../model/names.ts";
+import { chunksOfPack, type Layout, type Range, shardOf, sizeOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
+import { childrenOf, encodeGens, nodeCounts, topLevel } from "../model/tree.ts";
 
 /**
  * One decision in the making: the next state and what is to be sent. The steps of a decision each take the draft
@@ -36,7 +38,9 @@ export interface Memory {
   readonly begunMs: Map<number, number>;
   guessed: boolean;
   window: number;
-  rateSample?: { atMs: number; done: number };
+  /** Workers take packs faster than the window grew. */
+  starved: boolean;
+  rateSample?: { atMs: number; done: number } | undefined;
   /** When the phase last changed, for the pace of the loop. */
   phaseSinceMs: number;
   /** When the state was last written, and how many packs were sent since. */
@@ -44,19 +48,28 @@ export interface Memory {
   sendsUnwritten: number;
   /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
   tasksUnsent: boolean;
-  /** When failure records were last looked for. */
+  /** When failure records were last looked for, and whether they no longer fit on one page. */
   failuresMs: number;
+  manyFailures: boolean;
+  /** The latest send of a piece of work that threw and that the host will try again, by `workName`. */
+  readonly tried: Map<string, number>;
+  /** Groups of open shards looked at so far: where the next look begins when it cannot look at all. */
+  lookFrom: number;
 }
 
 export const newMemory = (localMs: number): Memory => ({
   begunMs: new Map(),
   guessed: true,
   window: 0,
+  starved: false,
   phaseSinceMs: localMs,
   wroteMs: localMs,
   sendsUnwritten: 0,
   tasksUnsent: true,
   failuresMs: Number.NEGATIVE_INFINITY,
+  manyFailures: false,
+  tried: new Map(),
+  lookFrom: 0,
 });
 
 /** The layout of a run that was planned. */
@@ -90,25 +103,56 @@ export function taskMessage(state: State, task: TaskSend): WorkMessage {
     case "plan":
       return { ...common(state, task.send), kind: "plan" };
     case "combine": {
-      const members = state.sealed[task.index]?.members;
+      const { level, index } = task;
+      const members = level === 1 ? state.sealed[index]?.members : undefined;
+      const gens =
+        level === 1 ? undefined : gensOf(state, level - 1, childrenOf(layoutOf(state), level, index));
       return {
         ...common(state, task.send),
         kind: "combine",
-        level: task.level,
-        index: task.index,
+        level,
+        index,
         ...(members === undefined ? {} : { members }),
+        ...(gens === undefined ? {} : { childGens: gens }),
       };
     }
     case "finish": {
+      const layout = layoutOf(state);
+      const level = topLevel(layout);
       // With one shard its packs are folded directly, so its members travel with the finish.
-      const members = state.sealed[0]?.node === false ? state.sealed[0].members : undefined;
-      return { ...common(state, task.send), kind: "finish", ...(members === undefined ? {} : { members }) };
+      const members = level === 0 ? state.sealed[0]?.members : undefined;
+      const top = { from: 0, to: nodeCounts(layout)[level - 1] ?? 0 };
+      const gens = level === 0 ? undefined : gensOf(state, level, top);
+      return {
+        ...common(state, task.send),
+        kind: "finish",
+        ...(members === undefined ? {} : { members }),
+        ...(gens === undefined ? {} : { childGens: gens }),
+        terms: state.terms.map(({ term, holder }) => ({ term, holder })),
+      };
     }
   }
 }
 
-export const cleanupMessage = (state: State, shard: number): WorkMessage => ({
+/** The generation of each of these nodes as text, or undefined where all are of this generation. */
+function gensOf(state: State, level: number, nodes: Range): string | undefined {
+  const gens = Array.from({ length: sizeOf(nodes) }, (_, offset) => {
+    const index = nodes.from + offset;
+    const node = level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
+    return node?.gen ?? state.generation;
+  });
+  return gens.every((gen) => gen === state.generation) ? undefined : encodeGens(gens);
+}
+
+/** The node that a name of `state.tasks` stands for. */
+export function nodeOf(name: string): { readonly level: number; readonly index: number } | undefined {
+  const match = /^node\/(\d+)\/(\d+)$/.exec(name);
+  return match === null ? undefined : { level: Number(match[1]), index: Number(match[2]) };
+}
+
+/** Deletes the partials of a shard, or without one all nodes. */
+export const cleanupMessage = (state: State, shard?: number): WorkMessage => ({
   ...common(state, 1),
   kind: "cleanup",
-  shard,
+  ...(shard === undefined ? {} : { shard }),
 });

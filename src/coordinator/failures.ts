@@ -4,8 +4,11 @@ import { workName } from "../model/names.ts";
 import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
 import type { Sends } from "../model/state.ts";
-import { type Draft, layoutOf } from "./draft.ts";
+import { type Draft, layoutOf, type Memory } from "./draft.ts";
+import { roomToWrite } from "./fanOut.ts";
+import { sendsOf } from "./resend.ts";
 import type { Seen, SeenFailure } from "./seen.ts";
+import { tally } from "./tally.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -15,14 +18,21 @@ import { outcomeOf } from "./track.ts";
  */
 export function trackFailures(
   draft: Draft,
-  { failures, spec, nowMs }: Pick<Seen, "failures" | "spec" | "nowMs">,
+  memory: Memory,
+  { failures, tried, spec, nowMs }: Pick<Seen, "failures" | "tried" | "spec" | "nowMs">,
 ): void {
   const { state } = draft;
+  for (const { work, generation, send } of tried) {
+    const name = workName(work);
+    if (generation === state.generation) memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
+  }
+  const outcome = outcomeOf(state);
   const current = failures.filter((failure) => failure.generation === state.generation);
   for (const [name, records] of byWork(current)) {
     const work = records[0]?.work;
     if (work?.kind === "pack") {
-      if (state.phase === "computing") trackPack(draft, work.pack, records, nowMs);
+      const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
+      if (open) trackPack(draft, memory, work.pack, records, nowMs);
       continue;
     }
     const task = state.tasks[name];
@@ -41,6 +51,7 @@ export function trackFailures(
       else draft.tasks.push({ kind: work.kind, send });
     }
   }
+  tally(state);
   checkTolerance(draft, spec.tolerate, current);
 }
 
@@ -52,8 +63,9 @@ export function judge(
   records: readonly Pick<SeenFailure, "send" | "cause">[],
   made: Pick<Sends, "sends" | "since">,
 ): "wait" | "replace" | "fail" {
-  if (records.some((record) => record.cause === "storage-lost")) return "fail";
-  const ended = new Map(records.map((record) => [record.send, record.cause]));
+  const counted = records.filter((record) => record.send >= made.since);
+  if (counted.some((record) => record.cause === "storage-lost")) return "fail";
+  const ended = new Map(counted.map((record) => [record.send, record.cause]));
   const last = Math.max(made.sends, ...ended.keys());
   for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return "wait";
   return ended.get(last) === "poison" && ended.size < limits.poisonedSendsMax ? "replace" : "fail";
@@ -65,14 +77,20 @@ export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number)
   return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
 }
 
-function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], nowMs: number): void {
+function trackPack(
+  draft: Draft,
+  memory: Memory,
+  pack: number,
+  records: readonly SeenFailure[],
+  nowMs: number,
+): void {
   const { state } = draft;
-  if (pack >= state.cursor || outcomeOf(state)(pack) !== "open") return;
-  const made = state.again[pack] ?? { sends: 1, atMs: 0, late: 0, since: 1 };
+  const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const verdict = judge(records, made);
   if (verdict === "fail") markFailed(draft, pack);
   else if (verdict === "replace") {
+    if (roomToWrite(draft, memory) <= 0) return;
     draft.packs.push({ pack, send: sends + 1, urgent: true });
     state.again[pack] = { ...made, sends: sends + 1, atMs: nowMs };
     state.sentAgain += 1;
@@ -84,14 +102,12 @@ function markFailed(draft: Draft, pack: number): void {
   const layout = layoutOf(state);
   const shard = shardOf(layout, pack);
   const open = state.open[shard];
-  if (open === undefined) return;
+  if (open === undefined || open.recount) return;
   const packs = packsOfShard(layout, shard);
   const size = sizeOf(packs);
   const failed = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
-  state.packsFailed += 1;
-  state.chunksFailed += sizeOf(chunksOfPack(layout, pack));
   delete state.again[pack];
   draft.decided = true;
 }

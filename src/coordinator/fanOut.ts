@@ -1,9 +1,12 @@
 import { emptyBitmap, encodeBitmap } from "../model/bitmap.ts";
 import { limits } from "../model/limits.ts";
-import { packsOf, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
+import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../model/packs.ts";
+import type { State } from "../model/state.ts";
 import type { Draft, Memory } from "./draft.ts";
 import { layoutOf } from "./draft.ts";
-import { windowOf } from "./pace.ts";
+import { recountAhead } from "./seen.ts";
+import { outcomeOf } from "./track.ts";
+import { isUrgent, type Share } from "./window.ts";
 
 /** Has the run planned if it is not. The request is recorded first and sent after. */
 export function askForPlan(draft: Draft, nowMs: number): void {
@@ -14,27 +17,59 @@ export function askForPlan(draft: Draft, nowMs: number): void {
   draft.decided = true;
 }
 
-/** Sends the next packs, in order, as far as the window reaches. */
-export function fanOut(draft: Draft, memory: Memory, nowMs: number): void {
+/**
+ * Sends the next packs, in order, as far as the window reaches. The cursor passes over what has its outcome, and
+ * waits before a shard that must be recounted.
+ */
+export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number): void {
   const { state } = draft;
   if (state.phase !== "computing" || state.paused) return;
   const layout = layoutOf(state);
-  const inFlight = state.cursor - state.packsDone - state.packsFailed;
-  const unwritten = draft.packs.length + memory.sendsUnwritten;
-  const room = Math.min(windowOf(state, memory) - inFlight, limits.sendsPerWriteMax - unwritten);
-  const upTo = Math.min(state.cursor + Math.max(room, 0), packsOf(layout));
-  if (upTo === state.cursor) return;
-  for (let pack = state.cursor; pack < upTo; pack += 1) {
-    draft.packs.push({ pack, send: 1, urgent: pack < limits.urgentFirstPacks });
-    const shard = shardOf(layout, pack);
-    state.open[shard] ??= { done: encodeBitmap(emptyBitmap(sizeOf(packsOfShard(layout, shard)))) };
+  const packs = packsOf(layout);
+  const before = state.cursor;
+  const outcome = outcomeOf(state);
+  let room = Math.min(Math.min(memory.window, state.cap) - state.inFlight, roomToWrite(draft, memory));
+  while (state.cursor < packs && room > 0) {
+    const shard = shardOf(layout, state.cursor);
+    const { to } = packsOfShard(layout, shard);
+    if (shard in state.sealed) {
+      state.cursor = to;
+      continue;
+    }
+    if (!(shard in state.open)) openShards(state, shard);
+    if (state.open[shard]?.recount) break;
+    for (; state.cursor < to && room > 0; state.cursor += 1) {
+      const pack = state.cursor;
+      if (outcome(pack) !== "open") continue;
+      draft.packs.push({ pack, send: state.firstSend, urgent: isUrgent(state, share, pack) });
+      state.inFlight += 1;
+      room -= 1;
+    }
   }
-  state.cursor = upTo;
-  state.batches.push({ upTo, atMs: nowMs });
+  if (state.cursor > before) state.batches.push({ upTo: state.cursor, atMs: nowMs });
+}
+
+/** Sends that still fit between two writes of the state. */
+export const roomToWrite = (draft: Draft, memory: Memory): number =>
+  limits.sendsPerWriteMax - draft.packs.length - memory.sendsUnwritten;
+
+/**
+ * In the first generation nothing can be there before it is sent. Later a shard that no state knows may hold what
+ * an earlier leader sent and did not live to record, so some are opened ahead and listed first.
+ */
+function openShards(state: State, shard: number): void {
+  const layout = layoutOf(state);
+  const first = state.generation === 1;
+  const to = first ? shard + 1 : Math.min(shard + recountAhead, shardsOf(layout));
+  for (let next = shard; next < to; next += 1) {
+    if (next in state.open || next in state.sealed) continue;
+    const done = encodeBitmap(emptyBitmap(sizeOf(packsOfShard(layout, next))));
+    state.open[next] = first ? { done } : { done, recount: true };
+  }
 }
 
 /** When a sent pack was first sent, or later where its batch was dropped from the record. */
-export function sentAtMs(state: Draft["state"], pack: number): number {
+export function sentAtMs(state: State, pack: number): number {
   for (const batch of state.batches) if (pack < batch.upTo) return batch.atMs;
   return 0;
 }

@@ -1,11 +1,43 @@
 import { decodeJson } from "../model/decode.ts";
 import type { Marker } from "../model/marker.ts";
-import { lastNumberOf, type Names, parseFailure, resultBlobs, runBlobs } from "../model/names.ts";
+import { lastNumberOf, type Names, parseFailure, parseTried, resultBlobs, runBlobs } from "../model/names.ts";
 import { parseOutputFacts } from "../model/output.ts";
+import { shardsOf } from "../model/packs.ts";
 import { manifestSchema, planSchema, type Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { BlobStore, ListedBlob } from "../storage/ports.ts";
-import { type Seen, type SeenFailure, type SeenOutput, wantedOf } from "./seen.ts";
+import type { Memory } from "./draft.ts";
+import {
+  type Seen,
+  type SeenFailure,
+  type SeenNode,
+  type SeenOutput,
+  type ShardGroup,
+  wantedOf,
+} from "./seen.ts";
+
+/** List pages that a loop may still read, over all runs. */
+export interface PageBudget {
+  left: number;
+}
+
+/** Takes up to so many pages out of the budget and says how many there were. */
+export function takePages(budget: PageBudget, pages: number): number {
+  const taken = Math.max(0, Math.min(pages, budget.left));
+  budget.left -= taken;
+  return taken;
+}
+
+interface Subject {
+  readonly spec: Spec;
+  readonly state: State;
+  readonly marker: Marker;
+  readonly nowMs: number;
+  /** This process's own monotonic time. */
+  readonly localMs: number;
+  /** List pages for this run's partials at most. */
+  readonly pagesMax: number;
+}
 
 /**
  * One look at a run: the calls that `wantedOf` finds worth making. The leader reads plans, manifests and lists,
@@ -14,39 +46,69 @@ import { type Seen, type SeenFailure, type SeenOutput, wantedOf } from "./seen.t
 export async function look(
   blobs: BlobStore,
   names: Names,
-  run: {
-    readonly spec: Spec;
-    readonly state: State;
-    readonly marker: Marker;
-    readonly nowMs: number;
-    readonly failuresDue: boolean;
-  },
+  { spec, state, marker, nowMs, localMs, pagesMax }: Subject,
+  memory: Memory,
+  budget: PageBudget,
   signal: AbortSignal,
 ): Promise<Seen> {
-  const { spec, state, marker, nowMs } = run;
-  const wanted = wantedOf(state, run.failuresDue);
+  const wanted = wantedOf(state, memory, localMs);
+  const groups = turnOf(wanted.groups, memory, budget, pagesMax);
+  const failuresNow = wanted.failures && takePages(budget, 1) === 1;
+  if (failuresNow) memory.failuresMs = localMs;
   const at = runBlobs(state.run, state.uid);
-  const list = (prefix: string, metadata = false) => listAll(blobs, names.runs, prefix, metadata, signal);
+  const list: List = async (prefix, options) => {
+    const all: ListedBlob[] = [];
+    let cursor: string | undefined;
+    do {
+      // The first page was taken out of the budget by whoever asked.
+      if (cursor !== undefined) budget.left -= 1;
+      const { metadata } = options;
+      const page = await blobs.list(names.runs, prefix, { metadata, cursor, signal });
+      all.push(...page.blobs);
+      cursor = page.cursor;
+    } while (cursor !== undefined && options.firstPage !== true);
+    return { blobs: all, more: cursor !== undefined };
+  };
 
   const [plan, manifest, parts, nodes, failures] = await Promise.all([
     wanted.plan ? blobs.read(names.runs, at.plan, { signal }) : undefined,
     wanted.manifest ? readManifest(blobs, names, state, signal) : undefined,
-    Promise.all(wanted.shards.map((shard) => list(at.partsOf(shard)))),
-    wanted.nodes ? list(at.nodesOf(state.generation, 1)) : [],
-    wanted.failures ? list(at.failures, true) : [],
+    Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
+    lookForNodes(blobs, names, state, wanted.nodes, list, budget, signal),
+    failuresNow ? lookForFailures(at, groups, memory, list, budget) : [],
   ]);
 
   return {
     nowMs,
     spec,
     marker,
-    parts: parts.flat().flatMap(seenOutput),
-    nodes: nodes.flatMap(seenOutput),
+    parts: parts.flatMap((one) => one.blobs).flatMap(seenOutput),
+    shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
+    nodes,
     failures: failures.flatMap(seenFailure),
+    tried: failures.flatMap(({ name }) => parseTried(name) ?? []),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
     ...(manifest === undefined ? {} : { manifest }),
   };
 }
+
+/** Where there are more groups than pages, they take turns from one look to the next. */
+function turnOf(
+  groups: readonly ShardGroup[],
+  memory: Memory,
+  budget: PageBudget,
+  pagesMax: number,
+): readonly ShardGroup[] {
+  const pages = takePages(budget, Math.min(groups.length, pagesMax));
+  const from = groups.length === 0 ? 0 : memory.lookFrom % groups.length;
+  memory.lookFrom = from + pages;
+  return [...groups.slice(from), ...groups.slice(0, from)].slice(0, pages);
+}
+
+type List = (
+  prefix: string,
+  options: { readonly metadata: boolean; readonly firstPage?: boolean },
+) => Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
 
 /** The manifest of the state's generation, if it is there. */
 export async function readManifest(blobs: BlobStore, names: Names, state: State, signal: AbortSignal) {
@@ -55,21 +117,66 @@ export async function readManifest(blobs: BlobStore, names: Names, state: State,
   return found.kind === "found" ? decodeJson(manifestSchema, found.body, name) : undefined;
 }
 
-async function listAll(
+/** A list costs as much as a dozen looks at single blobs, and a long run has hundreds of nodes on it. */
+const headsAtMost = 4;
+
+async function lookForNodes(
   blobs: BlobStore,
-  container: string,
-  prefix: string,
-  metadata: boolean,
+  names: Names,
+  { run, uid, generation }: State,
+  asked: readonly { readonly level: number; readonly index: number }[],
+  list: List,
+  budget: PageBudget,
   signal: AbortSignal,
-): Promise<ListedBlob[]> {
-  const all: ListedBlob[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await blobs.list(container, prefix, { metadata, cursor, signal });
-    all.push(...page.blobs);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return all;
+): Promise<SeenNode[]> {
+  const at = runBlobs(run, uid);
+  if (asked.length <= headsAtMost) {
+    const found = await Promise.all(
+      asked.map(async ({ level, index }) => {
+        const node = await blobs.head(names.runs, at.node(generation, level, index), { signal });
+        if (node.kind === "missing") return [];
+        return [{ level, index, facts: parseOutputFacts(node.properties.contentType) }];
+      }),
+    );
+    return found.flat();
+  }
+  const levels = [...new Set(asked.map(({ level }) => level))];
+  if (takePages(budget, levels.length) < levels.length) return [];
+  const listed = await Promise.all(
+    levels.map(async (level) => {
+      const { blobs: nodes } = await list(at.nodesOf(generation, level), { metadata: false });
+      return nodes.flatMap(seenOutput).map((node) => ({ level, ...node }));
+    }),
+  );
+  return listed.flat();
+}
+
+/**
+ * All failure records on one page while they fit there; from then on those of the shards at work, so that a run with
+ * very many of them costs no more than another.
+ */
+async function lookForFailures(
+  at: ReturnType<typeof runBlobs>,
+  groups: readonly ShardGroup[],
+  memory: Memory,
+  list: List,
+  budget: PageBudget,
+): Promise<readonly ListedBlob[]> {
+  const metadata = true;
+  if (!memory.manyFailures) {
+    const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
+    if (!more) return blobs;
+    memory.manyFailures = true;
+  }
+  const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
+  takePages(budget, prefixes.length);
+  const listed = await Promise.all(prefixes.map((prefix) => list(prefix, { metadata })));
+  return listed.flatMap((one) => one.blobs);
+}
+
+function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
+  const to = layout === undefined ? 0 : Math.min(shard + 10 ** digits, shardsOf(layout));
+  return Array.from({ length: Math.max(0, to - shard) }, (_, offset) => shard + offset);
 }
 
 function seenOutput(blob: ListedBlob): SeenOutput[] {

@@ -1,5 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import type { Marker } from "../model/marker.ts";
 import { runBlobs, specBlob } from "../model/names.ts";
@@ -14,8 +15,8 @@ import { DeposedError, type Ownership, type SealRequest, sealState } from "./sta
 export type OpenRun = RunWork & { readonly spec: Spec };
 
 /**
- * Takes a run over for this term: reads its spec and seals its state. `undefined` when there is nothing left to
- * lead: its spec is gone, or it had ended and only the end of its clean-up was missing.
+ * Takes a run over for this term: reads its spec and seals its state. `over`: it had ended, and only the end of its
+ * clean-up was missing. `to-delete`: its spec is gone, so what is left of it goes too.
  */
 export async function openRun(
   ports: CoordinatorPorts,
@@ -23,15 +24,11 @@ export async function openRun(
   marker: Marker,
   listed: ListedMarker,
   nowMs: number,
-): Promise<OpenRun | undefined> {
+): Promise<OpenRun | "over" | "to-delete"> {
   const { blobs } = ports.storage;
   const spec = await readSpec(ports, owner, listed.id);
-  if (spec?.uid !== marker.uid) {
-    // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
-    owner.assertLeading();
-    await blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag, signal: owner.lost });
-    return undefined;
-  }
+  // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
+  if (spec?.uid !== marker.uid) return "to-delete";
   const { generation, cap } = marker;
   const request: SealRequest = { id: listed.id, uid: spec.uid, generation, cap, nowMs };
   const chain = await sealState(
@@ -42,7 +39,7 @@ export async function openRun(
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(ports, owner, state, await manifestOrNone(ports, owner, state), listed);
-    return undefined;
+    return "over";
   }
   const { run, uid, phase, packsDone } = state;
   ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone }));
@@ -64,19 +61,21 @@ async function readSpec(ports: CoordinatorPorts, owner: Ownership, id: string): 
 export async function failUnreadable(
   ports: CoordinatorPorts,
   owner: Ownership,
-  markerUid: string | undefined,
+  marker: Readonly<Record<string, string>>,
   listed: ListedMarker,
   error: CorruptDataError,
   nowMs: number,
 ): Promise<void> {
   const { blobs } = ports.storage;
-  const uid = markerUid ?? (await readSpec(ports, owner, listed.id))?.uid;
+  const uid = marker["uid"] ?? (await readSpec(ports, owner, listed.id))?.uid;
   // Without a uid nothing says whose marker it is; a person has to look.
   if (uid === undefined) throw error;
   const blob = runBlobs(listed.id, uid).state;
   const there = await blobs.read(ports.names.runs, blob, { signal: owner.lost });
   const known = there.kind === "found" ? stateOrNone(there.body, blob) : undefined;
-  const first = known ?? firstState({ run: listed.id, uid, generation: 1, cap: 1, nowMs });
+  const generation = wholeOr(marker["generation"], 1);
+  const cap = wholeOr(marker["cap"], limits.capDefault);
+  const first = known ?? firstState({ run: listed.id, uid, generation, cap, nowMs });
   const manifest = await manifestOrNone(ports, owner, first);
   if (known !== undefined && isFinal(known.phase)) return cleanUp(ports, owner, known, manifest, listed);
   if (known !== undefined && known.term > owner.term) throw new DeposedError(known.term);
@@ -103,6 +102,12 @@ export async function failUnreadable(
   ports.log(logEvents.runEnded({ ...told, error: error.message }));
   await cleanUp(ports, owner, ended, manifest, listed);
 }
+
+/** The marker itself may be what does not decode. */
+const wholeOr = (text: string | undefined, otherwise: number): number => {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
+};
 
 function stateOrNone(body: Uint8Array, blob: string): State | undefined {
   try {

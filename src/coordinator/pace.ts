@@ -3,9 +3,9 @@ import { packsOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import type { Draft, Memory } from "./draft.ts";
 
-/** How fast a run goes: rate, mean, p95, and from them the window of packs sent and not finished. */
+/** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
-/** Time over which the rate is smoothed. */
+/** Time over which the rate is smoothed; less while the phase is younger. */
 const smoothMs = 10_000;
 /** Two samples closer than this say nothing about a rate. */
 const sampleMs = 500;
@@ -22,7 +22,9 @@ export function p95(values: readonly number[]): number {
 /** Updates the smoothed rate from the packs done since the last sample. */
 export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
   const { state } = draft;
-  const before = memory.rateSample;
+  // A pause says nothing about the workers, and a recount is no work.
+  const standing = state.paused || Object.values(state.open).some((open) => open.recount);
+  const before = standing ? undefined : memory.rateSample;
   if (before === undefined) {
     memory.rateSample = { atMs: localMs, done: state.packsDone };
     return;
@@ -30,7 +32,8 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
   const elapsedMs = localMs - before.atMs;
   if (elapsedMs < sampleMs) return;
   const now = ((state.packsDone - before.done) * 1000) / elapsedMs;
-  const weight = state.rate === 0 ? 1 : 1 - Math.exp(-elapsedMs / smoothMs);
+  const ageMs = Math.min(smoothMs, Math.max(elapsedMs, localMs - memory.phaseSinceMs));
+  const weight = state.rate === 0 ? 1 : 1 - Math.exp(-elapsedMs / ageMs);
   state.rate += weight * (now - state.rate);
   memory.rateSample = { atMs: localMs, done: state.packsDone };
 }
@@ -39,45 +42,45 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
-/**
- * Packs that may be sent and not finished: two per worker and five seconds of work, 64 until the first outcomes,
- * never under 8, at most twice the last window; the cap always wins.
- */
-export function windowOf(state: State, memory: Memory): number {
-  const outcomes = state.packsDone + state.packsFailed;
-  const wanted =
-    outcomes < limits.outcomesForRate
-      ? limits.windowFirst
-      : Math.ceil((state.rate * (2 * mean(state.durationsMs) + limits.windowAheadMs)) / 1000);
-  const grown = memory.window === 0 ? wanted : Math.min(wanted, memory.window * 2);
-  memory.window = Math.max(grown, limits.windowMin);
-  return Math.min(memory.window, state.cap);
-}
-
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
 /** A run that ends so soon is looked at often. */
 const endingMs = 2_000;
 
+/** In full swing no pause is shorter than this part of the long one: a small cap must not make leading dear. */
+const shortestShare = 4;
+
 /**
  * The leader's pause until its next look: short while a run is planned, begun or finished, and for its last packs;
- * else the long one, which is what leading costs. The window reaches further than a long pause.
+ * else the long one, which is what leading costs, or less where the cap would let the workers run dry before.
  */
 export function pauseBetween(
   runs: readonly { readonly working: State; readonly memory: Memory }[],
   settings: { readonly loopMs: number; readonly fastLoopMs: number },
   localMs: number,
 ): number {
-  const fast = runs.some(({ working, memory }) =>
-    localMs - memory.phaseSinceMs < fastForMs ? !isInFullSwing(working) : endsSoon(working),
-  );
-  return fast ? settings.fastLoopMs : settings.loopMs;
+  const { loopMs, fastLoopMs } = settings;
+  const pauses = runs.map(({ working, memory }) => {
+    const young = localMs - memory.phaseSinceMs < fastForMs;
+    const fast = memory.starved || (young ? !isInFullSwing(working) : endsSoon(working));
+    if (fast) return fastLoopMs;
+    // The first outcomes say little about how fast the others come.
+    return young ? loopMs / shortestShare : Math.max(loopMs / shortestShare, runsDryMs(working) / 2);
+  });
+  return Math.min(loopMs, ...pauses);
 }
 
-const isInFullSwing = (state: State): boolean =>
-  state.phase === "computing" &&
-  state.packsDone + state.packsFailed >= limits.outcomesForRate &&
-  !endsSoon(state);
+/** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
+function runsDryMs(state: State): number {
+  const { layout, rate, inFlight } = state;
+  const sending = state.phase === "computing" && !state.paused && layout !== undefined;
+  if (!sending || rate === 0 || state.cursor >= packsOf(layout)) return Number.POSITIVE_INFINITY;
+  return (Math.max(0, inFlight - packsAtOnce(state)) * 1_000) / rate;
+}
+
+/** Enough is done to know how the run goes, and enough is left to look seldom. */
+export const isInFullSwing = (state: State): boolean =>
+  state.phase === "computing" && state.durationsMs.length >= limits.outcomesForRate && !endsSoon(state);
 
 function endsSoon(state: State): boolean {
   if (state.phase !== "computing" || state.layout === undefined) return false;

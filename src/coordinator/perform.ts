@@ -119,15 +119,23 @@ export async function sendAll(
   owner: Ownership,
   sends: readonly { readonly message: WorkMessage; readonly urgent: boolean }[],
 ): Promise<void> {
-  for (let from = 0; from < sends.length; from += limits.sendsAtOnce) {
-    const batch = sends.slice(from, from + limits.sendsAtOnce);
-    await Promise.all(
-      batch.map(({ message, urgent }) => {
-        const queue = urgent ? ports.names.urgent : ports.names.packs;
-        return sendOne(ports, owner, queue, encodeMessage(message));
-      }),
-    );
-  }
+  const waiting = sends.values();
+  const hedges = { left: Math.ceil(sends.length * limits.hedgesShare) };
+  let failed: { readonly error: unknown } | undefined;
+  const putSome = async (): Promise<void> => {
+    // They share one iterator, so each message is put by one of them.
+    for (const { message, urgent } of waiting) {
+      const queue = urgent ? ports.names.urgent : ports.names.packs;
+      try {
+        await sendOne(ports, owner, queue, encodeMessage(message), hedges);
+      } catch (error) {
+        failed ??= { error };
+      }
+      if (failed !== undefined) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limits.sendsAtOnce, sends.length) }, putSome));
+  if (failed !== undefined) throw (failed as { readonly error: unknown }).error;
 }
 
 /** A put without an answer is repeated: it may double the message, which only costs compute. */
@@ -136,11 +144,12 @@ async function sendOne(
   owner: Ownership,
   queue: string,
   text: string,
+  hedges: { left: number },
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     owner.assertLeading();
     try {
-      await ports.storage.queues.send(queue, text, { signal: owner.lost });
+      await putHedged(ports, owner, queue, text, hedges);
       return;
     } catch (error) {
       const busy = error instanceof StorageError && error.kind === "busy";
@@ -148,6 +157,30 @@ async function sendOne(
       await ports.clock.sleep(100 * attempt, owner.lost);
     }
   }
+}
+
+/** One slow put holds up all that were sent with it, so the few slowest are put twice and the first answer counts. */
+async function putHedged(
+  { storage, clock }: CoordinatorPorts,
+  owner: Ownership,
+  queue: string,
+  text: string,
+  hedges: { left: number },
+): Promise<void> {
+  const put = () => storage.queues.send(queue, text, { signal: owner.lost });
+  const first = put();
+  let stopWaiting = (): void => {};
+  const slow = new Promise<"slow">((resolve) => {
+    stopWaiting = clock.after(limits.hedgeAfterMs, () => resolve("slow"));
+  });
+  try {
+    if ((await Promise.race([first, slow])) !== "slow" || hedges.left <= 0) return void (await first);
+  } finally {
+    stopWaiting();
+  }
+  hedges.left -= 1;
+  owner.assertLeading();
+  await Promise.any([first, put()]).catch(() => first);
 }
 
 export function assertLegalMove(before: State, next: State): void {

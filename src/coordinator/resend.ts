@@ -1,9 +1,10 @@
 import { limits } from "../model/limits.ts";
-import { packsOf } from "../model/packs.ts";
-import type { State } from "../model/state.ts";
+import { workName } from "../model/names.ts";
+import { packsOf, shardOf } from "../model/packs.ts";
+import type { Sends, State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
-import { type Draft, layoutOf, type Memory, type TaskSend } from "./draft.ts";
-import { sentAtMs } from "./fanOut.ts";
+import { type Draft, layoutOf, type Memory, nodeOf, type TaskSend } from "./draft.ts";
+import { roomToWrite, sentAtMs } from "./fanOut.ts";
 import { p95, packsAtOnce } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
@@ -23,6 +24,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
   let duplicates = Object.keys(state.again).length;
 
   for (const pack of unfinished) {
+    if (roomToWrite(draft, memory) <= 0) return;
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
     const lastSentMs = Math.max(again?.atMs ?? 0, sentAtMs(state, pack));
@@ -32,6 +34,9 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     }
     const begunMs = memory.begunMs.get(pack);
     const late = again?.late ?? 0;
+    // Its worker lives: it said that the first attempt threw, and the host has others to come.
+    const place = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
+    if ((memory.tried.get(workName(place)) ?? 0) >= sendsOf(state, pack).since) continue;
     if (begunMs === undefined || time.localMs - begunMs <= lateAfterMs(state)) continue;
     if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
@@ -40,23 +45,16 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
   }
 }
 
-/** Every unfinished sent pack, because workers drop what was sent under an earlier turn, and record nothing of it. */
-export function resendAll(draft: Draft, nowMs: number): void {
-  for (const pack of unfinishedPacks(draft.state)) {
-    const late = draft.state.again[pack]?.late ?? 0;
-    repeat(draft, pack, nowMs, { late, anew: true, urgent: pack < limits.urgentFirstPacks });
-  }
-}
-
 /** Plan, combine and finish that took longer than three times the longest of their kind. Recorded before sent. */
-export function resendTasks(draft: Draft, time: DecideTime): void {
+export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): void {
   const { state } = draft;
   for (const [name, task] of Object.entries(state.tasks)) {
-    const kind = name.startsWith("node/") ? "combine" : name;
+    const kind = nodeOf(name) === undefined ? name : "combine";
     const sinceMs = time.nowMs - task.atMs;
     const silent = sinceMs > silentMs(time);
     const lateAfter = Math.max(3 * (state.taskMsMax[kind] ?? 0), limits.taskLateMs);
-    const late = sinceMs > lateAfter && task.late < limits.lateSendsMax;
+    const waits = (memory.tried.get(name) ?? 0) >= task.since;
+    const late = sinceMs > lateAfter && task.late < limits.lateSendsMax && !waits;
     if (!silent && !late) continue;
     task.sends += 1;
     task.atMs = time.nowMs;
@@ -97,24 +95,28 @@ const lateAfterMs = (state: State): number =>
 /** Longer than the host can hide a message that a worker still works on. */
 const silentMs = (time: DecideTime): number => limits.hostHidesMs + time.packLimitMs;
 
+/** What is known of the sends of a pack that the cursor has passed. */
+export const sendsOf = (state: State, pack: number): Sends =>
+  state.again[pack] ?? { sends: state.firstSend, atMs: 0, late: 0, since: state.firstSend };
+
 /** `anew`: the sends before will never end in a record, so only this one and later ones count. */
 function repeat(
   draft: Draft,
   pack: number,
   nowMs: number,
-  how: { readonly late: number; readonly anew?: boolean; readonly urgent?: boolean },
+  how: { readonly late: number; readonly anew?: boolean },
 ): void {
   const { state } = draft;
-  const before = state.again[pack];
-  const send = (before?.sends ?? 1) + 1;
-  const since = how.anew === true ? send : (before?.since ?? 1);
+  const before = sendsOf(state, pack);
+  const send = before.sends + 1;
+  const since = how.anew === true ? send : before.since;
   state.again[pack] = { sends: send, atMs: nowMs, late: how.late, since };
   state.sentAgain += 1;
-  draft.packs.push({ pack, send, urgent: how.urgent ?? true });
+  draft.packs.push({ pack, send, urgent: true });
 }
 
 function taskSend(name: string, send: number): TaskSend {
-  const node = /^node\/(\d+)\/(\d+)$/.exec(name);
-  if (node !== null) return { kind: "combine", level: Number(node[1]), index: Number(node[2]), send };
+  const node = nodeOf(name);
+  if (node !== undefined) return { kind: "combine", ...node, send };
   return { kind: name === "plan" ? "plan" : "finish", send };
 }

@@ -1,9 +1,12 @@
+import { limits } from "../model/limits.ts";
 import type { Marker } from "../model/marker.ts";
 import type { Work } from "../model/names.ts";
 import type { OutputFacts } from "../model/output.ts";
-import { foldsPacksDirectly } from "../model/packs.ts";
+import { packsOf, packsOfShard, shardOf } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
+import { type Memory, nodeOf } from "./draft.ts";
+import { isInFullSwing } from "./pace.ts";
 
 /** What one look at storage found of one run. The decisions see storage only through this. */
 export interface Seen {
@@ -14,14 +17,24 @@ export interface Seen {
   readonly plan?: Plan;
   /** Partials listed, of the shards that were looked at. */
   readonly parts: readonly SeenOutput[];
-  /** Level-1 nodes listed. */
-  readonly nodes: readonly SeenOutput[];
+  /** Shards of which every partial there was is in `parts`. */
+  readonly shards: ReadonlySet<number>;
+  /** Nodes of this generation that are there. */
+  readonly nodes: readonly SeenNode[];
   readonly failures: readonly SeenFailure[];
+  /** Work of which a send threw and will be tried again by the host. */
+  readonly tried: readonly Omit<SeenFailure, "cause" | "message">[];
   readonly manifest?: Manifest;
 }
 
 export interface SeenOutput {
-  /** The pack, or the index of the node. */
+  /** The pack. */
+  readonly index: number;
+  readonly facts: OutputFacts;
+}
+
+export interface SeenNode {
+  readonly level: number;
   readonly index: number;
   readonly facts: OutputFacts;
 }
@@ -34,29 +47,68 @@ export interface SeenFailure {
   readonly message: string;
 }
 
-/** Which calls one look is worth, given the state. Sealed shards are never listed again. */
+/** Neighbouring shards that one list call brings: `10 ** digits` of them from `shard` on. */
+export interface ShardGroup {
+  readonly shard: number;
+  readonly digits: number;
+}
+
+/** Which calls one look is worth, given the state. Sealed shards are never looked for again. */
 export interface Wanted {
   readonly plan: boolean;
-  readonly shards: readonly number[];
-  readonly nodes: boolean;
+  readonly groups: readonly ShardGroup[];
+  readonly nodes: readonly { readonly level: number; readonly index: number }[];
   readonly failures: boolean;
   readonly manifest: boolean;
 }
 
-/** `failuresDue`: failure records are looked for about once a second, whatever the pace of the loop. */
-export function wantedOf(state: State, failuresDue: boolean): Wanted {
+export function wantedOf(state: State, memory: Memory, localMs: number): Wanted {
   const layout = state.layout;
   const computing = state.phase === "computing" && layout !== undefined;
+  const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   return {
     plan: state.phase === "planning" && "plan" in state.tasks,
-    shards: computing ? Object.keys(state.open).map(Number) : [],
-    nodes:
-      computing &&
-      !foldsPacksDirectly(layout) &&
-      Object.keys(state.tasks).some((name) => name.startsWith("node/")),
+    groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
+    nodes: computing ? Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []) : [],
     failures:
-      failuresDue &&
-      (Object.keys(state.tasks).length > 0 || state.cursor > state.packsDone + state.packsFailed),
+      localMs - memory.failuresMs >= failuresEveryMs &&
+      (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
   };
+}
+
+/** Shards that are recounted ahead of the cursor at a time. */
+export const recountAhead = 10;
+
+/** Open shards of which something was sent, and those that the cursor comes to next and that must be recounted. */
+function shardsToList(state: State): number[] {
+  const layout = state.layout;
+  if (layout === undefined) return [];
+  const next = shardOf(layout, Math.min(state.cursor, Math.max(0, packsOf(layout) - 1)));
+  return Object.entries(state.open)
+    .filter(([name, open]) => {
+      const shard = Number(name);
+      const near = open.recount === true && shard < next + recountAhead;
+      return near || packsOfShard(layout, shard).from < state.cursor;
+    })
+    .map(([name]) => Number(name))
+    .sort((a, b) => a - b);
+}
+
+/**
+ * Joins neighbours whose partials fit on one page, because a list is paid by the page: names are sorted as text, so
+ * the shards 00010 to 00019 share the prefix `0001`. A shard that would be alone is listed by its own name.
+ */
+export function groupsOf(shards: readonly number[], shardSize: number): ShardGroup[] {
+  let digits = 0;
+  while (digits < 4 && shardSize * 10 ** (digits + 1) <= limits.listPageMax) digits += 1;
+  const width = 10 ** digits;
+  const together = new Map<number, number[]>();
+  for (const shard of shards) {
+    const first = Math.floor(shard / width) * width;
+    together.set(first, [...(together.get(first) ?? []), shard]);
+  }
+  return [...together].map(([first, members]) =>
+    members.length === 1 ? { shard: members[0] as number, digits: 0 } : { shard: first, digits },
+  );
 }

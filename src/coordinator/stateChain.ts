@@ -4,6 +4,7 @@ import { limits } from "../model/limits.ts";
 import { type Names, runBlobs } from "../model/names.ts";
 import { firstState, isFinal, type State, stateSchema } from "../model/state.ts";
 import type { BlobStore } from "../storage/ports.ts";
+import { beginGeneration } from "./restart.ts";
 
 /**
  * The If-Match chain of a run's `state.json`. A new term seals it first, so that every write still in flight from
@@ -60,7 +61,7 @@ export interface SealRequest {
 
 /**
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written
- * again for its generation.
+ * again for its generation; a marker of a higher one begins that.
  */
 export async function sealState(store: StateStore, owner: Ownership, run: SealRequest): Promise<StateChain> {
   const { id, uid, generation, cap, nowMs } = run;
@@ -80,11 +81,15 @@ export async function sealState(store: StateStore, owner: Ownership, run: SealRe
       continue;
     }
     const { state, etag } = found;
-    if (isFinal(state.phase) || state.termid === owner.termid)
-      return chainFrom(store, owner, blob, state, etag);
-    if (state.term >= owner.term) throw new DeposedError(state.term);
     const chain = chainFrom(store, owner, blob, state, etag);
-    await chain.write({ ...state, terms: [...state.terms, mine].slice(-limits.termsKept) });
+    const over = isFinal(state.phase);
+    const retried = over && generation > state.generation;
+    const ours = state.termid === owner.termid;
+    if (!retried && (over || ours)) return chain;
+    if (!ours && state.term >= owner.term) throw new DeposedError(state.term);
+    const next = retried ? beginGeneration(state, { generation, cap }) : state;
+    const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
+    await chain.write({ ...next, terms, updatedMs: nowMs });
     return chain;
   }
 }

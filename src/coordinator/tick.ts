@@ -10,9 +10,12 @@ import { logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
 import type { Random } from "../storage/ports.ts";
-import { anyRunActive, type CoordinateSettings, coordinate, GiveWayError } from "./coordinate.ts";
+import { type CoordinateSettings, coordinate } from "./coordinate.ts";
+import { expiry } from "./expire.ts";
+import { anyRunActive } from "./markers.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { DeposedError } from "./stateChain.ts";
+import { GiveWayError } from "./trouble.ts";
 
 /**
  * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
@@ -40,6 +43,8 @@ export interface CoordinatorOptions {
   readonly loop: CoordinateSettings;
   /** Time limit of one attempt of a pack, as workers have it. */
   readonly packLimitMs: number;
+  /** Finished runs are deleted after so many days; 0 keeps them for ever. */
+  readonly keepDays: number;
 }
 
 export function coordinator(
@@ -58,6 +63,7 @@ export function coordinator(
     nextSequence: () => ++sequence,
     packLimitMs: options.packLimitMs,
   };
+  const old = expiry(shell, options.keepDays);
   let busy = false;
   let askedAgain = false;
   let aboveTerm = 0;
@@ -76,6 +82,10 @@ export function coordinator(
     };
     try {
       await coordinate(shell, leadership, options.loop, newer);
+      if (!leadership.signal.aborted && (await old.due(leadership.lost))) {
+        await old.slice(leadership);
+        await coordinate(shell, leadership, options.loop, newer);
+      }
     } catch (error) {
       if (error instanceof DeposedError) {
         aboveTerm = Math.max(aboveTerm, error.seenTerm);
@@ -102,7 +112,8 @@ export function coordinator(
       startedBy: request.startedBy,
       aboveTerm,
       stopping: request.stopping,
-      worthLeading: ({ signal }) => anyRunActive({ storage, names }, signal),
+      worthLeading: async ({ signal }) =>
+        (await anyRunActive({ storage, names }, signal)) || (await old.due(signal)),
       lead: async (leadership) => {
         after = await lead(leadership);
       },

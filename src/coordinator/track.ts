@@ -10,7 +10,8 @@ import {
 import { addCalls, decodeCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
-import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
+import { packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
+import type { State } from "../model/state.ts";
 import type { Draft } from "./draft.ts";
 import { layoutOf } from "./draft.ts";
 import type { Seen, SeenOutput } from "./seen.ts";
@@ -19,57 +20,59 @@ import type { Seen, SeenOutput } from "./seen.ts";
 export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
   const { state } = draft;
   if (state.phase !== "planning" || plan === undefined) return;
-  const { chunks, packSize, shardSize, packMs } = plan;
-  state.layout = { chunks, packSize, shardSize, packMs };
+  const { chunks, packSize, shardSize, fanIn, packMs } = plan;
+  state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
   delete state.tasks["plan"];
   draft.decided = true;
 }
 
-/** Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. */
-export function trackParts(draft: Draft, { parts }: Pick<Seen, "parts">): void {
+/**
+ * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
+ * recounted takes exactly what its list holds.
+ */
+export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
-  for (const [shard, found] of byShard(parts, (pack) => shardOf(layout, pack))) {
+  const found = byShard(parts, (pack) => shardOf(layout, pack));
+  for (const shard of shards) {
     const open = state.open[shard];
     if (open === undefined) continue;
     const packs = packsOfShard(layout, shard);
-    const done = decodeBitmap(open.done, sizeOf(packs));
-    const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, sizeOf(packs));
-    for (const { index, facts } of found) {
+    const size = sizeOf(packs);
+    const recount = open.recount === true;
+    const done = recount ? emptyBitmap(size) : decodeBitmap(open.done, size);
+    const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, size);
+    for (const { index, facts } of found.get(shard) ?? []) {
       if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
-      const chunks = sizeOf(chunksOfPack(layout, index));
-      state.packsDone += 1;
-      state.chunksDone += chunks;
-      if (failed !== undefined && hasBit(failed, index - packs.from)) {
-        clearBit(failed, index - packs.from);
-        state.packsFailed -= 1;
-        state.chunksFailed -= chunks;
-      }
+      if (failed !== undefined) clearBit(failed, index - packs.from);
+      delete state.again[index];
+      if (recount) continue;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
       state.calls = addCalls(state.calls, facts.calls);
-      delete state.again[index];
     }
     open.done = encodeBitmap(done);
+    delete open.recount;
     if (failed !== undefined && countBits(failed) > 0) open.failed = encodeBitmap(failed);
     else delete open.failed;
   }
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 
-/** Marks listed nodes of sealed shards. */
+/** Marks the nodes that are there. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
-  for (const { index, facts } of nodes) {
-    const shard = state.sealed[index];
-    if (shard === undefined || shard.node) continue;
-    shard.node = true;
+  for (const { level, index, facts } of nodes) {
+    const name = workName({ kind: "node", level, index });
+    const node = level === 1 ? state.sealed[index] : state.groups[name];
+    if (node === undefined || node.node || node.gen !== state.generation) continue;
+    node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
     state.calls = addCalls(state.calls, facts.calls);
-    delete state.tasks[workName({ kind: "node", level: 1, index })];
+    delete state.tasks[name];
     draft.decided = true;
   }
 }
@@ -88,11 +91,11 @@ function byShard(
   return shards;
 }
 
-/** Whether a sent pack has its outcome, done or failed. */
-export function outcomeOf(state: Draft["state"]): (pack: number) => "done" | "failed" | "open" {
-  const layout = layoutOf(state);
+/** Whether a pack has its outcome, done or failed. Bitmaps are decoded once for all questions. */
+export function outcomeOf(state: State): (pack: number) => "done" | "failed" | "open" {
   const bitmaps = new Map<number, { done: Uint8Array; failed: Uint8Array }>();
   return (pack) => {
+    const layout = layoutOf(state);
     const shard = shardOf(layout, pack);
     const open = state.open[shard];
     if (open === undefined) return shard in state.sealed ? "done" : "open";
@@ -112,7 +115,7 @@ export function outcomeOf(state: Draft["state"]): (pack: number) => "done" | "fa
 }
 
 /** Sent packs without an outcome, in send order; looks only at open shards. */
-export function unfinishedPacks(state: Draft["state"]): number[] {
+export function unfinishedPacks(state: State): number[] {
   if (state.layout === undefined) return [];
   const outcome = outcomeOf(state);
   const unfinished: number[] = [];

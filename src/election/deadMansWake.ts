@@ -31,13 +31,15 @@ export interface DeadMansWakeOptions {
   readonly signal?: AbortSignal;
 }
 
+export const hideEveryMsDefault = 2_000;
+
 /** Puts the first message at once. Never throws; the queue has to exist. */
 export function keepDeadMansWake(
   ports: { readonly queues: QueueStore; readonly clock: Clock },
   options: DeadMansWakeOptions,
 ): DeadMansWake {
   const { queues, clock } = ports;
-  const { queue, text, hiddenForS = 6, hideEveryMs = 2_000, requestCapMs = 2_000 } = options;
+  const { queue, text, hiddenForS = 6, hideEveryMs = hideEveryMsDefault, requestCapMs = 2_000 } = options;
   const stop = new AbortController();
   let kept: { readonly id: string; readonly popReceipt: string } | undefined;
 

@@ -4,6 +4,7 @@ import { ensurePlaces } from "../client/places.ts";
 import { type Coordinator, coordinator } from "../coordinator/tick.ts";
 import { messageOf } from "../model/errors.ts";
 import type { HostSettings } from "../model/hostSettings.ts";
+import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { namesOf } from "../model/names.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
@@ -49,12 +50,14 @@ export async function makeApp(basis: Basis): Promise<App> {
     coordinator: coordinator(
       { storage: forLeader, names, clock, random, log, onElection: electionLog(log) },
       {
-        ...{ holder, region, election, packLimitMs },
+        ...{ holder, region, election, packLimitMs, keepDays: settings.LEASEFOLD_KEEP_DAYS },
         loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
       },
     ),
     worker: {
-      ...{ storage: forWorker, names, clock, random, log, userCode, packLimitMs },
+      ...{ storage: forWorker, names, clock, random, log, userCode, packLimitMs, tree: limits },
+      versionOf: calculations.versionOf,
+      foldBytesMax: limits.foldBytesMax,
       documents: documents(forWorker.blobs, names),
       watch: markerWatch(forWorker.blobs, names, clock),
       report: callReport(forWorker.meter),

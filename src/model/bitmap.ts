@@ -3,6 +3,13 @@ export type Bitmap = Uint8Array;
 
 export const emptyBitmap = (size: number): Bitmap => new Uint8Array(Math.ceil(size / 8));
 
+/** A set of all of `size` members. */
+export function fullBitmap(size: number): Bitmap {
+  const bits = emptyBitmap(size).fill(0xff);
+  if (size % 8 !== 0) bits[bits.length - 1] = (1 << (size % 8)) - 1;
+  return bits;
+}
+
 export const hasBit = (bits: Bitmap, index: number): boolean =>
   ((bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
 

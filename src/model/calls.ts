@@ -4,7 +4,7 @@
  * read in the price tables of infracost in November 2026). They are an estimate, never a bill.
  */
 
-/** `queue` is any queue call; `other` includes lease calls, Set Metadata and Get Properties. */
+/** `queue` is any queue call; `other` includes lease calls, Set Metadata, Get Properties, and a batch beside what is in it. */
 export const billingClasses = ["write", "list", "read", "other", "queue", "delete"] as const;
 export type BillingClass = (typeof billingClasses)[number];
 export type CallCounts = Readonly<Record<BillingClass, number>>;
@@ -20,6 +20,9 @@ const dollarsPer10k: CallCounts = {
 
 export const noCalls: CallCounts = { write: 0, list: 0, read: 0, other: 0, queue: 0, delete: 0 };
 
+/** Of some classes; none of the others. */
+export const calls = (some: Partial<CallCounts>): CallCounts => ({ ...noCalls, ...some });
+
 const combine = (a: CallCounts, b: CallCounts, sign: 1 | -1): CallCounts => ({
   write: a.write + sign * b.write,
   list: a.list + sign * b.list,
@@ -32,8 +35,18 @@ const combine = (a: CallCounts, b: CallCounts, sign: 1 | -1): CallCounts => ({
 export const addCalls = (a: CallCounts, b: CallCounts): CallCounts => combine(a, b, 1);
 export const subtractCalls = (a: CallCounts, b: CallCounts): CallCounts => combine(a, b, -1);
 
+export const scaleCalls = (counts: CallCounts, times: number): CallCounts =>
+  Object.fromEntries(billingClasses.map((one) => [one, counts[one] * times])) as CallCounts;
+
+/** Estimates come as fractions. */
+export const roundCalls = (counts: CallCounts): CallCounts =>
+  Object.fromEntries(billingClasses.map((one) => [one, Math.round(counts[one])])) as CallCounts;
+
 export const totalCalls = (counts: CallCounts): number =>
   billingClasses.reduce((sum, one) => sum + counts[one], 0);
+
+/** Calls that cost anything: deletes of blobs are free. */
+export const billedCalls = (counts: CallCounts): number => totalCalls(counts) - counts.delete;
 
 /** List price of these calls in US dollars. */
 export const dollarsOf = (counts: CallCounts): number =>

@@ -7,6 +7,15 @@ export const limits = {
   directPacksMax: 256,
   /** Packs of one shard: one list page of at most 5,000 (List Blobs) with room to spare. */
   shardPacksMax: 1000,
+  /** Nodes folded into one of the next level, and by `finish`. */
+  fanIn: 1000,
+  /** Names on one page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs). */
+  listPageMax: 5_000,
+  /** Deletes in one batch request. The service takes 256 (learn.microsoft.com/rest/api/storageservices/blob-batch), but
+   *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
+  blobBatchMax: 32,
+  /** List pages of one loop of a leader, over all runs. */
+  pagesPerLoopMax: 25,
   /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */
   packsAimed: 200,
   /** A pack much shorter than this is all overhead. */
@@ -17,20 +26,18 @@ export const limits = {
   planSamples: 5,
   /** Planning stops taking samples once they took this long together. */
   planSampleMsMax: 2_000,
-  /** Inputs in one plan segment. */
-  segmentInputs: 5_000,
-  /** Bytes of a segment at which it is closed early: read whole by each worker that needs it. */
-  segmentBytesMax: 4 * 1024 * 1024,
   /** Bytes of a partial that also ride in its metadata, before base64url: metadata holds 8 KB with names
    *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
   inlineBytesMax: 4_096,
+  /** Bytes of partials that a fold holds at once: two of the largest, so that any number can be folded. */
+  foldBytesMax: 64 * 1024 * 1024,
   /** Concurrent reads of partials that do not ride in metadata. */
   readsAtOnce: 16,
   /** Packs sent and not finished, over all workers, unless the run says otherwise. */
   capDefault: 2_000,
   capMax: 100_000,
-  /** Packs in flight until the first outcomes tell how fast they go. */
-  windowFirst: 64,
+  /** Packs in flight until the first outcomes tell how fast they go: a few for each of a few hundred workers. */
+  windowFirst: 256,
   windowMin: 8,
   /** Outcomes needed before rate and mean are believed. */
   outcomesForRate: 8,
@@ -38,19 +45,38 @@ export const limits = {
   windowAheadMs: 5_000,
   /** Packs at the head of a run that go to the urgent queue, so that a run is under way at once. */
   urgentFirstPacks: 8,
+  /** While other runs compute, a run has its fair share of the urgent queue for so many of its first packs. */
+  urgentYoungPacks: 256,
   /** Terms kept in a run's state: a run that changed hands more often is told by the latest. */
   termsKept: 64,
   /** A message put that got no answer is tried again so often, beside the SDK's own tries. */
   sendTries: 3,
   /** Sends between two writes of the state: what a crash may send twice. */
   sendsPerWriteMax: 500,
-  sendsAtOnce: 16,
+  /** At 30 ms a put this is 3,200 a second; a queue takes 2,000 (Scalability targets for Queue Storage). */
+  sendsAtOnce: 96,
+  /** A put without an answer for so long is made once more, for this share of the puts at most. */
+  hedgeAfterMs: 250,
+  hedgesShare: 0.01,
+  /** Rounds of sends and a state write for one run before the other runs have their turn. */
+  sendRoundsMax: 4,
   /** Runs that one leader advances at the same moment. */
   runsAtOnce: 8,
   /** State writes that only record progress are at least this far apart. */
   progressWriteMs: 1_000,
-  /** Failure records are looked for this often at most. */
+  /** Failure records are looked for this often at most; and as often as this where the leader looks slowly. */
   failuresEveryMs: 1_000,
+  failuresEverySlowMs: 5_000,
+  /** Blobs that one look deletes of a run that is being deleted. */
+  deletesPerLook: 5_000,
+  /** Pages that one slice of the expiry reads. */
+  expiryPagesMax: 20,
+  /** Runs whose deletion one slice of the expiry asks for. */
+  expiriesMax: 20,
+  /** What was given up is swept away this much later than its last writer can be at work. */
+  lateWritersMs: 3_600_000,
+  /** The expiry is due so often where nobody leads. */
+  expiryEveryMs: 86_400_000,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,
   /** A begun pack is late after three times the p95, but never before this. */

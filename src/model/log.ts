@@ -36,6 +36,8 @@ export const logEvents = {
     "info",
     "run-ended",
   ),
+  runDeleted: event<Run & { term: number }>("info", "run-deleted"),
+  expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),

@@ -20,24 +20,43 @@ const common = {
 const workMessageSchema = z.discriminatedUnion("kind", [
   z.object({ ...common, kind: z.literal("plan") }),
   z.object({ ...common, kind: z.literal("compute"), shard: count, pack: count, from: count, to: count }),
-  /** Folds the packs of a shard. `members` is the bitmap of packs to fold, absent when all of them. */
+  /**
+   * Folds the packs of a shard (level 1), or neighbouring nodes of the level below. `members` is the bitmap of packs
+   * to fold, absent when all of them; `childGens` gives the generation of each node where they differ from `gen`.
+   */
   z.object({
     ...common,
     kind: z.literal("combine"),
     level: z.int().positive(),
     index: count,
     members: z.string().optional(),
+    childGens: z.string().optional(),
   }),
-  /** Folds everything and writes the result. `members` as above where packs are folded directly; `childGens` gives
-   *  the generation of each node where they differ from `gen`. */
+  /** Folds the top of the tree and writes the result; `members` where that is the packs themselves. */
   z.object({
     ...common,
     kind: z.literal("finish"),
     members: z.string().optional(),
-    childGens: z.array(z.int().positive()).optional(),
+    childGens: z.string().optional(),
+    /** For the manifest: who led so far. */
+    terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).optional(),
   }),
-  /** Deletes the partials of one shard and its node; obeyed only if a complete manifest exists. */
-  z.object({ ...common, kind: z.literal("cleanup"), shard: count }),
+  /** Deletes the partials of one shard, or without one all nodes; obeyed only if a complete manifest exists. */
+  z.object({ ...common, kind: z.literal("cleanup"), shard: count.optional() }),
+  /**
+   * From a client: folds the nodes of the shards in `nodes` (a bitmap; `childGens` as above, over all shards) and
+   * what there is of the shards in `open`, and writes an answer under `tag`.
+   */
+  z.object({
+    ...common,
+    kind: z.literal("sofar"),
+    tag: z.string(),
+    nodes: z.string(),
+    childGens: z.string().optional(),
+    open: z.array(count),
+  }),
+  /** From a client: computes a pack again and writes the hash of its partial under `{tag}/{pack}`. */
+  z.object({ ...common, kind: z.literal("verify"), tag: z.string(), pack: count }),
 ]);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;
@@ -53,7 +72,7 @@ export const encodeWake = (from: string): string => JSON.stringify({ v: wireVers
 /** Who sends the wake that surfaces when a leader dies. */
 export const wakeFromLeader = "leader";
 
-/** The piece of work that a message's send belongs to; none for clean-up, which nobody waits for. */
+/** The piece of work that a message's send belongs to; none for clean-up and for what clients ask. */
 export function workOf(message: WorkMessage): Work | undefined {
   switch (message.kind) {
     case "plan":
@@ -64,6 +83,8 @@ export function workOf(message: WorkMessage): Work | undefined {
     case "combine":
       return { kind: "node", level: message.level, index: message.index };
     case "cleanup":
+    case "sofar":
+    case "verify":
       return undefined;
   }
 }

@@ -12,8 +12,11 @@
  *                      {id}/{uid}/nodes/{gen}/{level}/{index}
  *                      {id}/{uid}/failed/{shard}/{pack}.{gen}.{send}  failed/plan.{gen}.{send}
  *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
+ *                                failed/….tried               the first attempt of that send threw
  *                      _dropped/{sha256}                   a message that could not be understood
+ *                      _expiry                             says when old runs were last looked for
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
+ *                      {id}/{uid}/answers/{tag}  answers/{tag}.{attempt}.*  answers/{tag}/{pack}
  *   queues             {ns}-packs  {ns}-urgent  {ns}-wake  and their -poison twins
  *
  * Numbers in names are zero-padded, so that lists come in numeric order; prefixes end in `/`.
@@ -123,7 +126,9 @@ const packName = (pack: number): string => pad(pack, 8);
 const ending = (generation: number, send: number): string => `${pad(generation, 3)}.${pad(send, 3)}`;
 
 export const specBlob = (id: string): string => `${id}/spec.json`;
-export const droppedBlob = (sha256: string): string => `_dropped/${sha256}`;
+export const expiryBlob = "_expiry";
+export const droppedBlobs = "_dropped/";
+export const droppedBlob = (sha256: string): string => `${droppedBlobs}${sha256}`;
 
 /** One piece of work that sends are counted for. `level` and `index` place a node in the tree; level 1 is a shard. */
 export type Work =
@@ -131,6 +136,10 @@ export type Work =
   | { readonly kind: "pack"; readonly shard: number; readonly pack: number }
   | { readonly kind: "node"; readonly level: number; readonly index: number }
   | { readonly kind: "finish" };
+
+/** `00012/`, or `0001` for the ten shards from 10 on: names are sorted as text, so a prefix of the digits is a range. */
+const near = (shard: number, digits: number): string =>
+  digits === 0 ? `${shardName(shard)}/` : shardName(shard).slice(0, -digits);
 
 /** Blob names of one run, by uid, in container `runs`. */
 export function runBlobs(id: string, uid: string) {
@@ -140,14 +149,23 @@ export function runBlobs(id: string, uid: string) {
     plan: `${root}plan.json`,
     state: `${root}state.json`,
     segment: (attempt: string, segment: number) => `${root}plan/${attempt}/${pad(segment, 6)}`,
+    parts: `${root}parts/`,
     partsOf: (shard: number) => `${root}parts/${shardName(shard)}/`,
+    /** The parts of up to `10 ** digits` neighbouring shards, `shard` among them. */
+    partsNear: (shard: number, digits: number) => `${root}parts/${near(shard, digits)}`,
     part: (shard: number, pack: number) => `${root}parts/${shardName(shard)}/${packName(pack)}`,
     nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
     node: (generation: number, level: number, index: number) =>
       `${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
+    nodes: `${root}nodes/`,
     failures: `${root}failed/`,
+    failuresNear: (shard: number, digits: number) => `${root}failed/${near(shard, digits)}`,
+    /** Failures of plan, nodes and finish. */
+    taskFailures: ["node/", "plan.", "finish."].map((kind) => `${root}failed/${kind}`),
     failure: (work: Work, generation: number, send: number) =>
       `${root}failed/${workName(work)}.${ending(generation, send)}`,
+    tried: (work: Work, generation: number, send: number) =>
+      `${root}failed/${workName(work)}.${ending(generation, send)}.tried`,
   };
 }
 
@@ -160,6 +178,11 @@ export function resultBlobs(id: string, uid: string) {
     result: (generation: number, attempt: string, extension: string) =>
       `${root}${pad(generation, 3)}/${attempt}/result.${extension}`,
     hashes: (generation: number, shard: number) => `${root}${pad(generation, 3)}/hashes/${shardName(shard)}`,
+    answer: (tag: string) => `${root}answers/${tag}`,
+    answerBytes: (tag: string, attempt: string, extension: string) =>
+      `${root}answers/${tag}.${attempt}.${extension}`,
+    verified: (tag: string, pack: number) => `${root}answers/${tag}/${packName(pack)}`,
+    verifiedOf: (tag: string) => `${root}answers/${tag}/`,
   };
 }
 
@@ -177,6 +200,12 @@ export function workName(work: Work): string {
 
 /** The number at the end of a part's or node's name; NaN where there is none. */
 export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.lastIndexOf("/") + 1));
+
+const triedEnding = /\.tried$/;
+
+/** The send whose first attempt threw, or undefined for a name that says no such thing. */
+export const parseTried = (blob: string) =>
+  triedEnding.test(blob) ? parseFailure(blob.replace(triedEnding, "")) : undefined;
 
 /** What a failure record's name says, or undefined for a name that is none. */
 export function parseFailure(

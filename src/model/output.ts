@@ -1,8 +1,10 @@
+import * as z from "zod";
 import { type CallCounts, decodeCalls, encodeCalls } from "./calls.ts";
+import { decodeValue } from "./decode.ts";
 
 /**
  * What a partial or node tells about itself in its content type, which a plain list returns without reading it:
- * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0`.
+ * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; code=leasefold%201.2.3`.
  */
 export interface OutputFacts {
   /** Time that a thread worked on it. */
@@ -11,10 +13,14 @@ export interface OutputFacts {
   readonly attempt: number;
   /** Storage calls of that worker since its last report. */
   readonly calls: CallCounts;
+  /** Version of the code that computed a partial; a node has those of all below it in its metadata. */
+  readonly code?: string | undefined;
 }
 
-export const outputContentType = (base: string, facts: OutputFacts): string =>
-  `${base}; ms=${Math.round(facts.ms)}; attempt=${facts.attempt}; calls=${encodeCalls(facts.calls)}`;
+export function outputContentType(base: string, { ms, attempt, calls, code }: OutputFacts): string {
+  const facts = `${base}; ms=${Math.round(ms)}; attempt=${attempt}; calls=${encodeCalls(calls)}`;
+  return code === undefined ? facts : `${facts}; code=${encodeURIComponent(code)}`;
+}
 
 /** Reads the facts back; what is absent or odd counts as nothing, since they are only ever statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
@@ -24,12 +30,63 @@ export function parseOutputFacts(contentType: string): OutputFacts {
     const value = Number(text ?? "0");
     return Number.isFinite(value) && value >= 0 ? value : 0;
   };
+  const code = parameter("code");
   return {
     ms: number(parameter("ms")),
     attempt: number(parameter("attempt")),
     calls: decodeCalls(parameter("calls")),
+    ...(code === undefined ? {} : { code: plain(code) }),
   };
+}
+
+function plain(code: string): string {
+  try {
+    return decodeURIComponent(code);
+  } catch {
+    return code;
+  }
 }
 
 /** The type without parameters. */
 export const baseContentType = (contentType: string): string => contentType.split(";")[0]?.trim() ?? "";
+
+/** What a fold needs to know of a partial or node beside its bytes. A node carries it in its metadata. */
+export interface FoldFacts {
+  /** Of a shard's node: the bitmap of packs folded into it, absent when all. */
+  readonly members?: string | undefined;
+  /** Chunks folded. */
+  readonly folded: number;
+  /** Attempts of the packs folded, together. */
+  readonly attempts: number;
+  /** Versions of the code that computed them. */
+  readonly code: readonly string[];
+}
+
+/** Metadata shares 8 KB with a node's inline bytes; more versions than this are not told. */
+const versionsMax = 16;
+
+export const encodeFoldFacts = ({ members, folded, attempts, code }: FoldFacts): Record<string, string> => ({
+  ...(members === undefined ? {} : { members }),
+  folded: String(folded),
+  attempts: String(attempts),
+  // A header without a value is not metadata everywhere.
+  ...(code.length === 0 ? {} : { code: code.slice(0, versionsMax).join(",") }),
+});
+
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number);
+const foldFactsSchema = z.object({
+  members: z.string().optional(),
+  folded: count,
+  attempts: count,
+  code: z
+    .string()
+    .transform((text) => text.split(","))
+    .default([]),
+});
+
+/** Throws `CorruptDataError` for metadata that is no node's: these counts decide whether a result is complete. */
+export const decodeFoldFacts = (metadata: Readonly<Record<string, string>>, what: string): FoldFacts =>
+  decodeValue(foldFactsSchema, metadata, `the metadata of ${what}`);

@@ -2,12 +2,14 @@ import { limits } from "./limits.ts";
 
 /**
  * How chunks fall into packs and packs into shards. Consecutive chunks `[from, to)` make a pack, consecutive
- * packs a shard; the last of each may be short. All numbers are 0-based.
+ * packs a shard; the last of each may be short. All numbers are 0-based. `tree.ts` says how shards are folded.
  */
 export interface Layout {
   readonly chunks: number;
   readonly packSize: number;
   readonly shardSize: number;
+  /** Nodes that one node of the next level folds, and that `finish` folds at most. */
+  readonly fanIn: number;
 }
 
 export interface Range {
@@ -32,14 +34,14 @@ export const packsOfShard = (layout: Layout, shard: number): Range => ({
 
 export const sizeOf = (range: Range): number => range.to - range.from;
 
-/** Up to 256 packs `finish` folds the packs themselves; above that each shard is combined into a node first. */
-export const foldsPacksDirectly = (layout: Layout): boolean => packsOf(layout) <= limits.directPacksMax;
+/** Sizes of the tree by which partials become one result; tests take small ones. */
+export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "fanIn", number>>;
 
 /** The shard size for so many packs: one shard while it can be folded directly, else near the square root. */
-export const shardSizeFor = (packs: number): number =>
-  packs <= limits.directPacksMax
-    ? limits.directPacksMax
-    : Math.min(limits.shardPacksMax, Math.ceil(Math.sqrt(packs)));
+export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =>
+  packs <= tree.directPacksMax
+    ? tree.directPacksMax
+    : Math.min(tree.shardPacksMax, Math.ceil(Math.sqrt(packs)));
 
 /**
  * The number of chunks per pack that gives packs of about the wanted time: the total work divided by 200 packs,

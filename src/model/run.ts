@@ -38,6 +38,7 @@ export const planSchema = z.object({
   chunks: count,
   packSize: z.int().positive(),
   shardSize: z.int().positive(),
+  fanIn: z.int().min(2).default(1000),
   /** Mean time of one pack as measured on samples, in ms. */
   packMs: z.number().nonnegative(),
   /** Whose segments hold the chunk inputs; absent where the plan is a plain count. */
@@ -70,9 +71,37 @@ export const manifestSchema = z.object({
   /** True if every chunk was folded; else `missing` lists the chunk ranges that were not. */
   complete: z.boolean(),
   missing: z.array(rangeSchema),
+  /** Versions of the code that computed the partials: `leasefold 1.2.3`, or `sha256:…` of a user's file. */
+  code: z.array(z.string()).default([]),
+  /** Deliveries that the folded partials took, one per pack where nothing was tried again. */
+  attempts: count.default(0),
+  /** Terms that led the run, oldest first. */
+  terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),
   calls: z.string(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
+
+/** `{id}/{uid}/answers/{tag}`, create-only: an answer given while the run works, or why there is none. */
+export const answerSchema = z.discriminatedUnion("ok", [
+  z.object({
+    v: version,
+    ok: z.literal(true),
+    run: z.string(),
+    uid: z.string(),
+    generation: z.int().positive(),
+    /** The blob with the answer's bytes, in the results container. */
+    blob: z.string(),
+    contentType: z.string(),
+    bytes: count,
+    sha256: z.string(),
+    chunks: count,
+    folded: count,
+    /** Chunk ranges that the answer covers, ascending. */
+    covers: z.array(rangeSchema),
+  }),
+  z.object({ v: version, ok: z.literal(false), code: z.string(), message: z.string() }),
+]);
+export type Answer = z.infer<typeof answerSchema>;
 
 /** `{id}/{uid}/failed/…`, create-only: how one send ended without output. */
 export const failureSchema = z.object({

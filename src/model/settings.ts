@@ -41,6 +41,12 @@ export const settingsSchema = z.object({
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400)
     .default(300)
     .describe("time limit of one attempt of a pack, seconds"),
+  LEASEFOLD_KEEP_DAYS: z.coerce
+    .number()
+    .min(0)
+    .max(36_500)
+    .default(30)
+    .describe("finished runs are deleted after so many days; 0 keeps them for ever"),
   LEASEFOLD_THREADS: whole(1, 256)
     .optional()
     .describe("worker threads of an instance; batchSize + newBatchThreshold of host.json by default"),

@@ -10,7 +10,7 @@ import { wireVersion } from "./decode.ts";
 export const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
 export type Phase = (typeof phases)[number];
 
-/** The table of legal moves; a phase without moves is final. */
+/** The table of legal moves within a generation; a phase without moves is final. */
 export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
   /** A run of no chunks has nothing to compute. */
   planning: ["computing", "finishing", "failed", "cancelled"],
@@ -51,8 +51,13 @@ const layoutSchema = z.object({
   chunks: count,
   packSize: z.int().positive(),
   shardSize: z.int().positive(),
+  fanIn: z.int().min(2).default(1000),
   packMs: ms,
 });
+
+/** How many packs had ended when, done or failed, and what those done took together. */
+const progressMarkSchema = z.object({ atMs: ms, ended: count, computeMs: ms });
+export type ProgressMark = z.infer<typeof progressMarkSchema>;
 
 export const stateSchema = z.object({
   v: z.literal(wireVersion),
@@ -72,18 +77,33 @@ export const stateSchema = z.object({
   command: count,
   answer: z.enum(["done", "too-late", "refused"]).optional(),
   layout: layoutSchema.optional(),
-  /** Packs `[0, cursor)` were sent at least once, in that order. */
+  /** Packs `[0, cursor)` were sent under this turn and generation, in that order, or had their partial before. */
   cursor: count,
+  /** Number of the cursor's sends. A new turn raises it above every send before, and those do not count any more. */
+  firstSend: z.int().positive().default(1),
   /** When they were sent: packs below `upTo` not after `atMs` (storage time). Batches long past are dropped. */
   batches: z.array(z.object({ upTo: count, atMs: ms })),
   /** Plan, nodes and finish under way, by `workName`. Recorded before they are sent. */
   tasks: z.record(z.string(), sendsSchema),
-  /** Packs sent more than once in this generation, by pack. */
+  /** Packs sent again since the cursor sent them, by pack. */
   again: z.record(z.string(), sendsSchema),
-  /** Open shards: bitmaps of packs done and failed. */
-  open: z.record(z.string(), z.object({ done: z.string(), failed: z.string().optional() })),
-  /** Sealed shards: the members to fold, absent when all, and whether the node is there. */
-  sealed: z.record(z.string(), z.object({ members: z.string().optional(), node: z.boolean() })),
+  /**
+   * Open shards: bitmaps of packs done and failed. `recount`: what the bitmap says is from an earlier turn or
+   * generation; the shard is listed anew before anything of it is sent.
+   */
+  open: z.record(
+    z.string(),
+    z.object({ done: z.string(), failed: z.string().optional(), recount: z.literal(true).optional() }),
+  ),
+  /** Sealed shards: the members to fold, absent when all; the generation that sealed it; whether its node is there. */
+  sealed: z.record(
+    z.string(),
+    z.object({ members: z.string().optional(), gen: z.int().positive().default(1), node: z.boolean() }),
+  ),
+  /** Nodes above the shards that were asked for, by `workName`: their generation, and whether they are there. */
+  groups: z.record(z.string(), z.object({ gen: z.int().positive(), node: z.boolean() })).default({}),
+  /** Packs sent under this turn and without an outcome. */
+  inFlight: count.default(0),
   packsDone: count,
   chunksDone: count,
   packsFailed: count,
@@ -95,6 +115,10 @@ export const stateSchema = z.object({
   taskMsMax: z.record(z.string(), ms),
   /** Packs finished per second, smoothed. */
   rate: ms,
+  /** What the time left is judged by: at most 32 marks of this generation, in a time without its pauses. */
+  progress: z
+    .object({ generation: z.int().positive(), turn: count, marks: z.array(progressMarkSchema) })
+    .default({ generation: 1, turn: 0, marks: [] }),
   /** Calls of the leaders and those that workers reported. */
   calls: callsSchema,
   /** Terms that led this run, oldest first. */
@@ -128,11 +152,14 @@ export function firstState(of: {
     cap: of.cap,
     command: 0,
     cursor: 0,
+    firstSend: 1,
     batches: [],
     tasks: {},
     again: {},
     open: {},
     sealed: {},
+    groups: {},
+    inFlight: 0,
     packsDone: 0,
     chunksDone: 0,
     packsFailed: 0,
@@ -142,6 +169,7 @@ export function firstState(of: {
     computeMs: 0,
     taskMsMax: {},
     rate: 0,
+    progress: { generation: of.generation, turn: 0, marks: [] },
     calls: { ...noCalls },
     terms: [],
     createdMs: of.nowMs,

@@ -4,6 +4,7 @@ import type {
   ContainerListBlobFlatSegmentResponse,
   ContainerListBlobHierarchySegmentResponse,
 } from "@azure/storage-blob";
+import { removeInBatches } from "./azureBatch.ts";
 import { azureCalls, dateMsOf } from "./azureCalls.ts";
 import {
   byteLengthOf,
@@ -146,6 +147,9 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
         ...(options?.ifMatch === undefined ? {} : { ConditionNotMet: "conflict" }),
       });
     },
+
+    removeMany: (container, names, options) =>
+      removeInBatches(service.getContainerClient(container), names, options),
   };
 }
 

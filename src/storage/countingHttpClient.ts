@@ -16,12 +16,21 @@ export function countingHttpClient(
 ): IHttpClient {
   return {
     async sendRequest(web: WebResource): Promise<HttpOperationResponse> {
-      if (web.abortSignal?.aborted !== true) meter.count(classOf(web.method, new URL(web.url)));
+      if (web.abortSignal?.aborted !== true) {
+        const url = new URL(web.url);
+        meter.count(classOf(web.method, url));
+        if (url.searchParams.get("comp") === "batch") countDeletes(meter, web.body);
+      }
       const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web));
       const compatible = { ...response, request: web, headers: { toJson: headers.toJSON.bind(headers) } };
       return compatible as unknown as HttpOperationResponse;
     },
   };
+}
+
+/** Each request within a batch is billed as if it were sent alone (azure.microsoft.com/updates/batchapiforblob). */
+function countDeletes(meter: CallMeter, batch: unknown): void {
+  for (const _ of String(batch).matchAll(/^DELETE \//gm)) meter.count("delete");
 }
 
 const defaultClient = createDefaultHttpClient();
@@ -47,7 +56,10 @@ function pipelineRequestOf(web: WebResource) {
   return createPipelineRequest({ ...given, allowInsecureConnection } as PipelineOptions);
 }
 
-/** How Blob Storage bills a request (azure.microsoft.com/pricing/details/storage/blobs, operations by class). */
+/**
+ * How Blob Storage bills a request (azure.microsoft.com/pricing/details/storage/blobs, operations by class, and
+ * learn.microsoft.com/azure/storage/blobs/map-rest-apis-transaction-categories, where a batch is `other`).
+ */
 export function blobBillingClass(method: string, url: URL): BillingClass {
   const operation = url.searchParams.get("comp");
   switch (method) {

@@ -119,6 +119,12 @@ export interface BlobStore {
     name: string,
     options?: CallOptions & { readonly ifMatch?: string },
   ): Promise<Removed>;
+  /**
+   * Removes all of these blobs, as many as one likes, in few requests and in no order; one that is gone is no error.
+   * One that the service refuses to remove, such as a leased one, does not spare the others: every name is tried, then
+   * the first refusal is thrown. Any other failure (`busy`, `denied`, no container) ends the call with the rest undone.
+   */
+  removeMany(container: string, names: readonly string[], options?: CallOptions): Promise<void>;
 }
 
 export type LeaseState = "available" | "leased" | "expired" | "breaking" | "broken";

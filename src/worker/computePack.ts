@@ -1,8 +1,10 @@
 import { runBlobs } from "../model/names.ts";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
-import { writeOutput } from "./output.ts";
+import type { Plan } from "../model/run.ts";
 import { type Job, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import { stillWanted } from "./stillWanted.ts";
+import { stillWanted, whileWanted } from "./stillWanted.ts";
+import type { TaskOptions, TaskOutput } from "./userCode.ts";
+import { writeOutput } from "./writeOutput.ts";
 
 /** Computes the chunks of one pack, folded in index order, and writes their partial under the pack's own name. */
 export async function computePack(
@@ -16,18 +18,25 @@ export async function computePack(
   if (pack >= packsOf(plan) || shard !== shardOf(plan, pack) || from !== range.from || to !== range.to) {
     throw new MalformedWorkError("bad-range", `chunks ${from} to ${to} are not pack ${pack} of run ${run}`);
   }
+  const { bytes, ms } = await computed(ports, plan, pack, whileWanted(ports, message, delivery.urgent));
+  await stillWanted(ports, message, "write");
+  const code = ports.versionOf(spec.calculation);
+  return writeOutput(ports, runBlobs(run, uid).part(shard, pack), {
+    ...{ bytes, ms, code },
+    attempt: delivery.attempt,
+  });
+}
+
+/** The partial of a pack. */
+export async function computed(
+  ports: WorkerPorts,
+  plan: Plan,
+  pack: number,
+  task: TaskOptions,
+): Promise<TaskOutput> {
+  const { calculation, params } = await ports.documents.spec(plan.run, plan.uid);
+  const { from, to } = chunksOfPack(plan, pack);
   const inputs = await ports.documents.inputs(plan, from, to);
-  const { bytes, ms } = await ports.userCode.compute(
-    {
-      calculation: spec.calculation,
-      params: spec.params,
-      from,
-      to,
-      count: plan.chunks,
-      ...(inputs === undefined ? {} : { inputs }),
-    },
-    { urgent: delivery.urgent, limitMs: ports.packLimitMs, onStart: () => stillWanted(ports, message) },
-  );
-  await stillWanted(ports, message);
-  return writeOutput(ports, runBlobs(run, uid).part(shard, pack), { bytes, ms, attempt: delivery.attempt });
+  const job = { calculation, params, from, to, count: plan.chunks };
+  return ports.userCode.compute(inputs === undefined ? job : { ...job, inputs }, task);
 }

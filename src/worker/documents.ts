@@ -16,6 +16,18 @@ export interface Documents {
 const documentsKept = 64;
 const segmentsKept = 4;
 
+/** The segment that holds the input of a chunk, by bisection: a large plan has thousands. `starts` ascends from 0. */
+export function segmentWith(starts: readonly number[], chunk: number): number {
+  let low = 0;
+  let high = starts.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] as number) <= chunk) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 export function documents(blobs: BlobStore, names: Names): Documents {
   const documents = new Map<string, Promise<unknown>>();
   const segments = new Map<string, Promise<unknown>>();
@@ -64,9 +76,9 @@ export function documents(blobs: BlobStore, names: Names): Documents {
       if (plan.segments === undefined) return undefined;
       const { attempt, starts } = plan.segments;
       const inputs: unknown[] = [];
-      for (const [number, start] of starts.entries()) {
-        const end = starts[number + 1] ?? plan.chunks;
-        if (end <= from || start >= to) continue;
+      for (let number = segmentWith(starts, from); number < starts.length; number += 1) {
+        const start = starts[number] as number;
+        if (start >= to) break;
         const all = await once(
           `${plan.uid} ${number}`,
           () => segment(plan, attempt, number),

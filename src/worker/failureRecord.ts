@@ -32,3 +32,14 @@ export async function recordFailure(
   });
   return created.kind;
 }
+
+/**
+ * Notes that the first attempt of a send threw, so that the leader does not take the wait for the next one for a dead
+ * worker and have the same error computed by others too. Only a hint: without it work is sent once more in vain.
+ */
+export async function noteTried(blobs: BlobStore, names: Names, message: WorkMessage): Promise<void> {
+  const work = workOf(message);
+  if (work === undefined) return;
+  const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
+  await blobs.create(names.runs, name, "").catch(() => {});
+}

@@ -1,21 +1,21 @@
 import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
-import { recordFailure } from "./failureRecord.ts";
-import { putBack, understand } from "./handleWork.ts";
+import { endSend } from "./endSend.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
+import { putBack, understand } from "./understand.ts";
 
 /**
  * Records the end of a send that the host set aside as poison. It only records; the leader draws the consequences.
  * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
  */
 export async function handlePoison(
-  ports: Pick<WorkerPorts, "storage" | "names" | "log">,
+  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch">,
   delivery: Delivery,
 ): Promise<void> {
   try {
     const message = await understand(ports, delivery);
     if (message === undefined) return;
-    const outcome = await recordFailure(ports.storage.blobs, ports.names, message, {
+    const outcome = await endSend(ports, message, {
       cause: "poison",
       code: "poison",
       message: "the host set the message aside after its last delivery without a word from the worker",

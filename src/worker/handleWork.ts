@@ -1,25 +1,21 @@
-import { createHash } from "node:crypto";
-import { CorruptDataError, LeasefoldError, messageOf, NewerVersionError } from "../model/errors.ts";
-import { limits } from "../model/limits.ts";
+import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
-import { decodeMessage, type WorkMessage } from "../model/message.ts";
-import { droppedBlob, type Names, resultBlobs, runBlobs } from "../model/names.ts";
-import type { Storage } from "../storage/ports.ts";
-import { cleanUpShard } from "./cleanUpShard.ts";
-import { combineShard } from "./combineShard.ts";
+import type { WorkMessage } from "../model/message.ts";
+import { resultBlobs, runBlobs } from "../model/names.ts";
+import { answerSoFar } from "./answerSoFar.ts";
+import { cleanUp } from "./cleanUp.ts";
+import { combineNode } from "./combineNode.ts";
 import { computePack } from "./computePack.ts";
-import { recordFailure } from "./failureRecord.ts";
+import { endSend } from "./endSend.ts";
+import { noteTried } from "./failureRecord.ts";
+import { fateOf } from "./fateOf.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";
-import {
-  type Delivery,
-  DroppedError,
-  type Job,
-  MalformedWorkError,
-  StorageLostError,
-  type WorkerPorts,
-} from "./ports.ts";
+import { type Delivery, type Job, StorageLostError, type WorkerPorts } from "./ports.ts";
+import { recordDropped } from "./recordDropped.ts";
 import { stillWanted } from "./stillWanted.ts";
+import { putBack, understand } from "./understand.ts";
+import { verifyPack } from "./verifyPack.ts";
 
 /**
  * Does what one message says, once. Workers never decide: they compute, fold and write under names that the
@@ -40,100 +36,66 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
       logEvents.workDone({ ...piece, ms: Math.round(ports.clock.monotonicMs() - startedMs), outcome }),
     );
   } catch (error) {
-    if (error instanceof DroppedError) {
-      ports.log(logEvents.workDropped({ ...piece, why: error.message }));
-      return;
-    }
-    if (error instanceof MalformedWorkError) {
-      await recordDropped(ports, delivery, error);
-      return;
-    }
+    const dropped = (why: string) => ports.log(logEvents.workDropped({ ...piece, why }));
     const code = error instanceof LeasefoldError ? error.code : "unexpected";
-    // Another instance may understand what a newer version wrote; and storage that is away says nothing about the
-    // work, so neither may end it.
-    if (error instanceof NewerVersionError || (delivery.last && isBusy(error))) {
-      ports.log(logEvents.workFailed({ ...piece, code, message: messageOf(error), last: false }));
-      await putBack(ports.storage, delivery);
-      return;
-    }
+    const why = messageOf(error);
+    const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
     const lost = error instanceof StorageLostError;
-    if (lost && (await outputThere(ports, message))) {
-      ports.log(logEvents.workDropped({ ...piece, why: "another attempt has written the output" }));
-      return;
+    const asked = kind === "sofar" || kind === "verify";
+    switch (fateOf(error, { last: delivery.last, asked })) {
+      case "drop":
+        return dropped(why);
+      case "malformed":
+        return await recordDropped(ports, delivery, error);
+      case "put-back":
+        failed(false);
+        return await putBack(ports.storage, delivery);
+      case "again":
+        failed(false);
+        if (error instanceof CalculationError && delivery.attempt === 1)
+          await noteTried(ports.storage.blobs, ports.names, message);
+        throw error;
+      case "end": {
+        if (lost && (await outputThere(ports, message)))
+          return dropped("another attempt has written the output");
+        failed(true);
+        const cause = lost ? "storage-lost" : "error";
+        await endSend(ports, message, { cause, code, message: why, attempts: delivery.attempt });
+      }
     }
-    // Bytes that do not decode will not decode next time either, and a lost member will not come back.
-    const last = delivery.last || lost || error instanceof CorruptDataError;
-    ports.log(logEvents.workFailed({ ...piece, code, message: messageOf(error), last }));
-    if (!last) throw error;
-    const cause = lost ? "storage-lost" : "error";
-    const failure = { cause, code, message: messageOf(error), attempts: delivery.attempt } as const;
-    await recordFailure(ports.storage.blobs, ports.names, message, failure);
-  }
-}
-
-/** The message, or undefined for one that was put back for a newer version, or recorded as dropped. */
-export async function understand(
-  ports: Pick<WorkerPorts, "storage" | "names" | "log">,
-  delivery: Delivery,
-): Promise<WorkMessage | undefined> {
-  try {
-    return decodeMessage(delivery.text);
-  } catch (error) {
-    if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
-    else await recordDropped(ports, delivery, error);
-    return undefined;
   }
 }
 
 async function dispatch(ports: WorkerPorts, job: Job<WorkMessage["kind"]>): Promise<string> {
   const { message, delivery, tag } = job;
-  if (message.kind !== "cleanup") await stillWanted(ports, message);
+  await stillWanted(ports, message, "begin");
   switch (message.kind) {
     case "plan":
       return planRun(ports, { message, delivery, tag });
     case "compute":
       return computePack(ports, { message, delivery, tag });
     case "combine":
-      return combineShard(ports, { message, delivery, tag });
+      return combineNode(ports, { message, delivery, tag });
     case "finish":
       return finishRun(ports, { message, delivery, tag });
     case "cleanup":
-      return cleanUpShard(ports, { message, delivery, tag });
+      return cleanUp(ports, { message, delivery, tag });
+    case "sofar":
+      return answerSoFar(ports, { message, delivery, tag });
+    case "verify":
+      return verifyPack(ports, { message, delivery, tag });
   }
 }
-
-const isBusy = (error: unknown): boolean => error instanceof LeasefoldError && error.retry === "later";
 
 /** Whether the node or the manifest is there: then its inputs may well be cleaned up already. */
 async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const { run, uid, gen } = message;
+  const { run, uid, gen, kind } = message;
+  // A client's question has no output but its answer.
+  if (kind === "sofar" || kind === "verify") return false;
   const { blobs } = ports.storage;
   const manifest = await blobs.head(ports.names.results, resultBlobs(run, uid).manifest(gen));
   if (manifest.kind === "found") return true;
-  if (message.kind !== "combine") return false;
+  if (kind !== "combine") return false;
   const node = await blobs.head(ports.names.runs, runBlobs(run, uid).node(gen, message.level, message.index));
   return node.kind === "found";
-}
-
-/** The message waits, hidden, in the queue it came from, with its deliveries counted anew. */
-export async function putBack(storage: Storage, delivery: Pick<Delivery, "queue" | "text">): Promise<void> {
-  await storage.queues.send(delivery.queue, delivery.text, { visibleInS: limits.newerVersionDelayS });
-}
-
-/** A message nobody can act on is recorded by its hash, logged the first time it is seen, and completed. */
-export async function recordDropped(
-  ports: { readonly storage: Storage; readonly names: Names; readonly log: WorkerPorts["log"] },
-  delivery: Pick<Delivery, "queue" | "text">,
-  error: unknown,
-): Promise<void> {
-  const sha256 = createHash("sha256").update(delivery.text).digest("hex");
-  const { code, message } =
-    error instanceof LeasefoldError ? error : { code: "unexpected", message: messageOf(error) };
-  const body = JSON.stringify({ queue: delivery.queue, code, message, text: delivery.text.slice(0, 4_000) });
-  const created = await ports.storage.blobs.create(ports.names.runs, droppedBlob(sha256), body, {
-    contentType: "application/json",
-  });
-  if (created.kind === "created") {
-    ports.log(logEvents.messageDropped({ queue: delivery.queue, code, message, sha256 }));
-  }
 }

@@ -6,12 +6,16 @@ import type { BlobStore, Clock } from "../storage/ports.ts";
 
 /**
  * Tells whether a message's work is still wanted, by a successful read of the run's marker that is at most five
- * seconds old; a message with a higher turn than that read knows makes it read again.
+ * seconds old; a message with a higher turn than that read knows makes it read again, and so does the end of a send,
+ * whose record must not outlive its run.
  */
 export interface MarkerWatch {
   /** Why the work is not wanted, or undefined when it is. Throws when storage cannot be read. */
-  unwanted(message: WorkMessage): Promise<string | undefined>;
+  unwanted(message: WorkMessage, moment: Moment): Promise<string | undefined>;
 }
+
+/** A thread takes the work; its output is about to be written; it has ended without one. */
+export type Moment = "begin" | "write" | "end";
 
 interface Reading {
   readonly atMs: number;
@@ -38,27 +42,43 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
   }
 
   return {
-    async unwanted(message) {
+    async unwanted(message, moment) {
+      if (unasked.has(message.kind)) return undefined;
       let reading = await (readings.get(message.run) ?? readAgain(message.run));
       const { marker } = reading;
       // A reading that knows less than the message is too old to judge it: the message came later.
-      const behind = marker?.uid !== message.uid || message.turn > marker.turn;
-      const old = clock.monotonicMs() - reading.atMs > limits.markerTrustMs;
+      const behind =
+        marker?.uid !== message.uid || message.gen > marker.generation || message.turn > marker.turn;
+      const old = moment === "end" || clock.monotonicMs() - reading.atMs > limits.markerTrustMs;
       if (old || behind) reading = await readAgain(message.run);
-      return verdict(message, reading.marker);
+      return verdict(message, reading.marker, moment);
     },
   };
 }
 
 const markersKept = 200;
 
-/** The rule of DESIGN 3.11 as a pure function. */
-export function verdict(message: WorkMessage, marker: Marker | undefined): string | undefined {
+/** Clean-up comes when the marker may be gone already; what clients ask is about runs in any state. */
+const unasked: ReadonlySet<WorkMessage["kind"]> = new Set(["cleanup", "sofar", "verify"]);
+
+/**
+ * The rule of DESIGN 3.11 as a pure function. A pack that was begun is written whatever was commanded meanwhile: its
+ * partial is right under every turn and generation, and throwing it away would only cost its computing again.
+ */
+export function verdict(
+  message: WorkMessage,
+  marker: Marker | undefined,
+  moment: Moment,
+): string | undefined {
+  if (unasked.has(message.kind)) return undefined;
   if (marker === undefined) return "the run has ended";
   if (marker.uid !== message.uid) return "the id belongs to another run now";
+  if (marker.want === "delete") return "the run is being deleted";
+  if (message.kind === "compute" && moment !== "begin") return undefined;
   if (marker.generation > message.gen) return "a later generation is at work";
   if (message.kind !== "compute") return undefined;
   if (marker.want === "paused") return "the run is paused";
+  if (marker.want === "cancelled") return "the run is cancelled";
   if (marker.turn > message.turn) return "the run was paused and resumed since";
   return undefined;
 }

@@ -2,6 +2,7 @@ import { LeasefoldError } from "../model/errors.ts";
 import type { Log } from "../model/log.ts";
 import type { MessageOf, WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
+import type { TreeLimits } from "../model/packs.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
 import type { CallReport } from "./callReport.ts";
 import type { Documents } from "./documents.ts";
@@ -20,6 +21,12 @@ export interface WorkerPorts {
   readonly watch: MarkerWatch;
   readonly report: CallReport;
   readonly packLimitMs: number;
+  /** The version of a calculation's code, as partials and the manifest tell it. */
+  readonly versionOf: (calculation: string) => string;
+  /** `limits.foldBytesMax`, but for tests of folds in many batches. */
+  readonly foldBytesMax: number;
+  /** `limits`, but for tests of deep trees. */
+  readonly tree: TreeLimits;
 }
 
 /** One delivery of one message by the host. */

@@ -1,7 +1,7 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { loadCalculations } from "../calculations/registry.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../model/errors.ts";
-import { runCompute, runFinish, runFold, runPlan } from "./runJob.ts";
 import type { FromThread, ThreadAnswer, ThreadTask, ToThread } from "./threadTask.ts";
 
 /**

@@ -7,8 +7,8 @@
  */
 export interface UserCode {
   /**
-   * Runs `plan`. A list is handed to `sink` in batches of at most 5,000 inputs, in order, the next one only after
-   * `sink` has settled; a count never calls it.
+   * Runs `plan`. A list is handed to `sink` in batches of at most 5,000 inputs and 4 MB, in order, the next one only
+   * after `sink` has settled; a count never calls it.
    */
   plan(
     job: CalculationJob,

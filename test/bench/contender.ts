@@ -52,6 +52,7 @@ const contender = coordinator(
   {
     holder: settings.LEASEFOLD_INSTANCE ?? "",
     election: electionFrom(settings, host),
+    keepDays: 0,
     packLimitMs: 60_000,
     loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
   },

@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { ConfigError, InputError } from "../../src/model/errors.ts";
+import { version } from "../../src/model/version.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 let folder = "";
@@ -18,6 +20,16 @@ describe("the registry", () => {
     const known = await loadCalculations([]);
     expect(known.list().map(({ name }) => name)).toEqual(["primes", "queens"]);
     expect(known.get("primes").name).toBe("primes");
+  });
+
+  test("tells the version of the code: of this build, or of a user's file by its bytes", async () => {
+    const known = await loadCalculations([failingFile]);
+    expect(known.versionOf("primes")).toBe(`leasefold ${version}`);
+    const hash = createHash("sha256")
+      .update(await readFile(failingFile))
+      .digest("hex");
+    expect(known.versionOf("failing")).toBe(`sha256:${hash.slice(0, 12)}`);
+    expect(thrownBy(() => known.versionOf("pi"))).toBeInstanceOf(InputError);
   });
 
   test("names the known ones when asked for another", async () => {

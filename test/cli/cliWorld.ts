@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Cli, Screen } from "../../src/cli/cli.ts";
 import { runCommand } from "../../src/cli/runCommand.ts";
 import { type ClientWorld, calculations, clientWorld } from "../client/clientWorld.ts";
+import { localCode } from "../support/localCode.ts";
 
 /** What a command printed and how it ended. */
 export interface Ended {
@@ -51,6 +52,7 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       signal: controller.signal,
       connect: async () => inner.client,
       calculations: async () => calculations,
+      startThread: async () => localCode(calculations),
       ...change,
     };
     const ended = runCommand(line.split(" ").filter(Boolean), cli).then((exitCode) => ({

@@ -25,6 +25,34 @@ describe("leasefold failures, leader, queues, calculations", () => {
     );
   });
 
+  it("list the input of what failed where a list was planned", async () => {
+    const { run, client, storage } = await cliWorld();
+    const { uid } = await submit(client, request);
+    const blobs = runBlobs("r1", uid);
+    const put = (name: string, body: unknown) =>
+      storage.operator.overwriteBlob(names.runs, name, JSON.stringify(body));
+    const plan = { v: 1, run: "r1", uid, chunks: 2, packSize: 1, shardSize: 256, packMs: 1, calls: "" };
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0] } });
+    put(blobs.segment("a", 0), {
+      v: 1,
+      from: 0,
+      inputs: ["a\u001b[2J", { file: "a name of many words.csv" }],
+    });
+    const failure = { v: 1, cause: "error", code: "calculation-threw", message: "no", attempts: 5 };
+    for (const pack of [0, 1]) put(blobs.failure({ kind: "pack", shard: 0, pack }, 1, 1), failure);
+    expect((await run("failures r1")).out).toBe(
+      [
+        "WORK    CHUNKS  INPUT                     TRIES  CODE               ERROR",
+        'pack 0  0       "a\\u001b[2J"                  5  calculation-threw  no',
+        'pack 1  1       {"file":"a name of many…      5  calculation-threw  no',
+        "",
+      ].join("\n"),
+    );
+    expect(JSON.parse((await run("failures r1 --json")).out)).toMatchObject({
+      failures: [{ chunks: { from: 0, to: 1 } }, { inputs: [{ file: "a name of many words.csv" }] }],
+    });
+  });
+
   it("tell who leads", async () => {
     const { run, start, storage, world } = await cliWorld();
     expect((await run("leader")).out).toBe("nobody has ever led here\n");

@@ -102,7 +102,7 @@ const view: RunView = {
   packs: { total: 200, sent: 120, done: 84, failed: 1, again: 2 },
   chunks: { total: 20_000, done: 8_400, failed: 100 },
   rate: { packsPerS: 12.34, chunksPerS: 1234 },
-  timeLeftS: 9.3,
+  timeLeft: { expectedS: 9.3, lowS: 7.5, highS: 13.2 },
   submittedAt: "2026-11-21T03:00:00.000Z",
   elapsedS: 7.2,
   terms: [
@@ -122,7 +122,7 @@ describe("a run", () => {
     expect(
       progressLine({ ...view, packs: { total: 200, sent: 120, done: 84, failed: 0, again: 0 } }, 79),
     ).toBe("computing  ████████░░░░░░░░░░░░  42 %  84/200 packs  12.3/s  9.3 s left  term 4");
-    const { packs: _packs, rate: _rate, timeLeftS: _left, ...unplanned } = view;
+    const { packs: _packs, rate: _rate, timeLeft: _left, ...unplanned } = view;
     expect(progressLine({ ...unplanned, phase: "planning", word: "planning" }, 79)).toBe(
       "planning  7.2 s  term 4",
     );
@@ -140,7 +140,7 @@ describe("a run", () => {
   packs        84 of 200 done, 1 failed, 120 sent, 2 sent again
   chunks       8,400 of 20,000 done, 100 failed
   rate         12.3/s packs, 1,234/s chunks
-  elapsed      7.2 s, about 9.3 s left
+  elapsed      7.2 s, about 9.3 s left (7.5 s to 13 s)
   led by       node-1 (term 3), node-2 (term 4)
   cap          2,000 packs in flight
   command      no. 2: pending

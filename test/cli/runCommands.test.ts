@@ -3,7 +3,7 @@ import { command } from "../../src/client/command.ts";
 import { submit } from "../../src/client/submit.ts";
 import { cliWorld } from "./cliWorld.ts";
 
-const layout = { chunks: 100, packSize: 10, shardSize: 256, packMs: 1 };
+const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
 describe("leasefold runs, status, cancel, cap", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readMarker } from "../../src/client/runDocuments.ts";
+import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
-const layout = { chunks: 100, packSize: 10, shardSize: 256, packMs: 1 };
+const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 
 describe("leasefold submit", () => {
   it("prints the id alone, so that a script can keep it", async () => {
@@ -22,6 +22,18 @@ describe("leasefold submit", () => {
   });
 
   it.each([
+    ["10", { chunks: 10 }],
+    ["0", { chunks: 0 }],
+    ["1%", { percent: 1 }],
+    ["0.5%", { percent: 0.5 }],
+    ["100%", { percent: 100 }],
+  ])("takes the tolerance %s into the spec", async (text, tolerate) => {
+    const { run, client } = await cliWorld();
+    expect((await run(`submit sum --to 5 --id r1 --tolerate ${text}`)).exitCode).toBe(0);
+    expect((await readSpec(client, "r1"))?.value.tolerate).toEqual(tolerate);
+  });
+
+  it.each([
     ["submit sum --tto 5", "--tto is unknown; the parameters are: --to, --label, --exact, --maxSize"],
     ["submit nothing --to 5", "there is no nothing"],
     ["submit sum --to 1e16", "params.to:"],
@@ -33,6 +45,13 @@ describe("leasefold submit", () => {
     ["submitt sum", "unknown command 'submitt' (Did you mean submit?)"],
     ["runs --colour red", "unknown option '--colour'"],
     ["cap r1 many", "it must be a whole number"],
+    ["submit sum --to 5 --tolerate 101%", "a share of the chunks is at most 100%"],
+    ["submit sum --to 5 --tolerate -1", "it must be a number of chunks like 10"],
+    ["submit sum --to 5 --tolerate -1%", "it must be a number of chunks like 10"],
+    ["submit sum --to 5 --tolerate few", "it must be a number of chunks like 10"],
+    ["submit sum --to 5 --tolerate %", "it must be a number of chunks like 10"],
+    ["submit sum --to 5 --tolerate 1.5", "a number of chunks must be whole"],
+    ["submit sum --to 5 --tolerate", "argument missing"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run(line);

@@ -36,7 +36,7 @@ async function run(line: string, change: Partial<Cli> = {}) {
   const never = () => Promise.reject(new Error("nothing is to be opened"));
   const cli: Cli = {
     ...{ env: {}, folder, out, err, clock: systemClock, signal: new AbortController().signal },
-    ...{ connect: never, calculations: never },
+    ...{ connect: never, calculations: never, startThread: never },
     ...change,
   };
   const exitCode = await runCommand(line.split(" "), cli, [addUp, addDown, addDemo]);

@@ -22,6 +22,11 @@ describe("a bad request", () => {
     ["a cap above the limit", { cap: 100_001 }, "cap", 400],
     ["a cap that is no number", { cap: Number.NaN }, "cap", 400],
     ["a tolerance of 101 %", { tolerate: { percent: 101 } }, "tolerate", 400],
+    ["a tolerance that is text", { tolerate: "1%" }, "tolerate", 400],
+    ["a tolerance of two kinds", { tolerate: { chunks: 1, percent: 1 } }, "tolerate", 400],
+    ["a tolerance of half a chunk", { tolerate: { chunks: 0.5 } }, "tolerate", 400],
+    ["no tolerance but its name", { tolerate: null }, "tolerate", 400],
+    ["a cap of one and a half", { cap: 1.5 }, "cap", 400],
     ["a negative tolerance", { tolerate: { chunks: -1 } }, "tolerate", 400],
     ["parameters of a megabyte", { params: { to: 1, label: "x".repeat(1_000_000) } }, "params", 400],
   ])("with %s is refused, naming the field", async (_what, change, field, httpStatus) => {

@@ -6,6 +6,7 @@ import type { Client } from "../../src/client/client.ts";
 import { ensurePlaces } from "../../src/client/places.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { InputError } from "../../src/model/errors.ts";
+import { encodeMarker, type Marker } from "../../src/model/marker.ts";
 import { namesOf, resultBlobs, runBlobs } from "../../src/model/names.ts";
 import type { Manifest } from "../../src/model/run.ts";
 import { firstState, type State } from "../../src/model/state.ts";
@@ -22,6 +23,8 @@ export interface ClientWorld {
   clientOn(storage: Storage): Client;
   /** Writes the state as a leader would, over whatever is there. */
   putState(run: { run: string; uid: string }, change?: Partial<State>): Promise<void>;
+  /** Writes the marker as any client may have left it, over whatever is there. */
+  putMarker(run: { run: string; uid: string }, change?: Partial<Marker>): Promise<void>;
   /** Writes a result and its manifest as a finishing worker would. */
   putResult(run: { run: string; uid: string }, text: string, change?: Partial<Manifest>): Promise<Manifest>;
   wakes(): Promise<number>;
@@ -52,6 +55,12 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
       const state = { ...first, ...change };
       storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, JSON.stringify(state));
     },
+    putMarker: async ({ run, uid }, change = {}) => {
+      const first: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
+      const metadata = encodeMarker({ ...first, ...change });
+      storage.operator.deleteBlob(names.active, run);
+      await storage.blobs.create(names.active, run, "", { metadata });
+    },
     putResult: async ({ run, uid }, text, change = {}) => {
       const blobs = resultBlobs(run, uid);
       const generation = change.generation ?? 1;
@@ -73,6 +82,9 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
         packs: 5,
         complete: true,
         missing: [],
+        code: [],
+        attempts: 5,
+        terms: [],
         calls: encodeCalls(noCalls),
         ...change,
       };
@@ -111,6 +123,7 @@ export const calculations: Calculations = {
       field: "calculation",
     });
   },
+  versionOf: () => "test",
   parseParams: (calculation, raw) => {
     const parsed = calculation.params.safeParse(raw);
     if (parsed.success) return parsed.data;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { clientLimits } from "../../src/client/clientLimits.ts";
 import { failures } from "../../src/client/failures.ts";
 import { findManifest, openResult } from "../../src/client/result.ts";
 import { submit } from "../../src/client/submit.ts";
@@ -90,7 +91,10 @@ describe("the result of a run", () => {
     storage.operator.deleteBlob(names.active, "r1");
     const metadata = encodeMarker({ uid: run.uid, want: "run", generation: 2, cap: 1, turn: 0, command: 1 });
     await storage.blobs.create(names.active, "r1", "", { metadata });
-    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "not-finished" });
+    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({
+      code: "not-finished",
+      message: expect.stringContaining("it is waiting in generation 2"),
+    });
     expect(await findManifest(client, "r1", { generation: 1 })).toMatchObject({ generation: 1 });
     const none = await failureOf(findManifest(client, "r1", { generation: 7 }));
     expect(none).toMatchObject({ reason: "unknown", code: "unknown-generation" });
@@ -138,6 +142,74 @@ describe("the failures of a run", () => {
       expect.objectContaining({ work: "node/1/00002", code: "not-json" }),
     ]);
     expect(await failures(client, "r1", { max: 1 })).toMatchObject({ failures: [{ pack: 7 }], more: true });
+  });
+
+  it("name the inputs of small packs of a planned list, and every chunk range", async () => {
+    const { client, storage, run } = await submitted();
+    const blobs = runBlobs(run.run, run.uid);
+    const put = (name: string, body: unknown) =>
+      storage.operator.overwriteBlob(names.runs, name, JSON.stringify(body));
+    const plan = {
+      v: 1,
+      run: "r1",
+      uid: run.uid,
+      chunks: 8,
+      packSize: 3,
+      shardSize: 256,
+      packMs: 1,
+      calls: "",
+    };
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0, 4] } });
+    put(blobs.segment("a", 0), { v: 1, from: 0, inputs: ["a", "b", "c", "d"] });
+    put(blobs.segment("a", 1), { v: 1, from: 4, inputs: ["e", "f", "g", { h: 8 }] });
+    for (const pack of [0, 1, 2]) {
+      put(blobs.failure({ kind: "pack", shard: 0, pack }, 1, 1), JSON.parse(record("calculation-threw")));
+    }
+    const found = (await failures(client, "r1", { inputs: true })).failures;
+    expect(found.map(({ chunks, inputs }) => [chunks, inputs])).toEqual([
+      [{ from: 0, to: 3 }, ["a", "b", "c"]],
+      [{ from: 3, to: 6 }, ["d", "e", "f"]],
+      [{ from: 6, to: 8 }, ["g", { h: 8 }]],
+    ]);
+    const plain = (await failures(client, "r1")).failures;
+    expect(plain.map(({ chunks, inputs }) => [chunks?.from, inputs])).toEqual([
+      [0, undefined],
+      [3, undefined],
+      [6, undefined],
+    ]);
+    put(blobs.segment("a", 1), { v: 1, from: 4, inputs: "lost" });
+    const rest = (await failures(client, "r1", { inputs: true })).failures;
+    expect(rest.map(({ inputs }) => inputs)).toEqual([["a", "b", "c"], undefined, undefined]);
+    put(blobs.plan, { ...plan, packSize: 11, segments: { attempt: "a", starts: [0, 4] } });
+    const large = (await failures(client, "r1", { inputs: true, max: 1 })).failures;
+    expect(large.map(({ chunks, inputs }) => [chunks, inputs])).toEqual([[{ from: 0, to: 8 }, undefined]]);
+  });
+
+  it("read no more segments than the limit for the inputs of many", async () => {
+    const { client, storage, run } = await submitted();
+    const blobs = runBlobs(run.run, run.uid);
+    const put = (name: string, body: unknown) =>
+      storage.operator.overwriteBlob(names.runs, name, JSON.stringify(body));
+    const starts = Array.from({ length: 40 }, (_one, index) => index);
+    const plan = {
+      v: 1,
+      run: "r1",
+      uid: run.uid,
+      chunks: 40,
+      packSize: 1,
+      shardSize: 256,
+      packMs: 1,
+      calls: "",
+    };
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts } });
+    for (const pack of starts) {
+      put(blobs.segment("a", pack), { v: 1, from: pack, inputs: [`input ${pack}`] });
+      put(blobs.failure({ kind: "pack", shard: 0, pack }, 1, 1), JSON.parse(record("calculation-threw")));
+    }
+    const found = (await failures(client, "r1", { inputs: true })).failures;
+    const told = found.filter((one) => one.inputs !== undefined);
+    expect([found.length, told.length]).toEqual([40, clientLimits.inputSegmentsRead]);
+    for (const one of told) expect(one.inputs).toEqual([`input ${one.pack}`]);
   });
 
   it("are none for a run without any, and an unknown run is unknown", async () => {

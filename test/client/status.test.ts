@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { command } from "../../src/client/command.ts";
-import { runs } from "../../src/client/runs.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../src/model/names.ts";
+import { specBlob } from "../../src/model/names.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
-const layout = { chunks: 95, packSize: 10, shardSize: 256, packMs: 1 };
+const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
+
+const spec = { v: 1, run: "r1", uid: "", calculation: "sum", params: { to: 1 }, requestHash: "h" };
 
 describe("the status of a run", () => {
   it("is waiting until a leader has looked at it, with the time since its submit", async () => {
@@ -28,10 +29,12 @@ describe("the status of a run", () => {
     await putState(run, {
       phase: "computing",
       layout,
-      cursor: 9,
-      packsDone: 8,
-      chunksDone: 75,
-      packsFailed: 0,
+      cursor: 10,
+      inFlight: 1,
+      packsDone: 7,
+      chunksDone: 65,
+      packsFailed: 1,
+      chunksFailed: 10,
       sentAgain: 2,
       rate: 4,
       terms: [{ term: 3, holder: "node-1", atMs: 0 }],
@@ -39,8 +42,8 @@ describe("the status of a run", () => {
     });
     expect(await status(client, "r1")).toMatchObject({
       word: "computing",
-      packs: { total: 10, sent: 9, done: 8, failed: 0, again: 2 },
-      chunks: { total: 95, done: 75, failed: 0 },
+      packs: { total: 10, sent: 9, done: 7, failed: 1, again: 2 },
+      chunks: { total: 95, done: 65, failed: 10 },
       rate: { packsPerS: 4, chunksPerS: 40 },
       timeLeftS: 0.5,
       elapsedS: 10,
@@ -67,6 +70,66 @@ describe("the status of a run", () => {
     });
     await putState(run, { phase: "finishing", layout, command: 1, answer: "too-late" });
     expect(await status(client, "r1")).toMatchObject({ word: "finishing", command: { answer: "too-late" } });
+  });
+
+  it("says that it is paused as soon as that is asked for, and goes on showing its phase", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { phase: "computing", layout });
+    await command(client, "r1", { kind: "pause" });
+    expect(await status(client, "r1")).toMatchObject({ word: "computing", paused: true, active: true });
+    await command(client, "r1", { kind: "resume" });
+    expect(await status(client, "r1")).toMatchObject({ paused: false, command: { number: 2, want: "run" } });
+  });
+
+  it("says that it is being deleted, whether it works or has ended", async () => {
+    const { client, storage, putState } = await clientWorld();
+    const run = await submit(client, request);
+    for (const phase of ["computing", "complete"] as const) {
+      await putState(run, { phase, layout });
+      storage.operator.deleteBlob(names.active, "r1");
+      await command(client, "r1", { kind: "delete" });
+      expect(await status(client, "r1")).toMatchObject({
+        word: "deleting",
+        command: { want: "delete", answer: "pending" },
+      });
+    }
+  });
+
+  it("works again with a retry, without the older error and result, and shows the newest one after it", async () => {
+    const { client, storage, putState, putResult } = await clientWorld();
+    const run = await submit(client, request);
+    await putResult(run, "1", { complete: false, missing: [{ from: 3, to: 4 }] });
+    const gaps = { phase: "complete", layout, chunksFailed: 1, finishedMs: 5 } as const;
+    await putState(run, gaps);
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await status(client, "r1")).toMatchObject({
+      word: "complete-with-gaps",
+      result: { generation: 1 },
+    });
+    await command(client, "r1", { kind: "retry" });
+    const waiting = await status(client, "r1");
+    expect(waiting).toMatchObject({ word: "waiting", active: true, generation: 2 });
+    expect([waiting.result, waiting.finishedAt]).toEqual([undefined, undefined]);
+    await putState(run, { phase: "computing", layout, generation: 2, command: 1 });
+    expect(await status(client, "r1")).toMatchObject({ word: "computing", command: { answer: "done" } });
+    const error = { code: "x", message: "pack 3 threw" };
+    await putState(run, { phase: "failed", layout, generation: 2, command: 1, error });
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await status(client, "r1")).toMatchObject({ word: "failed", error, result: { generation: 1 } });
+    await command(client, "r1", { kind: "retry" });
+    expect((await status(client, "r1")).error).toBeUndefined();
+    await putResult(run, "2", { generation: 3 });
+    await putState(run, { phase: "complete", layout, generation: 3, command: 2 });
+    expect(await status(client, "r1")).toMatchObject({ word: "complete", result: { generation: 3 } });
+  });
+
+  it("answers a command that came to an ended run as too late", async () => {
+    const { client, putState, putMarker } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { phase: "complete", layout });
+    await putMarker(run, { want: "cancelled", command: 1 });
+    expect(await status(client, "r1")).toMatchObject({ word: "complete", command: { answer: "too-late" } });
   });
 
   it("tells the facts of a finished result and stops its clock", async () => {
@@ -99,6 +162,23 @@ describe("the status of a run", () => {
     await submit(client, request);
     storage.operator.deleteBlob(names.active, "r1");
     expect((await status(client, "r1")).word).toBe("not-accepted");
+  });
+
+  it("takes a marker that a retry makes between its reads for what it is", async () => {
+    const { client, clientOn, storage, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await putState(run, { phase: "failed", layout });
+    storage.operator.deleteBlob(names.active, "r1");
+    const head: typeof storage.blobs.head = async (...args) => {
+      const found = await storage.blobs.head(...args);
+      if (found.kind === "missing") {
+        await command(client, "r1", { kind: "retry" });
+        await putState(run, { phase: "computing", layout, generation: 2 });
+      }
+      return found;
+    };
+    const racing = clientOn({ ...storage, blobs: { ...storage.blobs, head } });
+    expect(await status(racing, "r1")).toMatchObject({ word: "computing", generation: 2 });
   });
 
   it("takes no notice of the marker of an older run", async () => {
@@ -144,48 +224,5 @@ describe("the status of a run", () => {
     expect(await failureOf(status(client, "r1"))).toBeInstanceOf(CorruptDataError);
     await putState(run, { v: 2 as 1 });
     expect(await failureOf(status(client, "r1"))).toBeInstanceOf(NewerVersionError);
-  });
-});
-
-const spec = { v: 1, run: "r1", uid: "", calculation: "sum", params: { to: 1 }, requestHash: "h" };
-
-describe("the list of runs", () => {
-  it("has active runs first, then the newest, and goes on past unreadable ones", async () => {
-    const { client, world, storage, putState } = await clientWorld();
-    const ids = ["old", "broken", "newer", "done", "busy"];
-    for (const id of ids) {
-      const run = await submit(client, { ...request, id });
-      if (id === "broken") storage.operator.overwriteBlob(names.runs, runBlobs(run.run, run.uid).state, "{");
-      if (id === "newer") await putState(run, { v: 2 as 1 });
-      if (id !== "busy") storage.operator.deleteBlob(names.active, id);
-      if (id === "old" || id === "done") await putState(run, { phase: "complete" });
-      await world.advance(2_000);
-    }
-    storage.operator.overwriteBlob(names.runs, "_dropped/abc", "");
-    storage.operator.overwriteBlob(names.runs, "gone/uid/state.json", "{}");
-    const listed = await runs(client);
-    expect(listed.map(({ run, word }) => [run, word])).toEqual([
-      ["busy", "waiting"],
-      ["done", "complete"],
-      ["old", "complete"],
-      ["broken", "unreadable"],
-      ["newer", "needs-newer-version"],
-    ]);
-  });
-
-  it("is empty where nothing was ever started", async () => {
-    const { client } = await clientWorld({ places: false });
-    expect(await runs(client)).toEqual([]);
-  });
-
-  it("costs two lists and two reads a run", async () => {
-    const { client, storage } = await clientWorld();
-    for (const id of ["a", "b", "c"]) await submit(client, { ...request, id });
-    const before = storage.meter.counts();
-    await runs(client);
-    const after = storage.meter.counts();
-    expect([after.list - before.list, after.read - before.read, after.other - before.other]).toEqual([
-      2, 6, 0,
-    ]);
   });
 });

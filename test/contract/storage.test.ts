@@ -6,6 +6,7 @@ import { leaseContract } from "./leaseContract.ts";
 import { listContract } from "./listContract.ts";
 import { meterContract } from "./meterContract.ts";
 import { queueContract } from "./queueContract.ts";
+import { removalContract } from "./removalContract.ts";
 
 /**
  * What the ports promise, held against the in-memory twin and against a real Azurite, so that a simulation on the
@@ -28,6 +29,7 @@ const accounts: readonly { readonly title: string; readonly open: OpenAccount }[
 
 describe.each(accounts)("$title", ({ open }) => {
   describe("blobs", () => blobContract(open));
+  describe("removals of many blobs", () => removalContract(open));
   describe("lists of blobs", () => listContract(open));
   describe("leases", () => leaseContract(open));
   describe("queues", () => queueContract(open));

@@ -58,7 +58,7 @@ describe("the journey of a run", () => {
     expect(step(sent, { parts: parts(0, 2) }).state.phase).toBe("computing");
     const draft = step(sent, { parts: parts(0, 3) });
     expect(draft.state.phase).toBe("finishing");
-    expect(draft.state.sealed).toEqual({ 0: { node: false } });
+    expect(draft.state.sealed).toEqual({ 0: { gen: 1, node: false } });
     expect(draft.tasks).toEqual([{ kind: "finish", send: 1 }]);
   });
 
@@ -72,7 +72,7 @@ describe("the journey of a run", () => {
     const sealed = step(state, { parts: parts(0, 400) }, mind, 60_000);
     expect(Object.keys(sealed.state.sealed)).toHaveLength(20);
     expect(sealed.state.open).toEqual({});
-    const combined = [...Array(20).keys()].map((index) => part(index, 5));
+    const combined = [...Array(20).keys()].map((index) => ({ level: 1, ...part(index, 5) }));
     expect(step(sealed.state, { nodes: combined.slice(1) }).state.phase).toBe("computing");
     const draft = step(sealed.state, { nodes: combined });
     expect(draft.state.phase).toBe("finishing");
@@ -106,6 +106,12 @@ describe("commands", () => {
     const finishing = step(step(computing(1)).state, { parts: parts(0, 1) }).state;
     const draft = step(finishing, { marker: cancelled });
     expect(draft.ending).toBeUndefined();
+    expect(draft.state).toMatchObject({ phase: "finishing", command: 1, answer: "too-late" });
+  });
+
+  test("a pause after finishing was recorded is too late", () => {
+    const finishing = step(step(computing(1)).state, { parts: parts(0, 1) }).state;
+    const draft = step(finishing, { marker: { ...marker, want: "paused", turn: 1, command: 1 } });
     expect(draft.state).toMatchObject({ phase: "finishing", command: 1, answer: "too-late" });
   });
 
@@ -234,6 +240,18 @@ describe("late work", () => {
     expect(state.again[11]).toMatchObject({ sends: 4, late: 3 });
   });
 
+  test("a pack whose attempt threw waits for the host's next one and is not sent again", () => {
+    const mind = memory();
+    let state = step(computing(12), {}, mind).state;
+    state = step(state, { parts: parts(0, 11, 100) }, mind, 1_000).state;
+    const work = { kind: "pack", shard: 0, pack: 11 } as const;
+    state = step(state, { tried: [{ work, generation: 1, send: 1 }] }, mind, 2_000).state;
+    for (let localMs = 4_000; localMs < 60_000; localMs += 1_000) {
+      expect(step(state, {}, mind, localMs).packs).toEqual([]);
+    }
+    expect(step(state, { nowMs: 1_000_000 + 900_001 }, mind, 60_000).packs).toHaveLength(1);
+  });
+
   test("packs far back in the queue are not late", () => {
     const mind = memory();
     let state: State = {
@@ -268,20 +286,32 @@ describe("late work", () => {
 });
 
 describe("the window", () => {
-  test("starts at 64, is never more than the cap, and grows at most twofold a look", () => {
-    expect(step(computing(1000)).packs).toHaveLength(64);
+  test("starts at 256, is never more than the cap, and grows at most twofold a look", () => {
+    expect(step(computing(1000)).packs).toHaveLength(256);
     expect(step(computing(1000), { marker: { ...marker, cap: 10 } }).packs).toHaveLength(10);
     const mind = memory();
-    const sent = step(computing(1000), {}, mind).state;
+    const sent = step(computing(2000), {}, mind).state;
     const fast = { ...sent, rate: 10_000 };
-    const draft = step(fast, { parts: parts(0, 64, 10) }, mind, 0);
-    expect(draft.packs).toHaveLength(128);
+    const draft = step(fast, { parts: parts(0, 256, 10) }, mind, 0);
+    expect(draft.packs).toHaveLength(500);
+    expect(mind.window).toBe(512);
+  });
+
+  test("doubles where the workers took more than half of it since the last look, whatever the rate says", () => {
+    const mind = memory();
+    const sent = step(computing(2000), {}, mind).state;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 100) }, mind, 0);
+    expect([mind.window, mind.starved]).toEqual([8, false]);
+    mind.window = 256;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 128) }, mind, 0);
+    expect([mind.window, mind.starved]).toEqual([512, true]);
   });
 
   test("never falls under eight", () => {
     const mind = memory();
     const sent = step(computing(1000), {}, mind).state;
     const slow = { ...sent, rate: 0.001, durationsMs: Array(10).fill(1000) };
-    expect(step(slow, { parts: parts(0, 64) }, mind, 0).packs).toHaveLength(8);
+    step(slow, { parts: parts(0, 64) }, mind, 0);
+    expect(mind.window).toBe(8);
   });
 });

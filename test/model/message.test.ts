@@ -14,8 +14,12 @@ const messages: readonly WorkMessage[] = [
   { ...common, kind: "plan" },
   { ...common, kind: "compute", shard: 1, pack: 20, from: 100, to: 105 },
   { ...common, kind: "combine", level: 1, index: 4, members: "AAA" },
-  { ...common, kind: "finish", childGens: [1, 2] },
+  { ...common, kind: "combine", level: 2, index: 0, childGens: "1x3,2" },
+  { ...common, kind: "finish", childGens: "1,2", terms: [{ term: 3, holder: "one" }] },
   { ...common, kind: "cleanup", shard: 0 },
+  { ...common, kind: "cleanup" },
+  { ...common, kind: "sofar", tag: "a1", nodes: "AAA", open: [3, 4] },
+  { ...common, kind: "verify", tag: "a1", pack: 7 },
 ];
 
 /** Top-level keys that the Functions host writes over, or reads, in its trigger metadata. */

@@ -1,42 +1,33 @@
 import { StorageError } from "../../src/model/errors.ts";
-import type { Random, Storage } from "../../src/storage/ports.ts";
-import type { VirtualClock } from "./virtualClock.ts";
+import { abortError } from "../../src/storage/abortError.ts";
+import type { Clock, Storage } from "../../src/storage/ports.ts";
+import type { Carry } from "./network.ts";
 
-/** Faults of the way to storage, each as a probability per call. */
-export interface Faults {
-  /** The call never arrives. */
-  readonly lostRequest?: number;
-  /** The call is carried out, and the caller learns nothing of it. */
-  readonly lostReply?: number;
+/** One call of a process to storage, as the network may judge it. */
+export interface FarCall {
+  /** `blobs.create`, `queues.send`, `lease.renew` and so on. */
+  readonly op: string;
+  readonly args: readonly unknown[];
 }
 
+/** The adapters end a request after a minute; its effect is unknown then. */
+const requestCapMs = 60_000;
+
 /**
- * Puts a network between one simulated process and the storage twin: every call takes time on that process's clock
- * before and after, so a crash of the clock cuts it off at either side, and faults strike where real ones do.
+ * Puts a network between one simulated process and the storage twin. Signals stay on this side, as with the real
+ * service: to abort a request does not call it back, and it may take effect long after its caller gave up.
  */
-export function farStorage(
-  near: Storage,
-  clock: VirtualClock,
-  random: Random,
-  options: {
-    readonly latencyMs: number;
-    readonly faults: () => Faults;
-    readonly onCall?: (name: string) => void;
-  },
-): Storage {
+export function farStorage(near: Storage, clock: Clock, carry: Carry<FarCall>): Storage {
   const far = <T extends object>(target: T, part: string): T =>
     new Proxy(target, {
       get(object, key) {
         const member = Reflect.get(object, key) as unknown;
         if (typeof member !== "function") return member;
-        return async (...args: unknown[]) => {
-          options.onCall?.(`${part}.${String(key)}`);
-          await clock.sleep(random.number() * options.latencyMs);
-          if (random.number() < (options.faults().lostRequest ?? 0)) throw noAnswer();
-          const reply: unknown = await (member as (...all: unknown[]) => unknown).apply(object, args);
-          await clock.sleep(random.number() * options.latencyMs);
-          if (random.number() < (options.faults().lostReply ?? 0)) throw noAnswer();
-          return reply;
+        const op = `${part}.${String(key)}`;
+        return (...args: unknown[]) => {
+          const sent = args.map(withoutSignal);
+          const call = () => (member as (...all: unknown[]) => Promise<unknown>).apply(object, sent);
+          return capped(clock, signalIn(args), () => carry({ op, args: sent }, call));
         };
       },
     });
@@ -48,4 +39,42 @@ export function farStorage(
   };
 }
 
-const noAnswer = () => new StorageError("busy", "", undefined, "no answer (simulated)");
+function capped<T>(clock: Clock, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(abortError(signal.reason));
+    const end = (): void => {
+      takeBack();
+      signal?.removeEventListener("abort", abort);
+    };
+    const abort = (): void => {
+      end();
+      reject(abortError(signal?.reason));
+    };
+    const takeBack = clock.after(requestCapMs, () => {
+      end();
+      reject(new StorageError("busy", "", undefined, "no answer within a minute"));
+    });
+    signal?.addEventListener("abort", abort);
+    call().then(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error: unknown) => {
+        end();
+        reject(error);
+      },
+    );
+  });
+}
+
+const hasSignal = (value: unknown): value is { readonly signal?: AbortSignal } =>
+  value !== null && typeof value === "object" && "signal" in value;
+
+const signalIn = (args: readonly unknown[]): AbortSignal | undefined => args.find(hasSignal)?.signal;
+
+function withoutSignal(value: unknown): unknown {
+  if (!hasSignal(value)) return value;
+  const { signal: _signal, ...rest } = value;
+  return rest;
+}

@@ -1,22 +1,38 @@
+import * as z from "zod";
+import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { describeParams, parseParams } from "../../src/calculations/params.ts";
+import type { Calculations } from "../../src/calculations/registry.ts";
 import { CalculationError } from "../../src/model/errors.ts";
 import type { Clock, Random } from "../../src/storage/ports.ts";
+import { urgentFirst } from "../../src/worker/urgentFirst.ts";
 import type { TaskOptions, UserCode } from "../../src/worker/userCode.ts";
+
+/** From, to, and which plan listed the chunks, where the plan is a list. */
+export type Ranges = [from: number, to: number, plan?: string][];
 
 export interface RangesOptions {
   /** How long one chunk takes. Default 100 ms. */
   readonly chunkMs?: (chunk: number, random: Random) => number;
-  /** Throws to fail a chunk. */
+  /** Called when a thread takes the chunk; throws to fail it. */
   readonly onChunk?: (chunk: number) => void;
+  /** Called with what a fold gave; throws to fail it. */
+  readonly onFold?: (ranges: Ranges) => void;
   /** Bytes added to each partial, to make it too large for metadata. */
   readonly padding?: number;
+  /** Every result says in a last line which attempt made it, as a result with a timestamp would. */
+  readonly signed?: boolean;
 }
 
-type Ranges = [number, number][];
+interface RangesParams {
+  readonly chunks: number;
+  readonly list: boolean;
+}
 
 /**
  * User code for simulations, in virtual time on a number of threads. A partial is the list of chunk ranges it
  * holds; folding joins neighbours and throws when one comes twice or too late. So the result of a run of N chunks
- * is exactly `[[0,N]]`, or says which chunks are missing.
+ * is exactly `[[0,N]]`, or says which chunks are missing. A plan that is a list gives other inputs each time, and
+ * a fold of chunks from two plans throws as well.
  */
 export function rangesCode(
   clock: Clock,
@@ -24,54 +40,55 @@ export function rangesCode(
   random: Random,
   options: RangesOptions = {},
 ): UserCode {
-  const waiting: { readonly urgent: boolean; readonly begin: () => void }[] = [];
-  let busy = 0;
+  const places = urgentFirst(threads);
 
   async function onThread<T>({ urgent, onStart }: TaskOptions, work: () => Promise<T>): Promise<T> {
-    if (busy >= threads) {
-      await new Promise<void>((begin) => {
-        const place = urgent ? waiting.findIndex((one) => !one.urgent) : -1;
-        waiting.splice(place < 0 ? waiting.length : place, 0, { urgent, begin });
-      });
-    } else busy += 1;
+    await places.take(urgent);
     try {
       await onStart?.();
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) busy -= 1;
-      else next.begin();
+      places.leave();
     }
   }
 
   const encode = (ranges: Ranges) => Buffer.from(JSON.stringify(ranges) + " ".repeat(options.padding ?? 0));
   const fold = (parts: readonly Uint8Array[]): Ranges => {
-    const all: Ranges = [];
-    for (const part of parts) {
-      for (const [from, to] of JSON.parse(Buffer.from(part).toString()) as Ranges) {
-        const last = all.at(-1);
-        if (last !== undefined && from < last[1])
-          throw new CalculationError("doubled", `chunk ${from} came twice or late`);
-        if (last !== undefined && last[1] === from) last[1] = to;
-        else all.push([from, to]);
-      }
-    }
+    const all = joined(parts.flatMap((part) => JSON.parse(Buffer.from(part).toString()) as Ranges));
+    options.onFold?.(all);
     return all;
   };
 
   return {
-    async plan({ params }, _sink, task) {
-      return onThread(task, async () => ({ chunks: (params as { chunks: number }).chunks, list: false }));
-    },
-    compute: ({ from, to }, task) =>
+    plan: ({ params }, sink, task) =>
+      onThread(task, async () => {
+        const { chunks, list } = params as RangesParams;
+        if (!list) return { chunks, list };
+        const plan = random.uuid().slice(0, 8);
+        const half = Math.ceil(chunks / 2);
+        for (const [from, to] of [
+          [0, half],
+          [half, chunks],
+        ] as const) {
+          await clock.sleep(200);
+          if (to > from) await sink(Array.from({ length: to - from }, (_, place) => ({ at: from + place, plan })));
+        }
+        return { chunks, list };
+      }),
+    compute: ({ from, to, inputs }, task) =>
       onThread(task, async () => {
         let ms = 0;
+        const ranges: Ranges = [];
         for (let chunk = from; chunk < to; chunk += 1) {
           ms += options.chunkMs?.(chunk, random) ?? 100;
           options.onChunk?.(chunk);
+          const input = inputs?.[chunk - from] as { at: number; plan: string } | undefined;
+          if (input !== undefined && input.at !== chunk)
+            throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
+          ranges.push(input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]);
         }
         await clock.sleep(ms);
-        return { bytes: encode([[from, to]]), ms };
+        return { bytes: encode(joined(ranges)), ms };
       }),
     fold: ({ parts }, task) =>
       onThread(task, async () => {
@@ -81,13 +98,48 @@ export function rangesCode(
     finish: ({ parts }, task) =>
       onThread(task, async () => {
         await clock.sleep(5);
-        return {
-          body: Buffer.from(JSON.stringify(fold(parts))),
-          contentType: "application/json",
-          extension: "json",
-          ms: 5,
-        };
+        const ranges = fold(parts).map(([from, to]) => [from, to]);
+        const signature = options.signed === true ? `\n${random.uuid()}` : "";
+        const body = Buffer.from(`${JSON.stringify(ranges)}${signature}`);
+        return { body, contentType: "application/json", extension: "json", ms: 5 };
       }),
     async stop() {},
   };
 }
+
+function joined(ranges: Ranges): Ranges {
+  const all: Ranges = [];
+  for (const range of ranges) {
+    const [from, to, plan] = range;
+    const last = all.at(-1);
+    if (last !== undefined && from < last[1])
+      throw new CalculationError("doubled", `chunk ${from} came twice or late`);
+    if (last !== undefined && last[2] !== plan)
+      throw new CalculationError("mixed", `chunks ${last[0]} and ${from} are of two plans`);
+    if (last !== undefined && last[1] === from) last[1] = to;
+    else all.push([...range]);
+  }
+  return all;
+}
+
+const ranges: AnyCalculation = defineCalculation({
+  name: "ranges",
+  summary: "tells which chunks were folded",
+  params: z.object({
+    chunks: z.int().min(0).describe("how many"),
+    list: z.boolean().default(false).describe("whether the plan is a list of inputs"),
+  }),
+  plan: ({ chunks }) => chunks,
+  compute: ({ index }): Ranges => [[index, index + 1]],
+  merge: (a: Ranges, b: Ranges) => joined([...a, ...b]),
+  zero: (): Ranges => [],
+});
+
+/** Stands for the registry, with this one calculation. */
+export const rangesCalculations: Calculations = {
+  list: () => [ranges],
+  get: () => ranges,
+  versionOf: () => "test",
+  parseParams,
+  describeParams,
+};

@@ -18,6 +18,7 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   chunks,
   packSize,
   shardSize: shardSizeFor(Math.ceil(chunks / packSize)),
+  fanIn: 1000,
   packMs: 500,
   calls: "0.0.0.0.0.0",
 });
@@ -45,8 +46,10 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   spec,
   marker,
   parts: [],
+  shards: new Set(Array.from({ length: 1000 }, (_, shard) => shard)),
   nodes: [],
   failures: [],
+  tried: [],
   ...found,
 });
 
@@ -67,14 +70,17 @@ export const manifest: Manifest = {
   packs: 1,
   complete: true,
   missing: [],
+  code: [],
+  attempts: 1,
+  terms: [],
   calls: "0.0.0.0.0.0",
 };
 
 /** A run of so many packs whose plan is known and of which nothing was sent. */
 export function computing(chunks: number, packSize = 1): State {
-  const { packMs, shardSize } = planOf(chunks, packSize);
+  const { packMs, shardSize, fanIn } = planOf(chunks, packSize);
   const state = firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
-  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, packMs } };
+  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs } };
 }
 
 export const memory = () => newMemory(0);

@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../../src/storage/ports.ts";
+import { sooner, type Timer, type TimerHeap, timerHeap } from "./timerHeap.ts";
 
 /**
  * Virtual time for tests: one world, one clock for each simulated process, one seed.
@@ -43,30 +44,18 @@ export interface VirtualClock extends Clock {
   loseMonotonic(ms: number): void;
 }
 
-interface Timer {
-  readonly dueMs: number;
-  readonly order: number;
-  readonly fire: () => void;
-}
-
 const startWallMs = Date.UTC(2030, 0, 1);
 
 export function virtualWorld(options: { readonly seed?: number } = {}): VirtualWorld {
   const random = seededRandom(options.seed ?? 1);
-  const clocks: { readonly timers: Set<Timer>; stopped: boolean }[] = [];
+  const clocks: { readonly timers: TimerHeap; stopped: boolean }[] = [];
   let nowMs = 0;
 
-  const next = (): { readonly timer: Timer; readonly timers: Set<Timer> } | undefined => {
-    let first: { readonly timer: Timer; readonly timers: Set<Timer> } | undefined;
+  const next = (): { readonly timer: Timer; readonly timers: TimerHeap } | undefined => {
+    let first: { readonly timer: Timer; readonly timers: TimerHeap } | undefined;
     for (const { timers, stopped } of clocks) {
-      if (stopped) continue;
-      for (const timer of timers) {
-        const sooner =
-          first === undefined ||
-          timer.dueMs < first.timer.dueMs ||
-          (timer.dueMs === first.timer.dueMs && timer.order < first.timer.order);
-        if (sooner) first = { timer, timers };
-      }
+      const timer = stopped ? undefined : timers.first();
+      if (timer !== undefined && (first === undefined || sooner(timer, first.timer))) first = { timer, timers };
     }
     return first;
   };
@@ -81,7 +70,7 @@ export function virtualWorld(options: { readonly seed?: number } = {}): VirtualW
         return false;
       }
       nowMs = Math.max(nowMs, coming.timer.dueMs);
-      coming.timers.delete(coming.timer);
+      coming.timers.drop(coming.timer);
       coming.timer.fire();
     }
   };
@@ -103,7 +92,7 @@ export function virtualWorld(options: { readonly seed?: number } = {}): VirtualW
       return promise;
     },
     clock({ skewMs = 0, rate = 1 } = {}) {
-      const mine = { timers: new Set<Timer>(), stopped: false };
+      const mine = { timers: timerHeap(), stopped: false };
       clocks.push(mine);
       let crashed = false;
       let wallShiftMs = startWallMs + skewMs;
@@ -112,9 +101,9 @@ export function virtualWorld(options: { readonly seed?: number } = {}): VirtualW
         if (crashed) return () => {};
         // A whole part of a millisecond at least, so that nothing can loop without time passing.
         const dueMs = nowMs + Math.max(0.001, ms) / rate;
-        const timer = { dueMs, order: random.number(), fire };
+        const timer = { dueMs, order: random.number(), fire, place: -1 };
         mine.timers.add(timer);
-        return () => void mine.timers.delete(timer);
+        return () => mine.timers.drop(timer);
       };
       return {
         monotonicMs: () => nowMs * rate - lostMs,

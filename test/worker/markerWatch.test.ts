@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { encodeMarker } from "../../src/model/marker.ts";
+import { encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { namesOf } from "../../src/model/names.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { markerWatch, verdict } from "../../src/worker/markerWatch.ts";
+import { type Moment, markerWatch, verdict } from "../../src/worker/markerWatch.ts";
 import { marker } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
@@ -11,19 +11,60 @@ const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 } as const;
 const compute: WorkMessage = { ...common, kind: "compute", shard: 0, pack: 0, from: 0, to: 1 };
 const finish: WorkMessage = { ...common, kind: "finish" };
 
+const combine: WorkMessage = { ...common, kind: "combine", level: 1, index: 0 };
+const plan: WorkMessage = { ...common, kind: "plan" };
+const cleanup: WorkMessage = { ...common, kind: "cleanup", shard: 0 };
+const sofar: WorkMessage = { ...common, kind: "sofar", tag: "t", nodes: "", open: [0] };
+const verify: WorkMessage = { ...common, kind: "verify", tag: "t", pack: 0 };
+
+const whys = {
+  gone: /ended/,
+  uid: /another run/,
+  deleted: /deleted/,
+  generation: /later generation/,
+  paused: /paused$/,
+  cancelled: /cancelled/,
+  turn: /resumed/,
+};
+const markers: Readonly<Record<keyof typeof whys, Marker | undefined>> = {
+  gone: undefined,
+  uid: { ...marker, uid: "x" },
+  deleted: { ...marker, want: "delete" },
+  generation: { ...marker, generation: 2 },
+  paused: { ...marker, want: "paused" },
+  cancelled: { ...marker, want: "cancelled" },
+  turn: { ...marker, turn: 2 },
+};
+const all = Object.keys(whys) as (keyof typeof whys)[];
+
+/** What drops a message, by kind and moment; everything that is not listed does not. */
+const table: readonly (readonly [WorkMessage, readonly Moment[], readonly (keyof typeof whys)[]])[] = [
+  [compute, ["begin"], all],
+  // A pack that was begun is written under any turn and generation: its partial is the right one.
+  [compute, ["write", "end"], ["gone", "uid", "deleted"]],
+  [plan, ["begin", "write", "end"], ["gone", "uid", "deleted", "generation"]],
+  [combine, ["begin", "write", "end"], ["gone", "uid", "deleted", "generation"]],
+  [finish, ["begin", "write", "end"], ["gone", "uid", "deleted", "generation"]],
+  // Clean-up asks the manifest; what clients ask for is about runs in any state.
+  [cleanup, ["begin", "write", "end"], []],
+  [sofar, ["begin", "write", "end"], []],
+  [verify, ["begin", "write", "end"], []],
+];
+
 describe("whether work is still wanted", () => {
-  test.each([
-    ["goes on while the run is active", compute, marker, undefined],
-    ["is dropped when the marker is gone", finish, undefined, /ended/],
-    ["is dropped when the id is another run's now", finish, { ...marker, uid: "x" }, /another run/],
-    ["is dropped under a later generation", finish, { ...marker, generation: 2 }, /generation/],
-    ["of a pack is dropped while paused", compute, { ...marker, want: "paused" as const }, /paused/],
-    ["of a pack is dropped after a pause and resume", compute, { ...marker, turn: 2 }, /resumed/],
-    ["of a finish goes on while paused", finish, { ...marker, want: "paused" as const, turn: 1 }, undefined],
-  ])("%s", (_what, message, found, why) => {
-    const said = verdict(message, found);
-    if (why === undefined) expect(said).toBeUndefined();
-    else expect(said).toMatch(why);
+  const cases = table.flatMap(([message, moments, dropping]) =>
+    moments.flatMap((moment) =>
+      all.map((state) => ({ kind: message.kind, message, moment, state, dropped: dropping.includes(state) })),
+    ),
+  );
+  test.each(cases)("$kind at $moment with the marker $state: dropped $dropped", (one) => {
+    const said = verdict(one.message, markers[one.state], one.moment);
+    if (one.dropped) expect(said).toMatch(whys[one.state]);
+    else expect(said).toBeUndefined();
+  });
+
+  test.each(table)("$kind goes on while the run is active", (message, moments) => {
+    for (const moment of moments) expect(verdict(message, marker, moment)).toBeUndefined();
   });
 });
 
@@ -47,34 +88,58 @@ describe("reading the marker", () => {
   test("one read serves five seconds", async () => {
     const { world, watch, reads } = await watched();
     const before = reads();
-    for (let count = 0; count < 10; count += 1) expect(await watch.unwanted(compute)).toBeUndefined();
+    for (let count = 0; count < 10; count += 1)
+      expect(await watch.unwanted(compute, "begin")).toBeUndefined();
     expect(reads() - before).toBe(1);
     await world.advance(5_001);
-    await watch.unwanted(compute);
+    await watch.unwanted(compute, "begin");
     expect(reads() - before).toBe(2);
   });
 
   test("a message of a higher turn makes it read again at once", async () => {
     const { watch, mark } = await watched();
-    expect(await watch.unwanted(compute)).toBeUndefined();
+    expect(await watch.unwanted(compute, "begin")).toBeUndefined();
     await mark({ ...marker, turn: 2, command: 2 });
-    expect(await watch.unwanted({ ...compute, turn: 2 })).toBeUndefined();
-    expect(await watch.unwanted(compute)).toMatch(/resumed/);
+    expect(await watch.unwanted({ ...compute, turn: 2 }, "begin")).toBeUndefined();
+    expect(await watch.unwanted(compute, "begin")).toMatch(/resumed/);
+  });
+
+  test("a message of a higher generation makes it read again at once", async () => {
+    const { watch, mark } = await watched();
+    await mark({ ...marker, want: "cancelled" });
+    expect(await watch.unwanted(compute, "begin")).toMatch(/cancelled/);
+    await mark({ ...marker, generation: 2, command: 2 });
+    expect(await watch.unwanted({ ...compute, gen: 2 }, "begin")).toBeUndefined();
+  });
+
+  test("the end of a send is judged by a new read, since its record must not outlive the run", async () => {
+    const { watch, storage, active } = await watched();
+    expect(await watch.unwanted(compute, "begin")).toBeUndefined();
+    await storage.blobs.remove(active, "r");
+    expect(await watch.unwanted(compute, "write")).toBeUndefined();
+    expect(await watch.unwanted(compute, "end")).toMatch(/ended/);
+  });
+
+  test("clean-up and what clients ask cost no read", async () => {
+    const { watch, reads } = await watched();
+    const before = reads();
+    for (const message of [cleanup, sofar, verify]) await watch.unwanted(message, "begin");
+    expect(reads()).toBe(before);
   });
 
   test("a run that begins anew under its id is seen at once", async () => {
     const { watch, mark } = await watched();
-    expect(await watch.unwanted(compute)).toBeUndefined();
+    expect(await watch.unwanted(compute, "begin")).toBeUndefined();
     await mark({ ...marker, uid: "v" });
-    expect(await watch.unwanted({ ...compute, uid: "v" })).toBeUndefined();
+    expect(await watch.unwanted({ ...compute, uid: "v" }, "begin")).toBeUndefined();
   });
 
   test("storage that cannot be read says nothing about the run, and the next question asks again", async () => {
     const { watch, storage, active } = await watched();
     storage.operator.deleteContainer(active);
-    await expect(watch.unwanted(compute)).rejects.toThrow();
+    await expect(watch.unwanted(compute, "begin")).rejects.toThrow();
     await storage.blobs.ensureContainer(active);
     await storage.blobs.create(active, "r", "", { metadata: encodeMarker(marker) });
-    expect(await watch.unwanted(compute)).toBeUndefined();
+    expect(await watch.unwanted(compute, "begin")).toBeUndefined();
   });
 });

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { type FailureView, failures } from "../../client/failures.ts";
+import type { Range } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { count } from "../render/amounts.ts";
-import { oneLine } from "../render/plainText.ts";
+import { clip, oneLine } from "../render/plainText.ts";
 import { table } from "../render/table.ts";
 import { wholeOption } from "../wholeOption.ts";
 
@@ -14,25 +15,37 @@ export function addFailures(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("--max <n>", "records shown at most", wholeOption)
     .action(async (run: string, options: { max?: number }) => {
-      const found = await failures(await session.client(), run, options);
+      const found = await failures(await session.client(), run, { ...options, inputs: true });
       if (session.json()) return await session.printJson(found);
       if (found.failures.length === 0) return await session.print(`no failures in ${run}`);
+      const inputs = found.failures.some((one) => one.inputs !== undefined);
       const columns = [
         { title: "WORK" },
         { title: "CHUNKS" },
+        ...(inputs ? [{ title: "INPUT" }] : []),
         { title: "TRIES", right: true },
         { title: "CODE" },
         { title: "ERROR", gives: true },
       ];
-      await session.cli.out.write(table(session.cli.out, columns, found.failures.map(rowOf)));
+      const rows = found.failures.map((one) => rowOf(one, inputs));
+      await session.cli.out.write(table(session.cli.out, columns, rows));
       if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
     });
 }
 
-const rowOf = (failure: FailureView): readonly string[] => [
+const rowOf = (failure: FailureView, inputs: boolean): readonly string[] => [
   failure.pack === undefined ? failure.work : `pack ${failure.pack}`,
-  failure.chunks === undefined ? "" : `${failure.chunks.from}–${failure.chunks.to - 1}`,
+  failure.chunks === undefined ? "" : rangeOf(failure.chunks),
+  ...(inputs ? [clip(inputsOf(failure), inputWidth)] : []),
   String(failure.attempts),
   failure.code,
   oneLine(failure.message),
 ];
+
+const rangeOf = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
+
+/** Leaves room for the error on a screen of 80 columns. */
+const inputWidth = 24;
+
+const inputsOf = ({ inputs = [] }: FailureView): string =>
+  oneLine(inputs.map((input) => JSON.stringify(input) ?? "").join(", "));

@@ -1,11 +1,21 @@
 import type { Command } from "commander";
 import { findManifest } from "../../client/result.ts";
+import { InputError } from "../../model/errors.ts";
+import type { Manifest } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
 import { bytes, count } from "../render/amounts.ts";
 import { printResult, saveResult } from "../saveResult.ts";
+import { tellSoFar } from "../tellSoFar.ts";
 import { wholeOption } from "../wholeOption.ts";
 
-/** `leasefold result RUN`: the finished answer, streamed and checked. */
+interface Options {
+  readonly output?: string;
+  readonly generation?: number;
+  readonly soFar?: boolean;
+  readonly wait?: number;
+}
+
+/** `leasefold result RUN`: the finished answer, streamed and checked; with --so-far that of what is computed by now. */
 export function addResult(program: Command, session: Session): void {
   program
     .command("result")
@@ -13,23 +23,47 @@ export function addResult(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("-o, --output <file>", "write to a file; it appears only when the whole result was right")
     .option("--generation <n>", "an older result than the newest", wholeOption)
-    .action(async (run: string, options: { output?: string; generation?: number }) => {
-      const { cli } = session;
+    .option("--so-far", "while the run works: what it would give if it ended now, folded by a worker")
+    .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
+    .action(async (run: string, options: Options) => {
       const client = await session.client();
-      const manifest = await findManifest(client, run, { generation: options.generation });
-      if (!manifest.complete) {
-        await session.note(
-          `${run}: ${count(manifest.chunks - manifest.folded)} of ${count(manifest.chunks)} chunks are missing`,
-        );
-      }
-      if (options.output === undefined) {
-        // The result may be of any type, so --json tells about it only together with a file.
-        return await printResult(cli, client, manifest);
-      }
-      const file = await saveResult(cli, client, manifest, options.output);
-      if (session.json()) return await session.printJson({ ...manifest, file });
-      await session.note(
-        `${options.output}: ${bytes(manifest.bytes)} of ${manifest.contentType}, hash checked`,
-      );
+      checkOptions(options);
+      const manifest =
+        options.soFar === true
+          ? await tellSoFar(session, run, options)
+          : await findManifest(client, run, { generation: options.generation });
+      if (manifest !== undefined) await tellResult(session, run, manifest, options.output);
     });
+}
+
+function checkOptions({ soFar, generation, wait }: Options): void {
+  const rule =
+    soFar === true && generation !== undefined
+      ? "--generation: an answer so far is always of the newest generation"
+      : soFar !== true && wait !== undefined
+        ? "--wait: is for --so-far; a result is there or it is not"
+        : wait !== undefined && wait < 1
+          ? "--wait: give at least one second"
+          : undefined;
+  if (rule !== undefined) throw new InputError("invalid", "bad-option", rule);
+}
+
+async function tellResult(
+  session: Session,
+  run: string,
+  manifest: Manifest,
+  output: string | undefined,
+): Promise<void> {
+  const { cli } = session;
+  const client = await session.client();
+  if (!manifest.complete) {
+    await session.note(
+      `${run}: ${count(manifest.chunks - manifest.folded)} of ${count(manifest.chunks)} chunks are missing`,
+    );
+  }
+  // The result may be of any type, so --json tells about it only together with a file.
+  if (output === undefined) return await printResult(cli, client, manifest);
+  const file = await saveResult(cli, client, manifest, output);
+  if (session.json()) return await session.printJson({ ...manifest, file });
+  await session.note(`${output}: ${bytes(manifest.bytes)} of ${manifest.contentType}, hash checked`);
 }

@@ -1,14 +1,11 @@
 import type { Command } from "commander";
-import { findManifest } from "../../client/result.ts";
-import type { RunView } from "../../client/runView.ts";
 import { submit } from "../../client/submit.ts";
+import type { Tolerance } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
-import { stateOf } from "../render/progress.ts";
-import { printResult, saveResult } from "../saveResult.ts";
-import { exitCodeOfRun, watchRun } from "../watchRun.ts";
+import { toleranceOption } from "../toleranceOption.ts";
+import { waitForEnd } from "../waitForEnd.ts";
 import { wholeOption } from "../wholeOption.ts";
 
 interface Options {
@@ -16,6 +13,7 @@ interface Options {
   readonly id?: string;
   readonly packSize?: number;
   readonly cap?: number;
+  readonly tolerate?: Tolerance;
   readonly wait?: boolean;
   readonly output?: string;
 }
@@ -30,6 +28,7 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--id <id>", "id of the run; the same id and request again is the same run")
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
+    .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
     .usage("<calculation> [--<parameter> <value> …] [options]")
@@ -53,13 +52,12 @@ async function submitOne(
   const rows = calculations.describeParams(calculations.get(name));
   const params = readFreeOptions(tokens, options.param, rows);
   const client = await session.client();
-  const { id, packSize, cap } = options;
-  const submitted = await submit(client, { calculation: name, params, id, packSize, cap });
+  const { id, packSize, cap, tolerate } = options;
+  const submitted = await submit(client, { calculation: name, params, id, packSize, cap, tolerate });
   const waits = options.wait === true || options.output !== undefined;
   if (!waits) return await tell(session, submitted);
   await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
-  const view = await watchRun(session.cli, client, submitted.run, session.cli.err);
-  await tellEnd(session, view, options.output);
+  await waitForEnd(session, submitted.run, options.output);
 }
 
 async function tell(
@@ -73,23 +71,4 @@ async function tell(
   if (session.cli.out.isTty) {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
   }
-}
-
-async function tellEnd(session: Session, view: RunView, output: string | undefined): Promise<void> {
-  const { cli } = session;
-  if (view.active) return await session.note(`${view.run} goes on without being watched`);
-  session.setExitCode(exitCodeOfRun(view));
-  const ended = `${stateOf(view)} after ${duration(view.elapsedS)}`;
-  if (view.phase !== "complete") {
-    if (session.json()) return await session.printJson(view);
-    return await session.note(
-      `${view.run} ${ended}${view.error === undefined ? "" : `: ${view.error.message}`}`,
-    );
-  }
-  const client = await session.client();
-  const manifest = await findManifest(client, view.run);
-  const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);
-  await session.note(`${view.run} ${ended}${file === undefined ? "" : `; result in ${output}`}`);
-  if (session.json()) return await session.printJson(file === undefined ? view : { ...view, file });
-  if (file === undefined) await printResult(cli, client, manifest);
 }

@@ -34,7 +34,7 @@ export function progressLine(view: RunView, columns: number): string {
     `${count(packs.done)}/${count(packs.total)} packs`,
     ...(packs.failed > 0 ? [`${count(packs.failed)} failed`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
-    ...(view.timeLeftS === undefined ? [] : [`${duration(view.timeLeftS)} left`]),
+    ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
     ...termOf(view),
   ].join(gap);
   const room = columns - stateOf(view).length - facts.length - 2 * gap.length;

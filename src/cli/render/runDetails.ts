@@ -1,5 +1,6 @@
 import type { RunView } from "../../client/runView.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
+import type { TimeLeft } from "../../model/timeLeft.ts";
 import type { Screen } from "../cli.ts";
 import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
 import { paint, styleOfWord } from "./colour.ts";
@@ -32,7 +33,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   if (rate !== undefined) {
     facts.push(["rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`]);
   }
-  const left = view.timeLeftS === undefined ? "" : `, about ${duration(view.timeLeftS)} left`;
+  const left = view.timeLeft === undefined ? "" : `, ${leftOf(view.timeLeft)}`;
   facts.push(["elapsed", `${duration(view.elapsedS)}${left}`]);
   if (view.terms.length > 0) {
     facts.push(["led by", view.terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ")]);
@@ -51,6 +52,9 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   }
   return facts;
 }
+
+const leftOf = ({ expectedS, lowS, highS }: TimeLeft): string =>
+  `about ${duration(expectedS)} left (${duration(lowS)} to ${duration(highS)})`;
 
 const countsOf = (of: { total: number; done: number; failed: number }): string =>
   `${count(of.done)} of ${count(of.total)} done, ${count(of.failed)} failed`;

@@ -12,6 +12,9 @@ export type ApiHandler = (request: ApiRequest, client: Client) => Promise<HttpRe
 /** A submit carries at most 256 KB of parameters; the rest is room for their spelling. */
 export const bodyBytesMax = 1024 * 1024;
 
+/** The host holds a whole answer in memory, beside a leader's and a worker's work; a larger result goes by `Range`. */
+export const answerBytesMax = 64 * 1024 * 1024;
+
 /** Decodes the body at the door; throws `InputError` naming the field, unknown ones included. */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();

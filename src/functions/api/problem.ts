@@ -6,6 +6,7 @@ import { edgeOf, LeasefoldError, messageOf } from "../../model/errors.ts";
 const statusOfCode: Readonly<Record<string, number>> = {
   "body-too-large": 413,
   "range-not-satisfiable": 416,
+  "no-answer": 504,
 };
 
 /** Seconds after which a caller may try again where storage was busy. */

@@ -8,7 +8,8 @@ import { getLeader } from "./leader.ts";
 import { problemOf } from "./problem.ts";
 import { getQueues } from "./queues.ts";
 import { getResult } from "./result.ts";
-import { changeRun, getRun, listRuns, submitRun } from "./runs.ts";
+import { changeRun, deleteRun, getRun, listRuns, retryRun, submitRun } from "./runs.ts";
+import { verifyRun } from "./verify.ts";
 
 interface Route {
   readonly name: string;
@@ -23,7 +24,10 @@ export const routes: readonly Route[] = [
   { name: "listRuns", method: "GET", route: "runs", handler: listRuns },
   { name: "getRun", method: "GET", route: "runs/{id}", handler: getRun },
   { name: "changeRun", method: "PATCH", route: "runs/{id}", handler: changeRun },
+  { name: "deleteRun", method: "DELETE", route: "runs/{id}", handler: deleteRun },
+  { name: "retryRun", method: "POST", route: "runs/{id}/retry", handler: retryRun },
   { name: "getResult", method: "GET", route: "runs/{id}/result", handler: getResult },
+  { name: "verifyRun", method: "POST", route: "runs/{id}/verify", handler: verifyRun },
   { name: "getFailures", method: "GET", route: "runs/{id}/failures", handler: getFailures },
   { name: "getLeader", method: "GET", route: "leader", handler: getLeader },
   { name: "getQueues", method: "GET", route: "queues", handler: getQueues },

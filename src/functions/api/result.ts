@@ -1,49 +1,53 @@
 import type { HttpResponseInit } from "@azure/functions";
+import type { Client } from "../../client/client.ts";
 import { findManifest, openResult } from "../../client/result.ts";
 import { InputError } from "../../model/errors.ts";
-import { baseContentType } from "../../model/output.ts";
 import type { Manifest } from "../../model/run.ts";
-import { type ApiHandler, type ApiRequest, queryWhole, routeParam } from "./apiRequest.ts";
+import { type ApiHandler, type ApiRequest, answerBytesMax, queryWhole, routeParam } from "./apiRequest.ts";
+import { describeBytes } from "./describeBytes.ts";
 import { rangeOf } from "./range.ts";
-
-/** The host holds a whole answer in memory, beside a leader's and a worker's work; larger ones go by `Range`. */
-export const answerBytesMax = 64 * 1024 * 1024;
+import { answerSoFar, asksSoFar } from "./soFar.ts";
 
 /**
  * The result's bytes with content type, ETag (its SHA-256), `Range` and `If-None-Match`. 404 for an unknown run,
- * 409 for one that has no result or none yet.
+ * 409 for one that has no result or none yet. With `?soFar=true` a run at work answers with what it has.
  */
 export const getResult: ApiHandler = async (request, client) => {
   const generation = queryWhole(request, "generation", 999);
-  const manifest = await findManifest(client, routeParam(request, "id"), { generation });
+  if (!asksSoFar(request, generation)) {
+    const manifest = await findManifest(client, routeParam(request, "id"), { generation });
+    return await giveResult(request, client, manifest);
+  }
+  const told = await answerSoFar(request, client);
+  return "status" in told ? told : await giveResult(request, client, told);
+};
+
+async function giveResult(
+  request: ApiRequest,
+  client: Client,
+  manifest: Manifest,
+): Promise<HttpResponseInit> {
   const etag = `"${manifest.sha256}"`;
   const headers = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
   if (names(request.headers.get("if-none-match"), etag)) return { status: 304, headers };
 
-  const asked = rangeOf(rangeHeader(request, etag), manifest.bytes);
-  if (asked.kind === "unsatisfiable") throw unsatisfiable(manifest);
-  const part = asked.kind === "part" ? { offset: asked.offset, count: asked.count } : {};
+  const range = rangeOf(rangeHeader(request, etag), manifest.bytes);
+  if (range.kind === "unsatisfiable") throw unsatisfiable(manifest);
+  const part = range.kind === "part" ? { offset: range.offset, count: range.count } : {};
   if ((part.count ?? manifest.bytes) > answerBytesMax) throw tooLarge(manifest);
   const { body } = await openResult(client, manifest, part);
   // Collected here, so that a hash that does not fit is an error and not a broken answer.
   const pieces: Uint8Array[] = [];
   for await (const piece of body) pieces.push(piece);
   return {
-    status: asked.kind === "part" ? 206 : 200,
-    headers: { ...headers, ...describe(manifest), ...contentRange(part, manifest) },
+    status: range.kind === "part" ? 206 : 200,
+    headers: {
+      ...headers,
+      ...describeBytes(manifest),
+      ...contentRange(part, manifest),
+      "leasefold-complete": String(manifest.complete),
+    },
     body: Buffer.concat(pieces),
-  } satisfies HttpResponseInit;
-};
-
-function describe(manifest: Manifest): Record<string, string> {
-  const extension = /\.([A-Za-z0-9]+)$/.exec(manifest.blob)?.[1] ?? "bin";
-  // JSON is UTF-8 by definition; any other type is given as the calculation named it.
-  const isJson = baseContentType(manifest.contentType) === "application/json";
-  return {
-    "content-type": isJson ? "application/json" : manifest.contentType,
-    "content-disposition": `inline; filename="${manifest.run}.${extension}"`,
-    "leasefold-complete": String(manifest.complete),
-    "leasefold-generation": String(manifest.generation),
   };
 }
 

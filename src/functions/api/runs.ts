@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { type Change, command } from "../../client/command.ts";
+import { command } from "../../client/command.ts";
+import type { Change } from "../../client/nextMarker.ts";
 import { runs } from "../../client/runs.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { InputError } from "../../model/errors.ts";
-import { toleranceSchema } from "../../model/run.ts";
 import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
 
-/** `runs` and `runs/{id}`: submit, list, look, command. */
+/** `runs`, `runs/{id}` and `runs/{id}/retry`: submit, list, look, command. */
 
 const submitSchema = z.strictObject({
   calculation: z.string(),
@@ -15,7 +15,7 @@ const submitSchema = z.strictObject({
   id: z.string().optional(),
   packSize: z.number().optional(),
   cap: z.number().optional(),
-  tolerate: toleranceSchema.optional(),
+  tolerate: z.unknown().optional(),
 });
 
 /** 202 with `Location`. The same id, or `Idempotency-Key`, and the same request is the same run. */
@@ -31,7 +31,10 @@ export const listRuns: ApiHandler = async (_request, client) => fresh({ runs: aw
 export const getRun: ApiHandler = async (request, client) =>
   fresh(await status(client, routeParam(request, "id")));
 
-const changeSchema = z.strictObject({ cap: z.number().optional(), want: z.literal("cancelled").optional() });
+const changeSchema = z.strictObject({
+  cap: z.number().optional(),
+  want: z.enum(["run", "paused", "cancelled"]).optional(),
+});
 
 /** 202: the leader executes the command; `GET runs/{id}` then shows its answer. */
 export const changeRun: ApiHandler = async (request, client) => {
@@ -39,9 +42,19 @@ export const changeRun: ApiHandler = async (request, client) => {
   return fresh(await command(client, routeParam(request, "id"), changeOf(body)), 202);
 };
 
+/** 202: computes what a run that has ended did not, and folds it into a result of the next generation. */
+export const retryRun: ApiHandler = async (request, client) =>
+  fresh(await command(client, routeParam(request, "id"), { kind: "retry" }), 202);
+
+/** 202: the run is gone when `GET runs/{id}` answers 404. */
+export const deleteRun: ApiHandler = async (request, client) =>
+  fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202);
+
+const kindOf = { run: "resume", paused: "pause", cancelled: "cancel" } as const;
+
 function changeOf({ cap, want }: z.infer<typeof changeSchema>): Change {
   if (cap !== undefined && want === undefined) return { kind: "cap", cap };
-  if (want !== undefined && cap === undefined) return { kind: "cancel" };
+  if (want !== undefined && cap === undefined) return { kind: kindOf[want] };
   throw new InputError("invalid", "one-change", 'give either "cap" or "want"');
 }
 

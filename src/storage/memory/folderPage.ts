@@ -11,15 +11,15 @@ export function folderPage(
   pageSize: number,
 ): { readonly items: readonly string[]; readonly cursor?: string } {
   const items: string[] = [];
-  let at = names.firstNot((name) => name < (cursor ?? prefix));
+  let isBefore = (name: string) => name < (cursor ?? prefix);
   for (;;) {
-    const name = names.items[at];
+    const [name] = names.from(isBefore);
     if (name === undefined || !name.startsWith(prefix)) return { items };
     const slash = name.indexOf("/", prefix.length);
     const item = slash < 0 ? name : name.slice(0, slash + 1);
     if (items.length === pageSize) return { items, cursor: item };
     items.push(item);
     // A folder is passed over whole, however many blobs it has.
-    at = slash < 0 ? at + 1 : names.firstNot((other) => other < item || other.startsWith(item));
+    isBefore = (other) => other <= item || (slash >= 0 && other.startsWith(item));
   }
 }

@@ -1,4 +1,6 @@
-import type { BlobStore, FolderPage, ListPage } from "../ports.ts";
+import type { StorageError } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import type { BlobStore, FolderPage, ListedBlob, ListPage } from "../ports.ts";
 import { folderPage } from "./folderPage.ts";
 import {
   checkedMetadata,
@@ -12,6 +14,7 @@ import {
   newContainer,
   propertiesOf,
   putBlob,
+  refusalOfLease,
 } from "./memoryContainers.ts";
 import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
 import { streamOf } from "./memoryStream.ts";
@@ -89,15 +92,16 @@ export function memoryBlobs(service: MemoryService, containers: MemoryContainers
       const { blobs, names } = containerOf(containers, container);
       const pageSize = checkedPageSize(options.pageSize);
       const from = options.cursor ?? prefix;
-      const start = names.firstNot((name) => name < from);
-      const page = names.items.slice(start, start + pageSize + 1).filter((name) => name.startsWith(prefix));
-      const next = page[pageSize];
-      const listed = page.slice(0, pageSize).map((name) => {
-        const properties = propertiesOf(blobs.get(name) as MemoryBlob);
-        return { name, ...properties, metadata: options.metadata === true ? properties.metadata : {} };
-      });
+      const listed: ListedBlob[] = [];
       const dateMs = service.dateMs();
-      return next === undefined ? { blobs: listed, dateMs } : { blobs: listed, cursor: next, dateMs };
+      for (const name of names.from((other) => other < from)) {
+        if (!name.startsWith(prefix)) break;
+        if (listed.length === pageSize) return { blobs: listed, cursor: name, dateMs };
+        const { etag, lastModifiedMs, body, contentType, metadata: all } = blobs.get(name) as MemoryBlob;
+        const metadata = options.metadata === true ? all : {};
+        listed.push({ name, etag, lastModifiedMs, bytes: body.byteLength, contentType, metadata });
+      }
+      return { blobs: listed, dateMs };
     },
 
     async listFolders(container, prefix, options = {}): Promise<FolderPage> {
@@ -117,6 +121,21 @@ export function memoryBlobs(service: MemoryService, containers: MemoryContainers
       checkLease(service, blob);
       dropBlob(containerOf(containers, container), name);
       return "removed";
+    },
+
+    async removeMany(container, names, options) {
+      for (let at = 0; at < names.length; at += limits.blobBatchMax) service.begin("other", options);
+      for (const _ of names) service.begin("delete", options);
+      if (names.length === 0) return;
+      const home = containerOf(containers, container);
+      let refusal: StorageError | undefined;
+      for (const name of names) {
+        const blob = home.blobs.get(name);
+        const leased = blob === undefined ? undefined : refusalOfLease(service, blob);
+        refusal ??= leased;
+        if (leased === undefined) dropBlob(home, name);
+      }
+      if (refusal !== undefined) throw refusal;
     },
   };
 }

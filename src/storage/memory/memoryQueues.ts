@@ -34,13 +34,12 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
   const visible = (queue: MemoryQueue, max: number): readonly Message[] => {
     checkRange(max, 1, 32, "number of messages");
     const nowMs = service.nowMs();
-    return queue.order.items.slice(
-      0,
-      Math.min(
-        max,
-        queue.order.firstNot((one) => one.visibleAtMs <= nowMs),
-      ),
-    );
+    const first: Message[] = [];
+    for (const message of queue.order.from(() => false)) {
+      if (first.length === max || message.visibleAtMs > nowMs) break;
+      first.push(message);
+    }
+    return first;
   };
   const held = (queue: string, id: string, popReceipt: string): Message | undefined => {
     const message = queues.get(queue)?.messages.get(id);

@@ -59,7 +59,7 @@ export function memoryStorage(given: {
       if ("refusal" in answer) throw refuse(409, answer.refusal, name);
       blobs.set(name, { ...blob, lease: answer.lease });
     },
-    blobNames: (container) => [...(containers.get(container)?.names.items ?? [])],
+    blobNames: (container) => [...(containers.get(container)?.names.from(() => false) ?? [])],
   };
 
   return {

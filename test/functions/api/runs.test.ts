@@ -1,98 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/model/errors.ts";
-import { runBlobs } from "../../../src/model/names.ts";
+import { runBlobs, specBlob } from "../../../src/model/names.ts";
 import { clientWorld, names } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const body = { calculation: "sum", params: { to: 100 }, id: "r1" };
 const submit = apiRequest("runs", { body });
 const of = (id: string) => ({ params: { id } });
-
-describe("POST runs", () => {
-  it("accepts a run with 202 and says where it is", async () => {
-    const { client } = await clientWorld();
-    const answered = await call(client, "submitRun", submit);
-    expect(answered.status).toBe(202);
-    expect(answered.header("location")).toBe("/api/runs/r1");
-    expect(answered.jsonBody).toMatchObject({ run: "r1", created: true });
-    expect((await call(client, "submitRun", submit)).jsonBody).toMatchObject({ created: false });
-  });
-
-  it.each(["key-1", '"key-1"'])("takes the id from the header Idempotency-Key: %s", async (key) => {
-    const { client } = await clientWorld();
-    const request = apiRequest("runs", {
-      body: { calculation: "sum", params: { to: 1 } },
-      headers: { "idempotency-key": key },
-    });
-    expect((await call(client, "submitRun", request)).header("location")).toBe("/api/runs/key-1");
-  });
-
-  it("refuses a header and an id that differ", async () => {
-    const { client } = await clientWorld();
-    const request = apiRequest("runs", { body, headers: { "Idempotency-Key": "other" } });
-    expect(await call(client, "submitRun", request)).toMatchObject({
-      status: 400,
-      jsonBody: { code: "two-ids" },
-    });
-  });
-
-  it.each([
-    ["an unknown field", { ...body, colour: "red" }, "colour", "unknown-field"],
-    ["a missing calculation", { params: {} }, "calculation", "bad-field"],
-    ["parameters that are no object", { ...body, params: [1] }, "params", "bad-field"],
-    ["a pack size that is text", { ...body, packSize: "9" }, "packSize", "bad-field"],
-    ["a negative pack size", { ...body, packSize: -9 }, "packSize", "bad-pack-size"],
-    ["a cap of 0", { ...body, cap: 0 }, "cap", "bad-cap"],
-    ["an unknown calculation", { ...body, calculation: "x" }, "calculation", "unknown-calculation"],
-    ["a bad parameter", { ...body, params: { to: -1 } }, "params.to", "bad-params"],
-    ["an id with a slash", { ...body, id: "a/b" }, "id", "bad-run-id"],
-    ["an id of 300 characters", { ...body, id: "a".repeat(300) }, "id", "bad-run-id"],
-  ])("refuses %s with 400, naming the field", async (_what, bad, field, code) => {
-    const { client } = await clientWorld();
-    const answered = await call(client, "submitRun", apiRequest("runs", { body: bad }));
-    expect(answered.status).toBe(400);
-    expect(answered.header("content-type")).toBe("application/problem+json");
-    expect(answered.jsonBody).toEqual({
-      type: `urn:leasefold:error:${code}`,
-      title: "Bad Request",
-      status: 400,
-      detail: expect.stringContaining(field),
-      code,
-      field,
-    });
-    expect(answered.logged).toEqual([]);
-  });
-
-  it("refuses what is not JSON, and a list", async () => {
-    const { client } = await clientWorld();
-    const refused = async (text: string) =>
-      (await call(client, "submitRun", apiRequest("runs", { body: text }))).jsonBody;
-    expect(await refused("{")).toMatchObject({ status: 400, code: "not-json" });
-    expect(await refused("[]")).toMatchObject({ status: 400, code: "bad-field" });
-  });
-
-  it("refuses a body of more than a megabyte with 413, told or not", async () => {
-    const { client } = await clientWorld();
-    const large = apiRequest("runs", { body: { ...body, params: { label: "x".repeat(1_100_000) } } });
-    const told = apiRequest("runs", { body, headers: { "content-length": "2000000" } });
-    for (const request of [large, told]) {
-      expect(await call(client, "submitRun", request)).toMatchObject({
-        status: 413,
-        jsonBody: { code: "body-too-large" },
-      });
-    }
-  });
-
-  it("answers 409 for an id that another request has", async () => {
-    const { client } = await clientWorld();
-    await call(client, "submitRun", submit);
-    const other = apiRequest("runs", { body: { ...body, params: { to: 7 } } });
-    expect(await call(client, "submitRun", other)).toMatchObject({
-      status: 409,
-      jsonBody: { code: "id-taken", field: "id" },
-    });
-  });
-});
 
 describe("GET and PATCH runs", () => {
   it("list the runs and show one", async () => {
@@ -119,21 +33,34 @@ describe("GET and PATCH runs", () => {
     expect(await call(client, "changeRun", change)).toMatchObject({ status: 404 });
   });
 
-  it("take a cap or a cancel, one at a time, and nothing else", async () => {
+  it("take a cap or a wish, one at a time, and nothing else", async () => {
     const { client } = await clientWorld();
     await call(client, "submitRun", submit);
     const change = (changes: unknown) =>
       call(client, "changeRun", apiRequest("runs/r1", { ...of("r1"), body: changes }));
-    expect(await change({ cap: 5 })).toMatchObject({ status: 202, jsonBody: { command: 1, cap: 5 } });
-    expect(await change({ want: "cancelled" })).toMatchObject({
-      status: 202,
-      jsonBody: { command: 2, want: "cancelled" },
-    });
-    expect(await change({ cap: 0 })).toMatchObject({ status: 400, jsonBody: { field: "cap" } });
-    expect(await change({ want: "faster" })).toMatchObject({ status: 400, jsonBody: { field: "want" } });
+    const accepted = async (changes: unknown) => {
+      const { status, jsonBody } = await change(changes);
+      const { command, want, cap, changed } = jsonBody as Record<string, unknown>;
+      return [status, command, want, cap, changed];
+    };
+    expect(await accepted({ cap: 5 })).toEqual([202, 1, "run", 5, true]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, true]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, false]);
+    expect(await accepted({ want: "run" })).toEqual([202, 3, "run", 5, true]);
+    expect(await accepted({ want: "cancelled" })).toEqual([202, 4, "cancelled", 5, true]);
+    const before = await client.storage.blobs.head(names.active, "r1");
+    expect(await change({ want: "run" })).toMatchObject({ status: 409, jsonBody: { code: "not-allowed" } });
+    for (const cap of [0, 1.5, -1, 100_001]) {
+      expect(await change({ cap })).toMatchObject({ status: 400, jsonBody: { field: "cap" } });
+    }
+    for (const want of ["faster", "delete", "planning", "", null, 1]) {
+      expect(await change({ want })).toMatchObject({ status: 400, jsonBody: { field: "want" } });
+    }
     expect(await change({ pace: 1 })).toMatchObject({ status: 400, jsonBody: { field: "pace" } });
-    expect(await change({})).toMatchObject({ status: 400, jsonBody: { code: "one-change" } });
-    expect(await change({ cap: 1, want: "cancelled" })).toMatchObject({ status: 400 });
+    for (const none of [{}, { cap: 1, want: "cancelled" }, { cap: 1, want: "paused" }]) {
+      expect(await change(none)).toMatchObject({ status: 400, jsonBody: { code: "one-change" } });
+    }
+    expect(await client.storage.blobs.head(names.active, "r1")).toEqual(before);
   });
 
   it("answer 409 for a command that comes too late", async () => {
@@ -145,6 +72,58 @@ describe("GET and PATCH runs", () => {
       status: 409,
       jsonBody: { code: "too-late" },
     });
+  });
+});
+
+describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
+  it("accept a retry of a failed run with 202, again as the same one", async () => {
+    const { client, storage, putState } = await clientWorld();
+    const { jsonBody } = await call(client, "submitRun", submit);
+    await putState(jsonBody as { run: string; uid: string }, { phase: "failed" });
+    storage.operator.deleteBlob(names.active, "r1");
+    const retry = () => call(client, "retryRun", apiRequest("runs/r1/retry", of("r1")));
+    expect(await retry()).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: true } });
+    expect(await retry()).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: false } });
+    const shown = await call(client, "getRun", apiRequest("runs/r1", of("r1")));
+    expect(shown.jsonBody).toMatchObject({ active: true, generation: 2, command: { answer: "pending" } });
+  });
+
+  it("refuse the retry of a run that works or is complete with 409, each for its reason", async () => {
+    const { client, putState, putResult } = await clientWorld();
+    const { jsonBody } = await call(client, "submitRun", submit);
+    const run = jsonBody as { run: string; uid: string };
+    const retry = () => call(client, "retryRun", apiRequest("runs/r1/retry", of("r1")));
+    expect(await retry()).toMatchObject({ status: 409, jsonBody: { code: "still-working" } });
+    await putResult(run, "1");
+    await putState(run, { phase: "complete" });
+    expect(await retry()).toMatchObject({ status: 409, jsonBody: { code: "nothing-to-retry" } });
+  });
+
+  it("accept a deletion with 202, and nothing but that from then on", async () => {
+    const { client, world, storage } = await clientWorld();
+    await call(client, "submitRun", submit);
+    const remove = () => call(client, "deleteRun", apiRequest("runs/r1", of("r1")));
+    expect(await remove()).toMatchObject({ status: 202, jsonBody: { want: "delete", changed: true } });
+    expect(await remove()).toMatchObject({ status: 202, jsonBody: { changed: false } });
+    const refused = { status: 409, jsonBody: { code: "being-deleted" } };
+    const pause = apiRequest("runs/r1", { ...of("r1"), body: { want: "paused" } });
+    expect(await call(client, "changeRun", pause)).toMatchObject(refused);
+    expect(await call(client, "retryRun", apiRequest("x", of("r1")))).toMatchObject(refused);
+    expect(await world.finish(call(client, "submitRun", submit))).toMatchObject(refused);
+    storage.operator.deleteBlob(names.runs, specBlob("r1"));
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await remove()).toMatchObject({ status: 404, jsonBody: { code: "unknown-run" } });
+  });
+
+  it("answer 404 for an unknown run and 400 for an impossible id", async () => {
+    const { client } = await clientWorld();
+    for (const route of ["retryRun", "deleteRun"]) {
+      expect(await call(client, route, apiRequest("x", of("none")))).toMatchObject({ status: 404 });
+      expect(await call(client, route, apiRequest("x", of("a b")))).toMatchObject({
+        status: 400,
+        jsonBody: { code: "bad-run-id" },
+      });
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { electionSettings } from "../../../src/election/settings.ts";
-import { type CallName, type Fate, fates, type Weather } from "./network.ts";
+import { type CallName, type Fate, fates, type Weather } from "../../support/network.ts";
 import { blob, container, type Role, type SimulationResult, stage } from "./stage.ts";
 
 /** One fault at one call of a leader's life, and perhaps an operator at the very same moment. */

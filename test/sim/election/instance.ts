@@ -11,7 +11,7 @@ import { namesOf } from "../../../src/model/names.ts";
 import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
 import type { VirtualClock, VirtualWorld } from "../../support/virtualClock.ts";
 import type { Believer, Checkers } from "./checkers.ts";
-import { network, type Sender, type Weather } from "./network.ts";
+import { network, type Sender, type Weather } from "../../support/network.ts";
 import { stopWorkOracle } from "./stopWorkOracle.ts";
 import { leaseOver, stateBlobsOver } from "./storageOver.ts";
 

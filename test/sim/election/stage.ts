@@ -3,7 +3,7 @@ import { type MemoryStorage, memoryStorage } from "../../../src/storage/memory/m
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../../support/virtualClock.ts";
 import { Checkers, type Violation } from "./checkers.ts";
 import { type Instance, names, startInstance } from "./instance.ts";
-import type { Weather } from "./network.ts";
+import type { Weather } from "../../support/network.ts";
 
 export interface SimulationResult {
   readonly violations: readonly Violation[];

@@ -1,6 +1,6 @@
 import { StorageError } from "../../../src/model/errors.ts";
 import type { BlobStore, Clock, LeaseStore } from "../../../src/storage/ports.ts";
-import type { CallName, Carry } from "./network.ts";
+import type { CallName, Carry } from "../../support/network.ts";
 import type { StopWorkOracle } from "./stopWorkOracle.ts";
 
 /** What one process has asked of the lease, for the checkers. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
 import { calculationLimits } from "../../src/model/calculationLimits.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/worker/runJob.ts";
 
 /** Joins chunk indexes into text, so that order and completeness show. */
 const text = defineCalculation<object, unknown, string>({
@@ -81,6 +81,14 @@ describe("a plan", () => {
     ["an input that is not JSON", [() => 1], /not JSON/],
   ])("with %s is refused", async (_what, plan, why) => {
     await expect(runPlan(but({ plan: () => plan as number }), {}, async () => {})).rejects.toThrow(why);
+  });
+
+  test("of large inputs comes in batches of a few megabytes", async () => {
+    const sizes: number[] = [];
+    const plan = () => Array.from({ length: 200 }, () => "x".repeat(60_000));
+    await runPlan(but({ plan }), {}, async (batch) => void sizes.push(JSON.stringify(batch).length));
+    expect(sizes).toHaveLength(3);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(calculationLimits.batchBytesMax);
   });
 
   test("that throws half-way fails", async () => {

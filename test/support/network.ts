@@ -1,5 +1,5 @@
-import { StorageError } from "../../../src/model/errors.ts";
-import type { Clock, Random } from "../../../src/storage/ports.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import type { Clock, Random } from "../../src/storage/ports.ts";
 
 /** What becomes of one call between a process and storage. */
 export type Fate =
@@ -58,11 +58,13 @@ export type CallName =
   | "write state";
 
 /** How the way between one process and storage is at present. */
-export interface Weather {
+export interface Weather<Call = CallName> {
   /** Decides about each call. */
-  fateOf(call: CallName): Fate;
+  fateOf(call: Call): Fate;
   /** Set once faults have stopped: what is still on its way then is lost, so that a bound can be counted from there. */
   calm: boolean;
+  /** How long what is very late is on its way, and a process stopped by a call stays so; in ms. */
+  readonly delays?: { veryLate(random: Random): number; stop(random: Random): number };
 }
 
 /** The process at this end, as the network may treat it. */
@@ -74,7 +76,7 @@ export interface Sender {
 }
 
 /** Carries one call to the service and its answer back. */
-export type Carry = <T>(name: CallName, call: () => Promise<T>) => Promise<T>;
+export type Carry<Call = CallName> = <T>(name: Call, call: () => Promise<T>) => Promise<T>;
 
 /**
  * The way between one process and storage. The request travels on the service's clock, since it is on its way
@@ -82,15 +84,22 @@ export type Carry = <T>(name: CallName, call: () => Promise<T>) => Promise<T>;
  * process's own clock, so a stopped process does not hear it and a dead one never does. Each leg takes a time
  * drawn from the seed: these are the points at which the processes of a world are interleaved.
  */
-export function network(service: Clock, sender: Sender, random: Random, weather: Weather): Carry {
+export function network<Call = CallName>(
+  service: Clock,
+  sender: Sender,
+  random: Random,
+  weather: Weather<Call>,
+): Carry<Call> {
   const here = sender.clock;
+  const veryLateMs = () => (weather.delays?.veryLate ?? aroundTheLease)(random);
+  const stopMs = () => (weather.delays?.stop ?? forSeconds)(random);
   const travelMs = (): number => 2 + random.number() * 25;
   const refusal = (): StorageError => {
     const [code, status] = refusals[Math.floor(random.number() * refusals.length)] ?? ["ServerBusy", 503];
     return new StorageError("busy", code, status, code);
   };
 
-  return async <T>(name: CallName, call: () => Promise<T>): Promise<T> => {
+  return async <T>(name: Call, call: () => Promise<T>): Promise<T> => {
     if (sender.isDead()) return never();
     const calmBefore = weather.calm;
     const fate = weather.fateOf(name);
@@ -113,7 +122,7 @@ export function network(service: Clock, sender: Sender, random: Random, weather:
         sender.die();
         return never();
       case "stops before":
-        sender.stopFor(stopMs(random));
+        sender.stopFor(stopMs());
         // What was in the socket leaves when the process goes on; its own cap may be over by then.
         await here.sleep(0);
         break;
@@ -124,16 +133,16 @@ export function network(service: Clock, sender: Sender, random: Random, weather:
       fate === "late"
         ? 400 + random.number() * 8_000
         : fate === "very late"
-          ? veryLateMs(random)
+          ? veryLateMs()
           : travelMs(),
     );
-    if (fate === "twice") void arrive(random.number() < 0.5 ? travelMs() : veryLateMs(random));
+    if (fate === "twice") void arrive(random.number() < 0.5 ? travelMs() : veryLateMs());
     if (fate === "hangs after") return never();
     if (fate === "dies after") {
       sender.die();
       return never();
     }
-    if (fate === "stops after") sender.stopFor(stopMs(random));
+    if (fate === "stops after") sender.stopFor(stopMs());
     await here.sleep(fate === "slow reply" ? 300 + random.number() * 1_650 : travelMs());
     if (fate === "lost reply") throw noAnswer();
     if ("error" in answer) throw answer.error;
@@ -151,8 +160,8 @@ const refusals = [
 ] as const;
 
 /** Around the lease length and beyond: what was sent under one lease may arrive under the next but one. */
-const veryLateMs = (random: Random): number => 10_000 + random.number() * 35_000;
-const stopMs = (random: Random): number => 500 + random.number() * 25_000;
+const aroundTheLease = (random: Random): number => 10_000 + random.number() * 35_000;
+const forSeconds = (random: Random): number => 500 + random.number() * 25_000;
 const never = (): Promise<never> => new Promise(() => {});
 const noAnswer = () => new StorageError("busy", "", undefined, "The connection was reset.");
 

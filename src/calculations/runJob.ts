@@ -1,6 +1,8 @@
-import type { AnyCalculation, Result, ResultBytes } from "../calculations/contract.ts";
 import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError, messageOf } from "../model/errors.ts";
+import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
+
+const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
 /**
  * Runs the parts of a calculation, in whatever thread it is called. Whatever user code throws, and whatever it
@@ -26,18 +28,21 @@ export async function runPlan(
   }
   let chunks = 0;
   let batch: unknown[] = [];
+  let batchBytes = 0;
   const inputs = inputsOf(planned as AsyncIterable<unknown>);
   for (;;) {
     const next = await guarded("plan", () => inputs.next());
     if (next.done) break;
-    checkInput(next.value, chunks);
-    batch.push(next.value);
-    chunks += 1;
-    checkChunks(chunks);
-    if (batch.length === calculationLimits.inputsPerBatch) {
+    const bytes = checkInput(next.value, chunks);
+    if (batch.length === inputsPerBatch || batchBytes + bytes > batchBytesMax) {
       await sink(batch);
       batch = [];
+      batchBytes = 0;
     }
+    batch.push(next.value);
+    batchBytes += bytes;
+    chunks += 1;
+    checkChunks(chunks);
   }
   if (batch.length > 0) await sink(batch);
   return { chunks, list: true };
@@ -116,10 +121,9 @@ async function encodePart(calculation: AnyCalculation, part: unknown): Promise<U
   const bytes =
     codec === undefined ? encodeJson(part, "the partial") : await guarded("encode", () => codec.encode(part));
   if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
-  const limit = calculationLimits.partialBytesMax;
   throw new CalculationError(
     "partial-too-large",
-    `the partial has ${bytes.length} bytes; the limit is ${limit}`,
+    `the partial has ${bytes.length} bytes; ${limitText("partialBytesMax")}`,
   );
 }
 
@@ -148,13 +152,13 @@ function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-function checkInput(input: unknown, index: number): void {
+/** Bytes of an input as JSON. */
+function checkInput(input: unknown, index: number): number {
   const bytes = encodeJson(input, `the input of chunk ${index}`).length;
-  if (bytes <= calculationLimits.inputBytesMax) return;
-  const limit = calculationLimits.inputBytesMax;
+  if (bytes <= calculationLimits.inputBytesMax) return bytes;
   throw new CalculationError(
     "input-too-large",
-    `the input of chunk ${index} has ${bytes} bytes; the limit is ${limit}`,
+    `the input of chunk ${index} has ${bytes} bytes; ${limitText("inputBytesMax")}`,
   );
 }
 
@@ -162,9 +166,13 @@ function checkChunks(chunks: number): void {
   if (chunks <= calculationLimits.chunksMax) return;
   throw new CalculationError(
     "too-many-chunks",
-    `the plan has ${chunks} chunks or more; the limit is ${calculationLimits.chunksMax}`,
+    `the plan has ${chunks} chunks or more; ${limitText("chunksMax")}`,
   );
 }
+
+/** Names the limit, so that whoever meets it can look up its reason. */
+const limitText = (name: keyof typeof calculationLimits): string =>
+  `the limit is ${calculationLimits[name]} (${name})`;
 
 const isBytes = (result: Result): result is ResultBytes =>
   result !== null && typeof result === "object" && (result as { body?: unknown }).body instanceof Uint8Array;

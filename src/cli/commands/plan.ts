@@ -1,0 +1,102 @@
+import type { Command } from "commander";
+import { type PlannedRun, planAhead } from "../../client/planAhead.ts";
+import { billingClasses, type CallCounts } from "../../model/calls.ts";
+import { readSettings } from "../../model/settings.ts";
+import type { Session } from "../cli.ts";
+import { readFreeOptions } from "../freeOptions.ts";
+import { count, dollars, duration } from "../render/amounts.ts";
+import { paint } from "../render/colour.ts";
+import { oneLine } from "../render/plainText.ts";
+import { wholeOption } from "../wholeOption.ts";
+
+interface Options {
+  readonly param: readonly string[];
+  readonly packSize?: number;
+  readonly workers?: number;
+}
+
+/** `leasefold plan <calculation>`: what a run would be, take and cost, before it is paid for. Needs no storage. */
+export function addPlan(program: Command, session: Session): void {
+  program
+    .command("plan")
+    .description("what a run would be, take and cost: plans it here and times a few of its chunks")
+    .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
+    .option("-p, --param <name=value>", "a parameter by its name, repeatable", collect, [])
+    .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
+    .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
+    .usage("<calculation> [--<parameter> <value> …] [options]")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (calculation: string, options: Options, command: Command) => {
+      const planned = await planOne(session, calculation, command.args.slice(1), options);
+      if (session.json()) return await session.printJson(planned);
+      await session.cli.out.write(factsText(session, planned));
+      await session.note(
+        "not in it: compute, and how the host polls empty queues; packs, nodes and finish are exact, the rest is near",
+      );
+    });
+}
+
+const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
+
+/** The calculation's own code runs in a thread, which Ctrl-C ends whatever it does. */
+async function planOne(
+  { cli }: Session,
+  name: string,
+  tokens: readonly string[],
+  { param, packSize, workers }: Options,
+): Promise<PlannedRun> {
+  const calculations = await cli.calculations();
+  const params = readFreeOptions(tokens, param, calculations.describeParams(calculations.get(name)));
+  const settings = readSettings(cli.env);
+  const code = await cli.startThread();
+  const stop = (): void => void code.stop();
+  cli.signal.addEventListener("abort", stop, { once: true });
+  try {
+    const { clock } = cli;
+    const request = { calculation: name, params, packSize, workers };
+    return await planAhead(request, { calculations, code, clock, settings });
+  } finally {
+    cli.signal.removeEventListener("abort", stop);
+    await code.stop();
+  }
+}
+
+const nameWidth = 10;
+
+function factsText({ cli }: Session, planned: PlannedRun): string {
+  const head = paint(cli.out, "bold", oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`));
+  const lines = factsOf(planned).map(
+    ([name, text]) => `  ${paint(cli.out, "dim", name.padEnd(nameWidth))}${text}`,
+  );
+  return `${[head, ...lines].join("\n")}\n`;
+}
+
+function factsOf(run: PlannedRun): readonly (readonly [string, string])[] {
+  const { calls, naive } = run;
+  return [
+    ["chunks", `${count(run.chunks)}, each about ${short(run.chunkMs)} on this machine`],
+    ["packs", `${count(run.packs)} of ${count(run.packSize)}, each about ${short(run.packMs)}`],
+    ["shards", count(run.shards)],
+    ["compute", `${duration(run.computeS)} of one thread`],
+    ["expected", `${duration(run.expectedS)} with ${count(run.workers)} packs at once (--workers)`],
+    ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
+    ["", `a pack: ${callsText(calls.perPack)}; a minute of leading: ${callsText(calls.perMinute)}`],
+    ["", `${calls.perChunk.toPrecision(2)} a chunk`],
+    ["dollars", `${dollars(run.dollars)} for storage at list price`],
+    [
+      "naive",
+      `${dollars(naive.dollars)} and ${count(naive.billed)} calls with a message and a blob for each chunk`,
+    ],
+  ];
+}
+
+/** Deletes of blobs are free and left out. */
+const callsText = (calls: CallCounts): string =>
+  billingClasses
+    .filter((one) => one !== "delete" && calls[one] > 0)
+    .map((one) => `${one} ${count(calls[one])}`)
+    .join(", ");
+
+/** A time of a few milliseconds or less keeps its digits. */
+const short = (ms: number): string => (ms < 1_000 ? `${Number(ms.toPrecision(2))} ms` : duration(ms / 1_000));

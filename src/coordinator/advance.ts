@@ -1,0 +1,126 @@
+import { limits } from "../model/limits.ts";
+import { decodeMarker, type Marker } from "../model/marker.ts";
+import { isFinal } from "../model/state.ts";
+import type { ListedBlob } from "../storage/ports.ts";
+import { close, type ListedMarker } from "./close.ts";
+import { decide, decideMore } from "./decide.ts";
+import { deleteRun } from "./deleteRun.ts";
+import { look, type PageBudget } from "./look.ts";
+import { type OpenRun, openRun } from "./openRun.ts";
+import { type CoordinatorPorts, perform } from "./perform.ts";
+import type { Ownership } from "./stateChain.ts";
+import { judge } from "./trouble.ts";
+import type { Share } from "./window.ts";
+
+/** What a leader has at hand for one loop. */
+export interface Loop {
+  readonly runs: Map<string, OpenRun>;
+  readonly nowMs: number;
+  readonly newer: { gaveWay: boolean };
+  readonly budget: PageBudget;
+  /** Pages for the partials of one run, so that a large one leaves some to those beside it. */
+  pagesEach: number;
+  readonly shareOf: (id: string) => Share;
+  /** Set where something is left to do at once. */
+  hurry: boolean;
+}
+
+/** Takes one run a look further. Its trouble stays its own; only what ends the term is thrown on. */
+export async function advance(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  loop: Loop,
+  blob: ListedBlob,
+): Promise<void> {
+  const { runs, nowMs, newer } = loop;
+  const listed = { id: blob.name, etag: blob.etag };
+  try {
+    const marker = decodeMarker(blob.metadata, blob.name);
+    if (marker.want === "delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
+    const run = await runOf(ports, leader, runs, marker, listed, nowMs);
+    if (run === "over") return;
+    if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
+    await lookAndDecide(ports, leader, loop, run, marker, listed);
+  } catch (error) {
+    await judge(ports, leader, runs, { listed, blob, nowMs, newer }, error);
+  }
+}
+
+/** The run as this term holds it; taken over first where it does not yet, or where it begins anew. */
+async function runOf(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  runs: Map<string, OpenRun>,
+  marker: Marker,
+  listed: ListedMarker,
+  nowMs: number,
+): Promise<OpenRun | "over" | "to-delete"> {
+  const known = runs.get(listed.id);
+  if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase)) return known;
+  runs.delete(listed.id);
+  const opened = await openRun(ports, leader, marker, listed, nowMs);
+  if (typeof opened !== "string") runs.set(listed.id, opened);
+  return opened;
+}
+
+async function lookAndDecide(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  loop: Loop,
+  run: OpenRun,
+  marker: Marker,
+  listed: ListedMarker,
+): Promise<void> {
+  const { nowMs, budget } = loop;
+  const { spec, memory, working } = run;
+  const share = loop.shareOf(listed.id);
+  const time = { nowMs, localMs: ports.clock.monotonicMs(), packLimitMs: ports.packLimitMs };
+  const subject = { spec, state: working, marker, nowMs, localMs: time.localMs, pagesMax: loop.pagesEach };
+  const seen = await look(ports.storage.blobs, ports.names, subject, memory, budget, leader.lost);
+  const draft = decide(working, seen, memory, time, share);
+  if (draft.ending !== undefined) {
+    const { state, ending } = draft;
+    await close(ports, leader, run, ending, { state, manifest: seen.manifest }, listed, nowMs);
+    loop.runs.delete(listed.id);
+    return;
+  }
+  const finishing = draft.state.phase === "finishing" && working.phase !== "finishing";
+  if (finishing && !(await markerStands(ports, leader, listed))) {
+    loop.hurry = true;
+    return;
+  }
+  await perform(ports, leader, run, draft, time);
+  await sendMore(ports, leader, run, share, nowMs);
+}
+
+/** Fills the window in rounds of sends and a state write; after a few of them the other runs have their turn. */
+async function sendMore(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  run: OpenRun,
+  share: Share,
+  nowMs: number,
+): Promise<void> {
+  for (let round = 1; round < limits.sendRoundsMax; round += 1) {
+    const more = decideMore(run.working, run.memory, share, nowMs);
+    if (more.packs.length === 0) return;
+    await perform(ports, leader, run, more, { nowMs, localMs: ports.clock.monotonicMs() });
+  }
+}
+
+async function goOnDeleting(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  loop: Loop,
+  uid: string,
+  listed: ListedMarker,
+): Promise<void> {
+  loop.runs.delete(listed.id);
+  if ((await deleteRun(ports, leader, uid, listed, loop.budget)) === "more") loop.hurry = true;
+}
+
+/** A command that came between the list and the record of `finishing` must still count, so the marker is looked at again. */
+async function markerStands(ports: CoordinatorPorts, leader: Ownership, listed: ListedMarker) {
+  const now = await ports.storage.blobs.head(ports.names.active, listed.id, { signal: leader.lost });
+  return now.kind === "found" && now.properties.etag === listed.etag;
+}

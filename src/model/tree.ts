@@ -1,0 +1,61 @@
+import { type Layout, type Range, shardsOf, sizeOf } from "./packs.ts";
+
+/**
+ * The tree by which partials become one result. Level 1 has one node per shard; each further level folds up to
+ * `fanIn` neighbours of the level below; `finish` folds the top level. A run of one shard has no nodes: there
+ * `finish` folds the packs themselves.
+ */
+
+/** Nodes per level, level 1 first; empty where `finish` folds the packs. */
+export function nodeCounts(layout: Layout): readonly number[] {
+  const counts: number[] = [];
+  if (foldsPacksDirectly(layout)) return counts;
+  let count = shardsOf(layout);
+  counts.push(count);
+  while (count > layout.fanIn) {
+    count = Math.ceil(count / layout.fanIn);
+    counts.push(count);
+  }
+  return counts;
+}
+
+export const foldsPacksDirectly = (layout: Layout): boolean => shardsOf(layout) <= 1;
+
+/** The level that `finish` folds; 0 where it folds the packs. */
+export const topLevel = (layout: Layout): number => nodeCounts(layout).length;
+
+/** The nodes of `level - 1` that a node of `level` (2 or more) folds. */
+export const childrenOf = (layout: Layout, level: number, index: number): Range => ({
+  from: index * layout.fanIn,
+  to: Math.min((index + 1) * layout.fanIn, nodeCounts(layout)[level - 2] ?? 0),
+});
+
+/** The shards below a node. */
+export function shardsOfNode(layout: Layout, level: number, index: number): Range {
+  const width = layout.fanIn ** (level - 1);
+  return { from: index * width, to: Math.min((index + 1) * width, shardsOf(layout)) };
+}
+
+/** Generations of neighbouring nodes as text, equal neighbours joined: `1x500,2,1x499`. */
+export function encodeGens(gens: readonly number[]): string {
+  const runs: { gen: number; count: number }[] = [];
+  for (const gen of gens) {
+    const last = runs.at(-1);
+    if (last?.gen === gen) last.count += 1;
+    else runs.push({ gen, count: 1 });
+  }
+  return runs.map(({ gen, count }) => (count === 1 ? `${gen}` : `${gen}x${count}`)).join(",");
+}
+
+/** The inverse for so many nodes, or undefined where the text does not say exactly so many. */
+export function decodeGens(text: string, nodes: Range): number[] | undefined {
+  const gens: number[] = [];
+  for (const run of text.split(",")) {
+    const match = /^(\d{1,6})(?:x(\d{1,6}))?$/.exec(run);
+    if (match === null || gens.length > sizeOf(nodes)) return undefined;
+    const gen = Number(match[1]);
+    if (gen < 1) return undefined;
+    for (let count = Number(match[2] ?? 1); count > 0; count -= 1) gens.push(gen);
+  }
+  return gens.length === sizeOf(nodes) ? gens : undefined;
+}

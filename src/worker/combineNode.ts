@@ -1,0 +1,51 @@
+import { runBlobs } from "../model/names.ts";
+import { encodeFoldFacts } from "../model/output.ts";
+import { childrenOf, nodeCounts } from "../model/tree.ts";
+import { foldBounded } from "./foldBounded.ts";
+import { foldTally } from "./foldTally.ts";
+import { type Job, MalformedWorkError, type WorkerPorts } from "./ports.ts";
+import { sha256Of } from "./sha256Of.ts";
+import { stillWanted, whileWanted } from "./stillWanted.ts";
+import { wantedNodes, wantedPacks } from "./wantedOutputs.ts";
+import { writeHashes } from "./writeHashes.ts";
+import { writeOutput } from "./writeOutput.ts";
+
+/**
+ * Folds what lies directly below a node, in index order: the recorded members of a sealed shard, of which it also
+ * keeps the hashes, or neighbouring nodes of the level below in the generations that the message gives.
+ */
+export async function combineNode(
+  ports: WorkerPorts,
+  { message, delivery }: Job<"combine">,
+): Promise<string> {
+  const { run, uid, index, level, gen, members } = message;
+  const { calculation, params } = await ports.documents.spec(run, uid);
+  const plan = await ports.documents.plan(run, uid);
+  if (index >= (nodeCounts(plan)[level - 1] ?? 0)) {
+    throw new MalformedWorkError("bad-range", `there is no node ${level}/${index} in run ${run}`);
+  }
+  const below =
+    level === 1
+      ? await wantedPacks(ports, plan, index, members)
+      : await wantedNodes(ports, plan, level - 1, childrenOf(plan, level, index), message);
+
+  const tally = foldTally();
+  const hashes: Uint8Array[] = [];
+  const { parts, ms, task } = await foldBounded(ports, { calculation, params }, below, {
+    task: whileWanted(ports, message),
+    gone: "fails",
+    onRead(output, bytes) {
+      tally.add(output);
+      if (level === 1) hashes.push(sha256Of(bytes));
+    },
+  });
+  const folded = await ports.userCode.fold({ calculation, params, parts }, task);
+  await stillWanted(ports, message, "write");
+  if (level === 1) await writeHashes(ports, message, index, hashes);
+  return writeOutput(ports, runBlobs(run, uid).node(gen, level, index), {
+    bytes: folded.bytes,
+    ms: ms + folded.ms,
+    attempt: delivery.attempt,
+    metadata: encodeFoldFacts({ ...tally.facts(), ...(level === 1 ? { members } : {}) }),
+  });
+}

@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Cli } from "../../src/cli/cli.ts";
+import { knownCalculations } from "../../src/cli/knownCalculations.ts";
+import { runCommand } from "../../src/cli/runCommand.ts";
+import { startThread } from "../../src/cli/startThread.ts";
+import { systemClock } from "../../src/storage/system.ts";
+import { calculations } from "../client/clientWorld.ts";
+import { localCode } from "../support/localCode.ts";
+import { cliWorld, printed } from "./cliWorld.ts";
+
+describe("leasefold plan", () => {
+  it("tells a person what a run would be, take and cost", async () => {
+    const { run } = await cliWorld();
+    const { exitCode, out, err } = await run("plan sum --to 1e6 --pack-size 100 --workers 200");
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^sum \{"to":1000000,.*\}$/m);
+    expect(out).toMatch(/^ {2}chunks +1,000,000, each about 10 ms on this machine$/m);
+    expect(out).toMatch(/^ {2}packs +10,000 of 100, each about 1 s$/m);
+    expect(out).toMatch(/^ {2}shards +100$/m);
+    expect(out).toMatch(/^ {2}compute +2 h 46 min of one thread$/m);
+    expect(out).toMatch(/^ {2}expected +5\d s with 200 packs at once \(--workers\)$/m);
+    expect(out).toMatch(
+      /^ {2}calls +4\d,\d{3}: write 10,\d{3}, list \d+, read \d+, other [\d,]+, queue 30,\d{3}$/m,
+    );
+    expect(out).toMatch(/^ +a pack: write 1, queue 3; a minute of leading: write \d+, .*queue 30$/m);
+    expect(out).toMatch(/^ {2}dollars +\$0\.07\d for storage at list price$/m);
+    expect(out).toMatch(/^ {2}naive +\$6\.77 and 4,062,700 calls with a message and a blob for each chunk$/m);
+    expect(err).toContain("not in it: compute");
+  });
+
+  it("tells a program the same in JSON, and needs no storage", async () => {
+    const connect = () => Promise.reject(new Error("nothing is to be opened"));
+    const { run } = await cliWorld({ connect });
+    const { exitCode, out } = await run("plan sum --to 5 --json");
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      calculation: "sum",
+      params: { to: 5, label: "none" },
+      chunks: 5,
+      packs: 1,
+      workers: 20,
+      calls: { perPack: { queue: 3, write: 1 } },
+      naive: { billed: 21 },
+    });
+  });
+
+  it.each([
+    ["plan", "missing required argument 'calculation'"],
+    ["plan nothing", "there is no nothing"],
+    ["plan sum", "params.to:"],
+    ["plan sum --tto 5", "--tto is unknown"],
+    ["plan sum --to 5 --pack-size 0", "packSize: 0 is not a whole number"],
+    ["plan sum --to 5 --workers 0", "workers: 0 is not a whole number from 1 to 100000"],
+  ])("%s is refused on one line with exit code 2", async (line, message) => {
+    const { run } = await cliWorld();
+    const { exitCode, out, err } = await run(line);
+    expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);
+    expect(err).toContain(message);
+  });
+
+  it("stops the thread whether it went well or not", async () => {
+    for (const [to, exitCode] of [
+      [5, 0],
+      [1e8, 7],
+    ]) {
+      const code = localCode(calculations);
+      const { run } = await cliWorld({ startThread: async () => code });
+      expect((await run(`plan sum --to ${to}`)).exitCode).toBe(exitCode);
+      expect(code.stopped()).toBe(1);
+    }
+  });
+});
+
+describe("leasefold plan in a thread of its own", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "leasefold-test-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** Plans a calculation whose plan and chunks are these, with the program's own threads. */
+  async function plan(parts: { plan: string; compute?: string }, signal: AbortSignal) {
+    const file = join(folder, "mine.mjs");
+    await writeFile(
+      file,
+      `import { z } from "leasefold";
+       export default { name: "mine", summary: "a test", params: z.object({}), zero: () => 0, merge: (a, b) => a + b,
+         plan() { ${parts.plan} }, compute() { ${parts.compute ?? "return 1"} } };`,
+    );
+    const [out, err] = [printed(), printed()];
+    const env = { LEASEFOLD_CALCULATIONS: file };
+    const cli: Cli = {
+      ...{ env, folder, out, err, clock: systemClock, signal },
+      connect: () => Promise.reject(new Error("nothing is to be opened")),
+      calculations: () => knownCalculations(env, folder),
+      startThread: () => startThread(env, folder),
+    };
+    return { exitCode: await runCommand(["plan", "mine", "--json"], cli), out: out.text(), err: err.text() };
+  }
+
+  it("times the user's own chunks", async () => {
+    const compute = "const end = Date.now() + 20; while (Date.now() < end); return 1";
+    const { exitCode, out } = await plan({ plan: "return 100", compute }, new AbortController().signal);
+    expect(exitCode).toBe(0);
+    const { chunks, chunkMs } = JSON.parse(out) as { chunks: number; chunkMs: number };
+    expect(chunks).toBe(100);
+    expect(chunkMs).toBeGreaterThan(15);
+  });
+
+  it("ends with Ctrl-C though the plan blocks for ever", async () => {
+    const interrupt = new AbortController();
+    const planning = plan({ plan: "for (;;);" }, interrupt.signal);
+    await systemClock.sleep(500);
+    interrupt.abort();
+    expect(await planning).toMatchObject({ exitCode: 130, out: "" });
+  });
+
+  it("tells what a plan threw, with exit code 7", async () => {
+    const ended = await plan({ plan: 'throw new Error("no such folder")' }, new AbortController().signal);
+    expect(ended).toMatchObject({ exitCode: 7, err: expect.stringContaining("no such folder") });
+  });
+});

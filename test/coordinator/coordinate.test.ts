@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { runBlobs } from "../../src/model/names.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, planOf } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+test("a loop reads at most 25 list pages, however many runs there are, and each of them gets its turn", async () => {
+  const twin = leadOnTwin();
+  for (let run = 0; run < 100; run += 1) await twin.put(`run${run}`);
+  const pages = await twin.lead(20_000);
+  expect(Math.max(...pages)).toBeLessThanOrEqual(25);
+  for (let run = 0; run < 100; run += 1) {
+    const state = await twin.storage.blobs.read(twin.names.runs, runBlobs(`run${run}`, `uidrun${run}`).state);
+    expect(state.kind === "found" && (JSON.parse(Buffer.from(state.body).toString()) as State).phase).toBe(
+      "computing",
+    );
+  }
+});
+
+test("a run with hundreds of open shards takes turns with its shards", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(100_000);
+  const shards = Math.ceil(100_000 / plan.shardSize);
+  const state: State = { ...computing(100_000), cursor: 100_000 };
+  for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
+  // Paused, so that nothing is sent and only the looks count.
+  await twin.put("big", plan, { state, marker: { want: "paused" } });
+  for (let shard = 0; shard < shards; shard += 1) {
+    const pack = shard * plan.shardSize;
+    await twin.storage.blobs.create(twin.names.runs, runBlobs("big", "uidbig").part(shard, pack), "");
+  }
+  const pages = await twin.lead(40_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  expect(Math.max(...pages)).toBeLessThanOrEqual(25);
+  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs("big", "uidbig").state);
+  expect(found.kind === "found" && (JSON.parse(Buffer.from(found.body).toString()) as State).packsDone).toBe(
+    shards,
+  );
+});
+
+test("a deletion goes on in slices, leaves nothing of its uid and nothing else out, and ends with the marker", async () => {
+  const twin = leadOnTwin();
+  await twin.put("old", planOf(20_000), { marker: { want: "delete" } });
+  await twin.put("other");
+  const { root } = runBlobs("old", "uidold");
+  for (let blob = 0; blob < 12_000; blob += 1)
+    await twin.storage.blobs.create(twin.names.runs, `${root}parts/${blob}`, "");
+  await twin.storage.blobs.create(twin.names.results, `${root}001/manifest.json`, "");
+  await twin.storage.blobs.create(twin.names.runs, "old/anotheruid/plan.json", "");
+  await twin.lead(10_000);
+  const left = (container: string) =>
+    twin.storage.operator.blobNames(container).filter((name) => name.startsWith("old"));
+  expect(left(twin.names.runs)).toEqual(["old/anotheruid/plan.json"]);
+  expect(left(twin.names.results)).toEqual([]);
+  expect(twin.storage.operator.blobNames(twin.names.active)).toEqual(["other"]);
+});
+
+test("a marker whose spec belongs to another uid is a deletion of its own uid and leaves the spec alone", async () => {
+  const twin = leadOnTwin();
+  await twin.put("again");
+  await twin.storage.blobs.create(twin.names.runs, "again/older/plan.json", "");
+  const found = await twin.storage.blobs.head(twin.names.active, "again");
+  if (found.kind === "missing") throw new Error("no marker");
+  const { metadata, etag } = found.properties;
+  await twin.storage.blobs.setMetadata(
+    twin.names.active,
+    "again",
+    { ...metadata, uid: "older" },
+    { ifMatch: etag },
+  );
+  await twin.lead(3_000);
+  expect(twin.storage.operator.blobNames(twin.names.active)).toEqual([]);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([
+    "again/spec.json",
+    "again/uidagain/plan.json",
+  ]);
+});

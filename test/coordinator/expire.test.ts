@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { expiry } from "../../src/coordinator/expire.ts";
+import { foldersOn } from "../../src/coordinator/sweep.ts";
+import { decodeMarker } from "../../src/model/marker.ts";
+import { resultBlobs, runBlobs } from "../../src/model/names.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, manifest, planOf } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+const dayMs = 86_400_000;
+const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
+
+async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
+  await twin.put(id, planOf(10), { state });
+  await twin.storage.blobs.remove(twin.names.active, id);
+}
+
+const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
+  const found = await twin.storage.blobs.head(twin.names.active, id);
+  return found.kind === "missing" ? "none" : decodeMarker(found.properties.metadata, id).want;
+};
+
+test("a finished run is asked to be deleted after its days, and neither a younger one nor one at work", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "old", ended("complete"));
+  await twin.put("working", planOf(10), { state: computing(10) });
+  await twin.world.advance(31 * dayMs);
+  await unmarked(twin, "young", ended("failed"));
+  const sweep = expiry(twin.ports, 30);
+  expect(await sweep.due()).toBe(true);
+  await sweep.slice(twin.leader);
+  expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
+    "delete",
+    "none",
+    "run",
+  ]);
+  expect(await sweep.due()).toBe(false);
+  await twin.lead(5_000);
+  expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
+    [],
+  );
+});
+
+test("a retry of the same moment is not undone: the marker that is there stands", async () => {
+  const twin = leadOnTwin();
+  await twin.put("old", planOf(10), { state: ended("failed"), marker: { generation: 2 } });
+  await twin.world.advance(31 * dayMs);
+  await expiry(twin.ports, 30).slice(twin.leader);
+  expect(await wantOf(twin, "old")).toBe("run");
+});
+
+test("what nobody owns is swept away once no late writer can be at work, in both containers", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "again", ended("complete"));
+  const blobs = runBlobs("again", "gone");
+  await twin.storage.blobs.create(twin.names.runs, blobs.part(0, 1), "");
+  await twin.storage.blobs.create(twin.names.results, resultBlobs("again", "gone").manifest(1), "");
+  await twin.world.advance(600_000);
+  await expiry(twin.ports, 30).slice(twin.leader);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toContain(blobs.part(0, 1));
+  await twin.world.advance(2 * 3_600_000);
+  await expiry(twin.ports, 30).slice(twin.leader);
+  expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.includes("/gone/"))).toEqual(
+    [],
+  );
+  expect(twin.storage.operator.blobNames(twin.names.results)).toEqual([]);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toContain("again/uidagain/state.json");
+});
+
+test.each([
+  [true, 0],
+  [false, 1],
+])(
+  "a partial that came after the clean-up goes if the result is complete (%j), else it stays for a retry",
+  async (complete, left) => {
+    const twin = leadOnTwin();
+    await unmarked(twin, "r", ended("complete"));
+    await twin.storage.blobs.create(
+      twin.names.results,
+      resultBlobs("r", "uidr").manifest(1),
+      JSON.stringify({ ...manifest, complete }),
+    );
+    await twin.storage.blobs.create(twin.names.runs, runBlobs("r", "uidr").part(0, 3), "");
+    await twin.world.advance(3 * 3_600_000);
+    await expiry(twin.ports, 30).slice(twin.leader);
+    expect(
+      twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.includes("/parts/")),
+    ).toHaveLength(left);
+  },
+);
+
+test("one sweep a day is enough for all instances, and none is made where runs are kept for ever", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  await expiry(twin.ports, 30).slice(twin.leader);
+  expect(await expiry(twin.ports, 30).due()).toBe(false);
+  await twin.world.advance(dayMs + 1_000);
+  expect(await expiry(twin.ports, 30).due()).toBe(true);
+  expect(await expiry(twin.ports, 0).due()).toBe(false);
+});
+
+test("a folder that goes over a page is one folder", () => {
+  const at = (name: string, lastModifiedMs: number) => ({ name, lastModifiedMs });
+  const first = foldersOn([at("a/spec.json", 9), at("a/u/parts/0/1", 1), at("_dropped/x/y", 9)], undefined);
+  expect(first).toMatchObject({ ended: [], open: { id: "a", uid: "u", newestMs: 1 } });
+  const second = foldersOn(
+    [at("a/u/state.json", 5), at("a/v/plan.json", 2), at("b/u/plan.json", 3)],
+    first.open,
+  );
+  expect(second.ended).toEqual([
+    { id: "a", uid: "u", newestMs: 5, stateMs: 5, hasParts: true },
+    { id: "a", uid: "v", newestMs: 2, stateMs: undefined, hasParts: false },
+  ]);
+});

@@ -1,0 +1,75 @@
+import { coordinate, type Leader } from "../../src/coordinator/coordinate.ts";
+import type { CoordinatorPorts } from "../../src/coordinator/perform.ts";
+import { encodeMarker, type Marker } from "../../src/model/marker.ts";
+import { namesOf, runBlobs, specBlob } from "../../src/model/names.ts";
+import type { Plan, Spec } from "../../src/model/run.ts";
+import type { State } from "../../src/model/state.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { planOf } from "../support/runFixtures.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+/** A leader alone on the twin, whose workers are the test: it counts what each of its loops cost. */
+export function leadOnTwin() {
+  const world = virtualWorld();
+  const clock = world.clock();
+  const storage: MemoryStorage = memoryStorage({ clock, random: world.random });
+  const names = namesOf("t");
+  const end = new AbortController();
+  let sequence = 0;
+  const ports: CoordinatorPorts = {
+    ...{ storage, names, clock, log: () => {}, packLimitMs: 300_000 },
+    nextSequence: () => ++sequence,
+  };
+  const leader: Leader = {
+    ...{ term: 7, termid: "seven", holder: "me", signal: end.signal, lost: new AbortController().signal },
+    assertLeading() {},
+    progress() {},
+    note() {},
+  };
+  const ready = (async () => {
+    for (const one of [names.coordination, names.active, names.runs, names.results])
+      await storage.blobs.ensureContainer(one);
+    for (const one of [names.packs, names.urgent, names.wake]) await storage.queues.ensureQueue(one);
+  })();
+
+  return {
+    ...{ world, storage, names, ports, leader, ready },
+    async put(
+      id: string,
+      plan: Plan = planOf(100),
+      change: { marker?: Partial<Marker>; state?: State } = {},
+    ) {
+      await ready;
+      const uid = `uid${id}`;
+      const own = { run: id, uid };
+      const spec: Spec = { v: 1, ...own, calculation: "sum", params: {}, requestHash: "h" };
+      const marker: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
+      const put = (name: string, body: object) =>
+        storage.blobs.create(names.runs, name, JSON.stringify(body));
+      await put(specBlob(id), spec);
+      await put(runBlobs(id, uid).plan, { ...plan, ...own });
+      if (change.state !== undefined) await put(runBlobs(id, uid).state, { ...change.state, ...own });
+      const metadata = encodeMarker({ ...marker, ...change.marker });
+      await storage.blobs.create(names.active, id, "", { metadata });
+    },
+    /** Leads for so long; gives the list pages of each loop. */
+    async lead(ms: number, settings = { loopMs: 2_000, fastLoopMs: 100 }): Promise<number[]> {
+      const pages: number[] = [];
+      let before = storage.meter.counts().list;
+      const sleep: typeof clock.sleep = (pauseMs, signal) => {
+        const { list } = storage.meter.counts();
+        if (signal === leader.signal) pages.push(list - before);
+        if (signal === leader.signal) before = list;
+        return clock.sleep(pauseMs, signal);
+      };
+      const leading = coordinate({ ...ports, clock: { ...clock, sleep } }, leader, settings, {
+        gaveWay: false,
+      });
+      leading.catch(() => {});
+      await world.advance(ms);
+      end.abort();
+      await world.finish(leading);
+      return pages;
+    },
+  };
+}

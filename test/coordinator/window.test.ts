@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { pauseBetween } from "../../src/coordinator/pace.ts";
+import { groupsOf } from "../../src/coordinator/seen.ts";
+import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/window.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, memory } from "../support/runFixtures.ts";
+
+const running = (packs: number, rate: number, meanMs: number, change: Partial<State> = {}): State => ({
+  ...computing(packs),
+  rate,
+  durationsMs: rate === 0 ? [] : Array(20).fill(meanMs),
+  packsDone: rate === 0 ? 0 : 20,
+  ...change,
+});
+
+test("a run alone shares nothing and has two packs per worker and five seconds of work", () => {
+  const state = running(100_000, 200, 1_000);
+  expect(shareOut([state])).toEqual([{ atOnce: undefined }]);
+  const mind = { ...memory(), window: 10_000 };
+  updateWindow(state, mind, { atOnce: undefined });
+  expect(mind.window).toBe(200 * 7);
+});
+
+test("two runs have half of the workers each, whatever share they had before", () => {
+  const big = running(100_000, 180, 1_000);
+  const young = running(100_000, 20, 1_000);
+  expect(shareOut([big, young])).toEqual([{ atOnce: 100 }, { atOnce: 100 }]);
+});
+
+test("what a run cannot use goes to the others", () => {
+  const big = running(100_000, 200, 1_000);
+  const capped = running(100_000, 0, 0, { cap: 10 });
+  const short = running(30, 0, 0);
+  expect(shareOut([big, capped, short])).toEqual([{ atOnce: 160 }, { atOnce: 10 }, { atOnce: 30 }]);
+});
+
+test("a run that computes nothing takes no share", () => {
+  const big = running(100_000, 200, 1_000);
+  expect(shareOut([big, { ...running(9, 5, 10), phase: "finishing" }])[0]).toEqual({ atOnce: undefined });
+  expect(shareOut([big, { ...running(99, 5, 10), paused: true }])[0]).toEqual({ atOnce: undefined });
+});
+
+test("the same share of the workers is more packs for the run with the shorter ones", () => {
+  const windows = [100, 1_000].map((meanMs) => {
+    const mind = { ...memory(), window: 100_000 };
+    updateWindow(running(100_000, 1, meanMs), mind, { atOnce: 10 });
+    return mind.window;
+  });
+  expect(windows).toEqual([520, 70]);
+});
+
+test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {
+  const state = running(1_000, 0, 0);
+  expect(isUrgent(state, { atOnce: undefined }, 7)).toBe(true);
+  expect(isUrgent(state, { atOnce: undefined }, 8)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 9 }, { atOnce: 10 }, 9)).toBe(true);
+  expect(isUrgent({ ...state, inFlight: 10 }, { atOnce: 10 }, 10)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 0 }, { atOnce: 10 }, 256)).toBe(false);
+});
+
+const settings = { loopMs: 2_000, fastLoopMs: 100 };
+const pause = (state: State) => pauseBetween([{ working: state, memory: memory() }], settings, 60_000);
+
+test("in full swing the leader looks seldom, and before the workers run dry where the cap is near", () => {
+  expect(pause(running(100_000, 200, 1_000, { inFlight: 1_400 }))).toBe(2_000);
+  // 2,000 in flight, 1,000 of them computed at once: a second until the queue is empty.
+  expect(pause(running(100_000, 1_000, 1_000, { inFlight: 2_000 }))).toBe(500);
+  expect(pause(running(100_000, 100, 1_000, { inFlight: 100, cap: 100 }))).toBe(500);
+  expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
+});
+
+test("neighbouring shards that fit on a page are listed together, and one alone by its own name", () => {
+  const ahead = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
+  expect(groupsOf([7], 32)).toEqual([{ shard: 7, digits: 0 }]);
+  expect(groupsOf(ahead(0, 32), 32)).toEqual([{ shard: 0, digits: 2 }]);
+  expect(groupsOf(ahead(95, 112), 100)).toEqual([
+    { shard: 90, digits: 1 },
+    { shard: 100, digits: 1 },
+    { shard: 110, digits: 1 },
+  ]);
+  expect(groupsOf([998, 999, 1000], 1000).map(({ digits }) => digits)).toEqual([0, 0, 0]);
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { readSpec } from "../../../src/client/runDocuments.ts";
+import { clientWorld } from "../../client/clientWorld.ts";
+import { crashingStorage } from "../../client/crashingStorage.ts";
+import { apiRequest, call } from "./apiWorld.ts";
+
+const body = { calculation: "sum", params: { to: 100 }, id: "r1" };
+const submit = apiRequest("runs", { body });
+
+describe("POST runs", () => {
+  it("accepts a run with 202 and says where it is", async () => {
+    const { client } = await clientWorld();
+    const answered = await call(client, "submitRun", submit);
+    expect(answered.status).toBe(202);
+    expect(answered.header("location")).toBe("/api/runs/r1");
+    expect(answered.jsonBody).toMatchObject({ run: "r1", created: true });
+    expect((await call(client, "submitRun", submit)).jsonBody).toMatchObject({ created: false });
+  });
+
+  it.each(["key-1", '"key-1"'])("takes the id from the header Idempotency-Key: %s", async (key) => {
+    const { client } = await clientWorld();
+    const request = apiRequest("runs", {
+      body: { calculation: "sum", params: { to: 1 } },
+      headers: { "idempotency-key": key },
+    });
+    expect((await call(client, "submitRun", request)).header("location")).toBe("/api/runs/key-1");
+  });
+
+  it("makes one run of fifty requests at once with one Idempotency-Key, and 409 of another request", async () => {
+    const { client, world } = await clientWorld();
+    const post = (to: number) =>
+      call(
+        client,
+        "submitRun",
+        apiRequest("runs", {
+          body: { calculation: "sum", params: { to } },
+          headers: { "idempotency-key": "key-1" },
+        }),
+      );
+    const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => post(1))));
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([202]));
+    const bodies = all.map(({ jsonBody }) => jsonBody as { run: string; uid: string; created: boolean });
+    expect(new Set(bodies.map(({ run, uid }) => `${run} ${uid}`)).size).toBe(1);
+    expect(bodies.filter(({ created }) => created)).toHaveLength(1);
+    expect(await post(2)).toMatchObject({ status: 409, jsonBody: { code: "id-taken" } });
+  });
+
+  it("completes with its Idempotency-Key what broke off behind any of its writes", async () => {
+    for (let after = 0; ; after += 1) {
+      const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
+      const request = () =>
+        apiRequest("runs", {
+          body: { calculation: "sum", params: { to: 1 } },
+          headers: { "idempotency-key": "key-1" },
+        });
+      const crashing = clientOn(crashingStorage(storage, after).storage);
+      const { status } = await call(crashing, "submitRun", request());
+      const before = (await readSpec(client, "key-1"))?.value.uid;
+      const again = await call(client, "submitRun", request());
+      expect(again).toMatchObject({ status: 202, jsonBody: { run: "key-1", created: before === undefined } });
+      if (before !== undefined) expect(again.jsonBody).toMatchObject({ uid: before });
+      if (status === 202) break;
+    }
+  });
+
+  it("refuses a header and an id that differ", async () => {
+    const { client } = await clientWorld();
+    const request = apiRequest("runs", { body, headers: { "Idempotency-Key": "other" } });
+    expect(await call(client, "submitRun", request)).toMatchObject({
+      status: 400,
+      jsonBody: { code: "two-ids" },
+    });
+  });
+
+  it.each([
+    ["an unknown field", { ...body, colour: "red" }, "colour", "unknown-field"],
+    ["a missing calculation", { params: {} }, "calculation", "bad-field"],
+    ["parameters that are no object", { ...body, params: [1] }, "params", "bad-field"],
+    ["a pack size that is text", { ...body, packSize: "9" }, "packSize", "bad-field"],
+    ["a negative pack size", { ...body, packSize: -9 }, "packSize", "bad-pack-size"],
+    ["a cap of 0", { ...body, cap: 0 }, "cap", "bad-cap"],
+    ["a cap of 1.5", { ...body, cap: 1.5 }, "cap", "bad-cap"],
+    ["a pack size of 0", { ...body, packSize: 0 }, "packSize", "bad-pack-size"],
+    ["a tolerance of 101 %", { ...body, tolerate: { percent: 101 } }, "tolerate", "bad-tolerate"],
+    [
+      "a tolerance of two kinds",
+      { ...body, tolerate: { chunks: 1, percent: 1 } },
+      "tolerate",
+      "bad-tolerate",
+    ],
+    ["a tolerance that is text", { ...body, tolerate: "1%" }, "tolerate", "bad-tolerate"],
+    [
+      "parameters of a megabyte",
+      { ...body, params: { to: 1, label: "x".repeat(1_000_000) } },
+      "params",
+      "params-too-large",
+    ],
+    ["an unknown calculation", { ...body, calculation: "x" }, "calculation", "unknown-calculation"],
+    ["a bad parameter", { ...body, params: { to: -1 } }, "params.to", "bad-params"],
+    ["an id with a slash", { ...body, id: "a/b" }, "id", "bad-run-id"],
+    ["an id of 300 characters", { ...body, id: "a".repeat(300) }, "id", "bad-run-id"],
+  ])("refuses %s with 400, naming the field", async (_what, bad, field, code) => {
+    const { client } = await clientWorld();
+    const answered = await call(client, "submitRun", apiRequest("runs", { body: bad }));
+    expect(answered.status).toBe(400);
+    expect(answered.header("content-type")).toBe("application/problem+json");
+    expect(answered.jsonBody).toEqual({
+      type: `urn:leasefold:error:${code}`,
+      title: "Bad Request",
+      status: 400,
+      detail: expect.stringContaining(field),
+      code,
+      field,
+    });
+    expect(answered.logged).toEqual([]);
+  });
+
+  it("refuses what is not JSON, and a list", async () => {
+    const { client } = await clientWorld();
+    const refused = async (text: string) =>
+      (await call(client, "submitRun", apiRequest("runs", { body: text }))).jsonBody;
+    expect(await refused("{")).toMatchObject({ status: 400, code: "not-json" });
+    expect(await refused("[]")).toMatchObject({ status: 400, code: "bad-field" });
+  });
+
+  it("refuses a body of more than a megabyte with 413, told or not", async () => {
+    const { client } = await clientWorld();
+    const large = apiRequest("runs", { body: { ...body, params: { label: "x".repeat(1_100_000) } } });
+    const told = apiRequest("runs", { body, headers: { "content-length": "2000000" } });
+    for (const request of [large, told]) {
+      expect(await call(client, "submitRun", request)).toMatchObject({
+        status: 413,
+        jsonBody: { code: "body-too-large" },
+      });
+    }
+  });
+
+  it("answers 409 for an id that another request has", async () => {
+    const { client } = await clientWorld();
+    await call(client, "submitRun", submit);
+    const other = apiRequest("runs", { body: { ...body, params: { to: 7 } } });
+    expect(await call(client, "submitRun", other)).toMatchObject({
+      status: 409,
+      jsonBody: { code: "id-taken", field: "id" },
+    });
+  });
+});

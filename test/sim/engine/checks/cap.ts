@@ -1,0 +1,61 @@
+import { workIn } from "./effects.ts";
+import type { Check, Scene } from "./judge.ts";
+import { numberAtEnd, placeOf } from "./ledger.ts";
+
+/** A cap that was lowered binds a leader from its next look on; one that was stopped may send once more by the old one. */
+const oldCapMs = 300_000;
+
+/**
+ * Never more packs of one generation and turn have been sent and have no outcome than the cap allows. A pack that is
+ * sent again counts once. Its outcome is its partial, or a record of a send that failed.
+ */
+export function capIsKept({ ledger, nowMs, report }: Scene): Check {
+  const inFlight = new Map<string, Set<number>>();
+  const sentBefore = new Map<string, Set<number>>();
+  const caps = new Map<string, { readonly cap: number; untilMs: number }[]>();
+
+  function capOf(uid: string): number {
+    const known = caps.get(uid) ?? [];
+    return Math.max(...known.filter((one) => one.untilMs > nowMs() - oldCapMs).map((one) => one.cap));
+  }
+
+  function onMarker(uid: string, cap: number): void {
+    const known = caps.get(uid) ?? [];
+    const last = known.at(-1);
+    if (last?.cap === cap) return;
+    if (last !== undefined) last.untilMs = nowMs();
+    known.push({ cap, untilMs: Number.POSITIVE_INFINITY });
+    caps.set(uid, known);
+  }
+
+  function onOutcome(uid: string, pack: number): void {
+    for (const [key, open] of inFlight) if (key.startsWith(`${uid} `)) open.delete(pack);
+  }
+
+  return (effect) => {
+    if (effect.kind === "sent") {
+      const message = workIn(effect.text);
+      if (message?.kind !== "compute") return;
+      const { run, uid, pack } = message;
+      const key = `${uid} ${message.gen} ${message.turn}`;
+      const before = sentBefore.get(key) ?? new Set();
+      sentBefore.set(key, before);
+      if (before.has(pack)) return;
+      before.add(pack);
+      const record = ledger.record(run, uid);
+      const failed = [...record.failures.values()].some(
+        ({ work, generation }) => work.kind === "pack" && work.pack === pack && generation === message.gen,
+      );
+      if (record.parts.has(pack) || failed) return;
+      const open = inFlight.get(key) ?? new Set();
+      inFlight.set(key, open.add(pack));
+      const cap = capOf(uid);
+      if (open.size > cap) report("the cap is kept", `${open.size} packs of ${run} are in flight, the cap is ${cap}`);
+    } else if (effect.kind === "created" || effect.kind === "marked") {
+      const place = placeOf(effect.container, effect.name);
+      if (place.kind === "marker") onMarker(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));
+      else if (place.kind === "run" && /^(parts|failed\/\d+)\//.test(place.rest))
+        onOutcome(place.uid, numberAtEnd(place.rest.replace(/(\.\d+){2}$/, "")));
+    }
+  };
+}

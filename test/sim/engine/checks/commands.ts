@@ -1,0 +1,74 @@
+import { limits } from "../../../../src/model/limits.ts";
+import type { Marker } from "../../../../src/model/marker.ts";
+import { isFinal, type State } from "../../../../src/model/state.ts";
+import { workIn } from "./effects.ts";
+import type { Check, Handling, Scene } from "./judge.ts";
+import { parsed, placeOf } from "./ledger.ts";
+
+/** A state that has seen a command does what it wants, or says that it is too late. */
+export const commandsTakeEffect =
+  ({ ledger, report }: Scene): Check =>
+  (effect) => {
+    if (effect.kind !== "created" && effect.kind !== "replaced") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind !== "run" || place.rest !== "state.json") return;
+    const state = parsed<State>(effect.body);
+    const { marker } = ledger.record(place.id, place.uid);
+    if (marker?.command !== state.command || marker.generation !== state.generation) return;
+    const what = wrongWith(state, marker);
+    if (what !== undefined) {
+      report("commands are answered", `${place.id} has seen command ${state.command}, but ${what}`);
+    }
+  };
+
+function wrongWith(state: State, marker: Marker): string | undefined {
+  if (state.command === 0 || state.answer === undefined) return undefined;
+  if (state.cap !== marker.cap) return `its cap is ${state.cap}, not ${marker.cap}`;
+  if (state.turn !== marker.turn) return `its turn is ${state.turn}, not ${marker.turn}`;
+  if (isFinal(state.phase)) {
+    const cancelled = marker.want === "cancelled" && state.answer === "done";
+    return cancelled && state.phase === "failed" ? "it failed instead of being cancelled" : undefined;
+  }
+  if (state.paused !== (marker.want === "paused")) return `paused is ${state.paused}, it wants ${marker.want}`;
+  const goesOn = marker.want === "cancelled" && state.answer !== "too-late";
+  return goesOn ? `it goes on ${state.phase} after a cancel` : undefined;
+}
+
+/** Slack for a worker's own reading of the marker, on top of the time that it may trust one. */
+const readingMs = 1_000;
+
+/**
+ * No pack is sent under the turn of a pause, and in calm weather none is begun under an earlier turn once every
+ * reading of the marker from before is too old to be trusted.
+ */
+export function pauseHolds(scene: Scene): { readonly check: Check; onBegin(handling: Handling): void } {
+  const { ledger, nowMs, report } = scene;
+  const turns = new Map<string, Marker["want"]>();
+  const since = new Map<string, number>();
+  return {
+    check(effect) {
+      if (effect.kind === "sent") {
+        const message = workIn(effect.text);
+        if (message?.kind !== "compute" || turns.get(`${message.uid} ${message.turn}`) !== "paused") return;
+        report("a pause holds", `pack ${message.pack} of ${message.run} is sent under the turn of a pause`);
+      } else if (effect.kind === "created" || effect.kind === "marked") {
+        if (placeOf(effect.container, effect.name).kind !== "marker") return;
+        const { uid = "", turn = "", want } = effect.metadata;
+        const key = `${uid} ${turn}`;
+        // A cancel or a deletion of a paused run leaves its turn.
+        if (!turns.has(key)) turns.set(key, want as Marker["want"]);
+        if (!since.has(key)) since.set(key, nowMs());
+      }
+    },
+    onBegin({ message }) {
+      if (message?.kind !== "compute") return;
+      const { marker } = ledger.record(message.run, message.uid);
+      if (marker === undefined) return;
+      const sinceMs = nowMs() - (since.get(`${marker.uid} ${marker.turn}`) ?? nowMs());
+      const late = sinceMs > limits.markerTrustMs + readingMs;
+      if (late && (marker.want === "paused" || marker.turn > message.turn)) {
+        report("a pause holds", `pack ${message.pack} of ${message.run} is begun ${sinceMs} ms after turn ${marker.turn}`);
+      }
+    },
+  };
+}

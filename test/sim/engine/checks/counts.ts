@@ -1,0 +1,64 @@
+import { decodeBitmap, hasBit } from "../../../../src/model/bitmap.ts";
+import { chunksOfPack, packsOfShard, sizeOf } from "../../../../src/model/packs.ts";
+import type { State } from "../../../../src/model/state.ts";
+import type { Check, Scene } from "./judge.ts";
+import { parsed, placeOf, type RunRecord } from "./ledger.ts";
+
+const checker = "every chunk is counted once";
+
+/** The counts of each state that is written are those of its bitmaps, and a pack counted as done has its partial. */
+export const chunksAreCountedOnce =
+  ({ ledger, report }: Scene): Check =>
+  (effect) => {
+    if (effect.kind !== "created" && effect.kind !== "replaced") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind !== "run" || place.rest !== "state.json") return;
+    const state = parsed<State>(effect.body);
+    const run = ledger.record(place.id, place.uid);
+    for (const what of wrongWith(state, run)) {
+      report(checker, `${run.id} in term ${state.term}, write ${state.sequence}: ${what}`);
+    }
+  };
+
+function* wrongWith(state: State, run: RunRecord): Generator<string> {
+  const { layout } = state;
+  if (layout === undefined) return;
+  const counted = { packsDone: 0, chunksDone: 0, packsFailed: 0, chunksFailed: 0 };
+  for (const { pack, is } of outcomes(state)) {
+    const chunks = sizeOf(chunksOfPack(layout, pack));
+    if (is === "done") {
+      counted.packsDone += 1;
+      counted.chunksDone += chunks;
+      if (state.phase !== "complete" && !run.parts.has(pack)) yield `pack ${pack} is done without a partial`;
+    } else if (is === "failed") {
+      counted.packsFailed += 1;
+      counted.chunksFailed += chunks;
+    }
+  }
+  for (const [name, count] of Object.entries(counted)) {
+    const said = state[name as keyof typeof counted];
+    if (said !== count) yield `${name} is ${said}, its bitmaps say ${count}`;
+  }
+}
+
+/** What a state says of each pack that it has a word on. */
+export function* outcomes(state: State): Generator<{ pack: number; is: "done" | "failed" | "open" }> {
+  const { layout } = state;
+  if (layout === undefined) return;
+  for (const [shard, { members }] of Object.entries(state.sealed)) {
+    const packs = packsOfShard(layout, Number(shard));
+    const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
+    for (let pack = packs.from; pack < packs.to; pack += 1) {
+      yield { pack, is: bits === undefined || hasBit(bits, pack - packs.from) ? "done" : "failed" };
+    }
+  }
+  for (const [shard, open] of Object.entries(state.open)) {
+    const packs = packsOfShard(layout, Number(shard));
+    const done = decodeBitmap(open.done, sizeOf(packs));
+    const failed = decodeBitmap(open.failed ?? "", sizeOf(packs));
+    for (let pack = packs.from; pack < packs.to; pack += 1) {
+      const place = pack - packs.from;
+      yield { pack, is: hasBit(done, place) ? "done" : hasBit(failed, place) ? "failed" : "open" };
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { isFinal } from "../../../../src/model/state.ts";
+import type { Check, Scene } from "./judge.ts";
+import { type Place, placeOf, type RunRecord } from "./ledger.ts";
+
+const checker = "deleted only what is worthless";
+
+/**
+ * Partials and nodes are deleted after a complete manifest or when somebody asked for the deletion; anything else of
+ * a run only by the latter, first its blobs, then its spec, the marker last. Otherwise a marker goes when its run has
+ * ended, and no command of it is unanswered.
+ */
+export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
+  function wrongWith(place: Exclude<Place, { kind: "other" }>): string | undefined {
+    if (place.kind === "marker") {
+      const run = ledger.current(place.id, "marker");
+      return run === undefined ? undefined : wrongWithMarker(run);
+    }
+    if (place.kind === "spec") {
+      const run = ledger.current(place.id, "spec");
+      return run === undefined ? undefined : wrongWithSpec(run);
+    }
+    const run = ledger.record(place.id, place.uid);
+    if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
+    if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
+    const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
+    return complete ? undefined : "its run has no complete result";
+  }
+
+  function wrongWithMarker({ id, marker, state, specThere }: RunRecord): string | undefined {
+    if (marker === undefined) return undefined;
+    if (!specThere) return undefined;
+    if (marker.want === "delete") return "its spec is still there";
+    if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
+    if (marker.generation > state.generation) return `generation ${marker.generation} was asked for`;
+    // A command that came when all was over is answered by the final state.
+    return id === "" ? "" : undefined;
+  }
+
+  function wrongWithSpec(run: RunRecord): string | undefined {
+    const { deleteAskedMs, blobs } = run;
+    if (deleteAskedMs === undefined) return "nobody asked for its deletion";
+    const older = [...blobs].filter(([, atMs]) => atMs < deleteAskedMs).map(([name]) => name);
+    return older.length === 0 ? undefined : `${older.length} blobs of its run are still there: ${older[0]}`;
+  }
+
+  return (effect) => {
+    if (effect.kind !== "removed") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind === "other") return;
+    const what = wrongWith(place);
+    if (what !== undefined) report(checker, `${effect.container}/${effect.name}: ${what}`);
+  };
+}

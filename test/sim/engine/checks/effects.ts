@@ -1,0 +1,98 @@
+import type { WorkMessage } from "../../../../src/model/message.ts";
+import type { BlobStore, BlobWrite, Storage } from "../../../../src/storage/ports.ts";
+import type { QueueStore } from "../../../../src/storage/queuePort.ts";
+
+/** One thing that storage accepted. */
+export type Effect =
+  | {
+      /** `marked`: the metadata of a blob was replaced. */
+      readonly kind: "created" | "replaced" | "marked";
+      readonly container: string;
+      readonly name: string;
+      readonly body: Uint8Array | string;
+      readonly metadata: Readonly<Record<string, string>>;
+      readonly contentType: string;
+      readonly etag: string;
+    }
+  | { readonly kind: "removed"; readonly container: string; readonly name: string }
+  | { readonly kind: "sent"; readonly queue: string; readonly text: string }
+  /** Somebody read the markers or one of them. */
+  | { readonly kind: "looked"; readonly container: string; readonly name: string | undefined };
+
+export type Written = Extract<Effect, { readonly kind: "created" | "replaced" | "marked" }>;
+
+/**
+ * Tells of every effect at the moment when storage accepts it: there nobody's opinion of who leads counts. `isThere`
+ * says whether a blob existed, since a batch of deletes does not tell.
+ */
+export function watchStorage(
+  storage: Storage,
+  tell: (effect: Effect) => void,
+  isThere: (container: string, name: string) => boolean,
+): Storage {
+  const { blobs, queues } = storage;
+  const written = (
+    kind: Written["kind"],
+    container: string,
+    name: string,
+    content: { readonly body?: Uint8Array | string; readonly write?: BlobWrite | undefined },
+    etag: string,
+  ): void => {
+    const { body = "", write } = content;
+    const { metadata = {}, contentType = "" } = write ?? {};
+    tell({ kind, container, name, body, metadata, contentType, etag });
+  };
+  const watchedBlobs: BlobStore = {
+    ...blobs,
+    async create(container, name, body, write) {
+      const reply = await blobs.create(container, name, body, write);
+      if (reply.kind === "created") written("created", container, name, { body, write }, reply.etag);
+      return reply;
+    },
+    async replace(container, name, body, write) {
+      const reply = await blobs.replace(container, name, body, write);
+      if (reply.kind === "replaced") written("replaced", container, name, { body, write }, reply.etag);
+      return reply;
+    },
+    async setMetadata(container, name, metadata, options) {
+      const reply = await blobs.setMetadata(container, name, metadata, options);
+      if (reply.kind === "replaced") written("marked", container, name, { write: { metadata } }, reply.etag);
+      return reply;
+    },
+    async head(container, name, options) {
+      const reply = await blobs.head(container, name, options);
+      tell({ kind: "looked", container, name });
+      return reply;
+    },
+    async list(container, prefix, options) {
+      const reply = await blobs.list(container, prefix, options);
+      tell({ kind: "looked", container, name: undefined });
+      return reply;
+    },
+    async remove(container, name, options) {
+      const reply = await blobs.remove(container, name, options);
+      if (reply === "removed") tell({ kind: "removed", container, name });
+      return reply;
+    },
+    async removeMany(container, names, options) {
+      const there = names.filter((name) => isThere(container, name));
+      await blobs.removeMany(container, names, options);
+      for (const name of there) tell({ kind: "removed", container, name });
+    },
+  };
+  const watchedQueues: QueueStore = {
+    ...queues,
+    async send(queue, text, options) {
+      const reply = await queues.send(queue, text, options);
+      tell({ kind: "sent", queue, text });
+      return reply;
+    },
+  };
+  return { ...storage, blobs: watchedBlobs, queues: watchedQueues };
+}
+
+/** The work that a message asks for, of whatever wire version; undefined for a wake. */
+export function workIn(text: string): WorkMessage | undefined {
+  const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" };
+  return message.kind === "wake" ? undefined : message;
+}

@@ -1,0 +1,39 @@
+import type { Check, Scene } from "./judge.ts";
+import { parsed, placeOf } from "./ledger.ts";
+
+/** Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced. */
+export const firstWriterWins =
+  ({ ledger, report }: Scene): Check =>
+  (effect) => {
+    if (effect.kind === "created" && ledger.isThere(effect.container, effect.name)) {
+      report("the first writer wins", `${effect.name} was written over`);
+    }
+    if (effect.kind !== "replaced") return;
+    const place = placeOf(effect.container, effect.name);
+    if ((place.kind === "run" && place.rest !== "state.json") || place.kind === "result") {
+      report("the first writer wins", `${effect.name} was replaced`);
+    }
+  };
+
+/** Bytes of a newer wire version are never replaced, judged or thrown away by whoever does not understand them. */
+export function newerIsRespected({ ledger, report }: Scene): Check {
+  const checker = "a newer version is respected";
+  const versions = new Map<string, number>();
+  return (effect) => {
+    if (effect.kind !== "created" && effect.kind !== "replaced" && effect.kind !== "marked") return;
+    const { container, name } = effect;
+    const place = placeOf(container, name);
+    if (container.endsWith("-runs") && name.startsWith("_dropped/")) {
+      const { text, code } = parsed<{ readonly text: string; readonly code: string }>(effect.body);
+      if (text.includes('"v":2')) report(checker, `a newer message was dropped as ${code}: ${text}`);
+      return;
+    }
+    const body = String(effect.body);
+    const version =
+      place.kind === "marker" ? Number(effect.metadata["v"]) : body.startsWith("{") ? parsed<{ v?: number }>(body).v : undefined;
+    if (version === undefined || place.kind === "other") return;
+    const before = ledger.isThere(container, name) ? (versions.get(`${container}/${name}`) ?? 0) : 0;
+    versions.set(`${container}/${name}`, version);
+    if (version < before) report(checker, `version ${version} of ${name} replaced version ${before}`);
+  };
+}

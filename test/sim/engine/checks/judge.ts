@@ -1,0 +1,98 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { WorkMessage } from "../../../../src/model/message.ts";
+import type { Effect } from "./effects.ts";
+import { Ledger } from "./ledger.ts";
+
+/** What is looked at. Each name stands for one promise, and a mutant is killed by the one that it breaks. */
+export type Checker =
+  | "the first writer wins"
+  | "the result is the fold of what the manifest says"
+  | "every chunk is counted once"
+  | "state is one chain by term"
+  | "recorded what was sent"
+  | "sent what was recorded"
+  | "a member set is fixed"
+  | "the cap is kept"
+  | "deleted only what is worthless"
+  | "a retry computes what has no partial"
+  | "an old run is never met"
+  | "fails only for a reason"
+  | "commands are answered"
+  | "a pause holds"
+  | "a newer version is respected"
+  | "every run ends"
+  | "what is left is documented"
+  | "nothing unexpected"
+  /** What a scenario asks for beyond these. */
+  | "the scenario's own end";
+
+export interface Violation {
+  readonly checker: Checker;
+  readonly what: string;
+}
+
+/** The delivery on whose behalf something happens. */
+export interface Handling {
+  readonly message: WorkMessage | undefined;
+  readonly text: string;
+  readonly beganMs: number;
+}
+
+export interface Scene {
+  readonly ledger: Ledger;
+  nowMs(): number;
+  /** Undefined for leaders and clients. */
+  by(): Handling | undefined;
+  report(checker: Checker, what: string): void;
+}
+
+/** Sees each effect before the ledger takes it over. */
+export type Check = (effect: Effect) => void;
+
+/** Hands every accepted effect to the checkers, collects what they report, and keeps the ledger. */
+export class Judge implements Scene {
+  readonly ledger: Ledger;
+  readonly violations: Violation[] = [];
+  readonly nowMs: () => number;
+  readonly #checks: readonly Check[];
+  readonly #handling = new AsyncLocalStorage<Handling>();
+  #digest = 0;
+
+  constructor(nowMs: () => number, checks: readonly ((scene: Scene) => Check)[]) {
+    this.nowMs = nowMs;
+    this.ledger = new Ledger(nowMs);
+    this.#checks = checks.map((make) => make(this));
+  }
+
+  see(effect: Effect): void {
+    this.#note(effect);
+    for (const check of this.#checks) check(effect);
+    this.ledger.apply(effect);
+  }
+
+  // Checkers take these out of the scene, so they must not depend on how they are called.
+  readonly by = (): Handling | undefined => this.#handling.getStore();
+
+  onBehalfOf<T>(handling: Handling, work: () => Promise<T>): Promise<T> {
+    return this.#handling.run(handling, work);
+  }
+
+  readonly report = (checker: Checker, what: string): void => {
+    if (this.violations.length < 20) {
+      this.violations.push({ checker, what: `${what} (at ${(this.nowMs() / 1_000).toFixed(3)} s)` });
+    }
+  };
+
+  /** Of everything that was accepted and when: equal for equal worlds. */
+  digest(): string {
+    return (this.#digest >>> 0).toString(16);
+  }
+
+  #note(effect: Effect): void {
+    const name = effect.kind === "sent" ? effect.text : (effect.name ?? "");
+    const text = `${effect.kind} ${name} ${this.nowMs().toFixed(3)}`;
+    for (let index = 0; index < text.length; index += 1) {
+      this.#digest = Math.imul(this.#digest ^ text.charCodeAt(index), 0x01000193);
+    }
+  }
+}

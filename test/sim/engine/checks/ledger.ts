@@ -1,0 +1,181 @@
+import type { Marker } from "../../../../src/model/marker.ts";
+import { parseFailure } from "../../../../src/model/names.ts";
+import type { Layout } from "../../../../src/model/packs.ts";
+import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
+import type { State } from "../../../../src/model/state.ts";
+import { simNames as names } from "../../../support/engineWorld.ts";
+import type { Effect, Written } from "./effects.ts";
+
+/** What storage holds of one uid, kept from nothing but the effects that it accepted. */
+export interface RunRecord {
+  readonly id: string;
+  readonly uid: string;
+  /** As last there; `specThere` says whether it still is. */
+  spec?: Spec;
+  specThere: boolean;
+  plan?: Plan;
+  state?: State;
+  marker?: Marker;
+  /** Once somebody has asked for its deletion. */
+  deleteAskedMs?: number;
+  /** Everything of this uid that is there, spec and marker left out: name by when it was written. */
+  readonly blobs: Map<string, number>;
+  /** ETags of the partials that are there, by pack. */
+  readonly parts: Map<number, string>;
+  readonly failures: Map<string, SeenRecord>;
+  readonly manifests: Map<number, Manifest>;
+  /** What any of its states has reached. */
+  readonly highest: { generation: number; turn: number; terms: number; version: number };
+}
+
+export interface SeenRecord {
+  readonly work: NonNullable<ReturnType<typeof parseFailure>>["work"];
+  readonly generation: number;
+  readonly send: number;
+  readonly failure: Failure;
+}
+
+export type Place =
+  | { readonly kind: "spec"; readonly id: string }
+  | { readonly kind: "marker"; readonly id: string }
+  /** `rest`: the name below `{id}/{uid}/`. */
+  | { readonly kind: "run"; readonly id: string; readonly uid: string; readonly rest: string }
+  | { readonly kind: "result"; readonly id: string; readonly uid: string; readonly rest: string }
+  | { readonly kind: "other" };
+
+/** Which thing of which run a name belongs to. */
+export function placeOf(container: string, name: string): Place {
+  if (container === names.active) return { kind: "marker", id: name };
+  const [id = "", uid = "", ...rest] = name.split("/");
+  if (container === names.runs && uid === "spec.json") return { kind: "spec", id };
+  if (rest.length === 0) return { kind: "other" };
+  if (container === names.runs) return { kind: "run", id, uid, rest: rest.join("/") };
+  return container === names.results ? { kind: "result", id, uid, rest: rest.join("/") } : { kind: "other" };
+}
+
+export const parsed = <T>(body: Uint8Array | string): T =>
+  JSON.parse(typeof body === "string" ? body : Buffer.from(body).toString()) as T;
+
+export class Ledger {
+  readonly runs = new Map<string, RunRecord>();
+  /** Bytes of results, by blob. */
+  readonly results = new Map<string, Uint8Array | string>();
+  readonly #there = new Set<string>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  isThere(container: string, name: string): boolean {
+    return this.#there.has(`${container}/${name}`);
+  }
+
+  record(id: string, uid: string): RunRecord {
+    const known = this.runs.get(uid);
+    if (known !== undefined) return known;
+    const fresh: RunRecord = {
+      ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
+      ...{ manifests: new Map(), highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
+    };
+    this.runs.set(uid, fresh);
+    return fresh;
+  }
+
+  /** The uid whose marker or spec is there under this id. */
+  current(id: string, what: "marker" | "spec"): RunRecord | undefined {
+    const is = (one: RunRecord) => (what === "spec" ? one.specThere : one.marker !== undefined);
+    return [...this.runs.values()].find((one) => one.id === id && is(one));
+  }
+
+  /** Takes an effect over; the checkers have seen the ledger as it was before. */
+  apply(effect: Effect): void {
+    if (effect.kind === "sent" || effect.kind === "looked") return;
+    const key = `${effect.container}/${effect.name}`;
+    if (effect.kind === "removed") {
+      this.#there.delete(key);
+      this.#remove(effect.container, effect.name);
+    } else {
+      this.#there.add(key);
+      this.#write(effect);
+    }
+  }
+
+  #write(effect: Written): void {
+    const { container, name, body, etag } = effect;
+    const place = placeOf(container, name);
+    if (place.kind === "marker") {
+      const marker = markerIn(effect.metadata);
+      const run = this.record(place.id, marker.uid);
+      run.marker = marker;
+      if (marker.want === "delete") run.deleteAskedMs ??= this.#nowMs();
+    } else if (place.kind === "spec") {
+      const spec = parsed<Spec>(body);
+      const run = this.record(place.id, spec.uid);
+      run.spec = spec;
+      run.specThere = true;
+    } else if (place.kind === "run" || place.kind === "result") {
+      const run = this.record(place.id, place.uid);
+      run.blobs.set(key(container, name), this.#nowMs());
+      if (place.kind === "result") this.#result(run, name, place.rest, body);
+      else this.#document(run, name, place.rest, body, etag);
+    }
+  }
+
+  #document(run: RunRecord, name: string, rest: string, body: Uint8Array | string, etag: string): void {
+    if (rest === "plan.json") run.plan = parsed<Plan>(body);
+    else if (rest === "state.json") this.#state(run, parsed<State>(body));
+    else if (rest.startsWith("parts/")) run.parts.set(numberAtEnd(rest), etag);
+    else if (rest.startsWith("failed/")) {
+      const at = parseFailure(name);
+      if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
+    }
+  }
+
+  #state(run: RunRecord, state: State): void {
+    const { highest } = run;
+    run.state = state;
+    highest.generation = Math.max(highest.generation, state.generation);
+    highest.turn = Math.max(highest.turn, state.turn);
+    highest.terms = Math.max(highest.terms, state.terms.length);
+    highest.version = Math.max(highest.version, state.v);
+  }
+
+  #result(run: RunRecord, name: string, rest: string, body: Uint8Array | string): void {
+    if (rest.endsWith("/manifest.json")) run.manifests.set(Number(rest.split("/")[0]), parsed<Manifest>(body));
+    else if (rest.includes("/result.")) this.results.set(name, body);
+  }
+
+  #remove(container: string, name: string): void {
+    const place = placeOf(container, name);
+    if (place.kind === "marker") delete this.current(place.id, "marker")?.marker;
+    else if (place.kind === "spec") {
+      const run = this.current(place.id, "spec");
+      if (run !== undefined) run.specThere = false;
+    } else if (place.kind !== "other") {
+      const run = this.record(place.id, place.uid);
+      run.blobs.delete(key(container, name));
+      if (place.rest === "state.json") delete run.state;
+      if (place.rest.startsWith("parts/")) run.parts.delete(numberAtEnd(place.rest));
+      if (place.rest.startsWith("failed/")) run.failures.delete(name);
+      if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
+      this.results.delete(name);
+    }
+  }
+}
+
+const key = (container: string, name: string): string => `${container}/${name}`;
+export const numberAtEnd = (rest: string): number => Number(rest.slice(rest.lastIndexOf("/") + 1));
+
+/** Decoded with no regard to its wire version. */
+function markerIn(metadata: Readonly<Record<string, string>>): Marker {
+  const number = (name: string) => Number(metadata[name]);
+  return {
+    ...{ uid: metadata["uid"] ?? "", want: metadata["want"] as Marker["want"] },
+    ...{ generation: number("generation"), cap: number("cap"), turn: number("turn") },
+    command: number("command"),
+  };
+}
+
+/** The layout of a planned run. */
+export const layoutIn = (run: RunRecord): Layout | undefined => run.plan;

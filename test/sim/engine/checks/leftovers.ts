@@ -1,0 +1,45 @@
+import { isFinal } from "../../../../src/model/state.ts";
+import type { Scene } from "./judge.ts";
+import type { RunRecord } from "./ledger.ts";
+
+/** At the end of a world, after clean-up and the sweep of what late writers left. */
+export function checkEnds({ ledger, report }: Scene): void {
+  for (const run of ledger.runs.values()) {
+    const { id, uid, marker, state, deleteAskedMs, blobs } = run;
+    if (marker !== undefined) {
+      const waits = marker.want === "paused" && state?.paused === true;
+      if (!waits) report("every run ends", `${id} (${uid}) is ${state?.phase}, its marker wants ${marker.want}`);
+      continue;
+    }
+    if (!run.specThere && deleteAskedMs === undefined) continue;
+    const kept = [...blobs.keys()].filter((name) => !isDocumented(run, name));
+    if (kept.length > 0) report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
+    if (deleteAskedMs !== undefined) {
+      if (run.specThere) report("what is left is documented", `the spec of the deleted ${id} (${uid})`);
+    } else if (state === undefined || !isFinal(state.phase)) {
+      report("every run ends", `${id} (${uid}) has no marker and is ${state?.phase}`);
+    } else if (state.phase === "complete" && !run.manifests.has(state.generation)) {
+      report("every run ends", `${id} (${uid}) is complete without a manifest`);
+    } else if (state.phase === "cancelled" && run.manifests.has(state.generation)) {
+      report("commands are answered", `${id} (${uid}) is cancelled and has a result`);
+    }
+  }
+}
+
+const always = [
+  /^(plan|state)\.json$/,
+  /^plan\/[^/]+\/\d+$/,
+  /^failed\//,
+  /^\d+\/manifest\.json$/,
+  /^\d+\/[^/]+\/result\.\w+$/,
+  /^\d+\/hashes\/\d+$/,
+];
+
+/** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
+function isDocumented(run: RunRecord, name: string): boolean {
+  if (run.deleteAskedMs !== undefined) return false;
+  const rest = name.split("/").slice(3).join("/");
+  if (always.some((pattern) => pattern.test(rest))) return true;
+  const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
+  return !complete && /^(parts|nodes)\//.test(rest);
+}

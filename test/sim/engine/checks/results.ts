@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import { chunksOfPack, packsOf, type Range } from "../../../../src/model/packs.ts";
+import type { Manifest } from "../../../../src/model/run.ts";
+import { parsed, placeOf, type RunRecord } from "./ledger.ts";
+import type { Check, Scene } from "./judge.ts";
+
+const checker = "the result is the fold of what the manifest says";
+
+/**
+ * A manifest names a result that holds exactly the chunks which it says are folded, in order, each once; it is
+ * complete if nothing is missing; and what is missing has a failure record of that generation.
+ */
+export const resultIsTheFold =
+  ({ ledger, report }: Scene): Check =>
+  (effect) => {
+    if (effect.kind !== "created") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind !== "result" || !place.rest.endsWith("/manifest.json")) return;
+    const manifest = parsed<Manifest>(effect.body);
+    const run = ledger.record(place.id, place.uid);
+    for (const what of wrongWith(manifest, run, ledger.results.get(manifest.blob))) {
+      report(checker, `${effect.name}: ${what}`);
+    }
+  };
+
+function* wrongWith(
+  manifest: Manifest,
+  run: RunRecord,
+  bytes: Uint8Array | string | undefined,
+): Generator<string> {
+  const { chunks, missing, folded, complete, packs } = manifest;
+  if (bytes === undefined) return yield "its result is not there";
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  if (sha256 !== manifest.sha256) yield "the bytes are not those of its hash";
+  if (chunks !== run.plan?.chunks) yield `it has ${chunks} chunks, the plan ${run.plan?.chunks}`;
+  const wanted = JSON.stringify(rest(chunks, missing));
+  // What follows the first line says which attempt made it.
+  const got = Buffer.from(bytes as Uint8Array).toString().split("\n")[0];
+  if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
+  const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
+  if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
+  if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;
+  if (run.plan === undefined) return;
+  if (packs !== packsOf(run.plan)) yield `it has ${packs} packs, the plan ${packsOf(run.plan)}`;
+  for (let pack = 0; pack < packs; pack += 1) {
+    const { from } = chunksOfPack(run.plan, pack);
+    if (!missing.some((gap) => gap.from <= from && from < gap.to)) continue;
+    const failed = [...run.failures.values()].some(
+      ({ work, generation }) =>
+        work.kind === "pack" && work.pack === pack && generation === manifest.generation,
+    );
+    if (!failed) yield `pack ${pack} is missing, but nothing says that it failed`;
+  }
+}
+
+/** The ranges of `[0, chunks)` that are not missing. */
+function rest(chunks: number, missing: readonly Range[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  let from = 0;
+  for (const gap of missing) {
+    if (gap.from > from) ranges.push([from, gap.from]);
+    from = gap.to;
+  }
+  if (chunks > from) ranges.push([from, chunks]);
+  return ranges;
+}

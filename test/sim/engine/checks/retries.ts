@@ -1,0 +1,36 @@
+import { workIn } from "./effects.ts";
+import type { Check, Scene } from "./judge.ts";
+import { placeOf, type RunRecord } from "./ledger.ts";
+
+const checker = "a retry computes what has no partial";
+
+/** A later generation sends no pack that had its partial when it was asked for, and leaves those as they are. */
+export function retryIsExact({ ledger, report }: Scene): Check {
+  /** Partials at the time of each retry, by uid and generation. */
+  const before = new Map<string, ReadonlyMap<number, string>>();
+
+  function onManifest(run: RunRecord, generation: number): void {
+    for (const [pack, etag] of before.get(`${run.uid} ${generation}`) ?? []) {
+      if (run.parts.get(pack) !== etag) report(checker, `the partial of pack ${pack} of ${run.id} has changed`);
+    }
+  }
+
+  return (effect) => {
+    if (effect.kind === "created" || effect.kind === "marked") {
+      const place = placeOf(effect.container, effect.name);
+      if (place.kind === "marker") {
+        const { uid = "", generation } = effect.metadata;
+        const key = `${uid} ${generation}`;
+        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(ledger.record(place.id, uid).parts));
+      } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
+        onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
+      }
+    } else if (effect.kind === "sent") {
+      const message = workIn(effect.text);
+      if (message?.kind !== "compute") return;
+      if (before.get(`${message.uid} ${message.gen}`)?.has(message.pack)) {
+        report(checker, `pack ${message.pack} of ${message.run} is sent again in generation ${message.gen}`);
+      }
+    }
+  };
+}

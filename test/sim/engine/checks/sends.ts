@@ -1,0 +1,70 @@
+import type { WorkMessage } from "../../../../src/model/message.ts";
+import { workName } from "../../../../src/model/names.ts";
+import { isFinal, type State } from "../../../../src/model/state.ts";
+import { outcomes } from "./counts.ts";
+import { workIn } from "./effects.ts";
+import type { Check, Scene } from "./judge.ts";
+import { parsed, placeOf } from "./ledger.ts";
+
+/** Packs are sent first and recorded after; plan, combine and finish the other way round, from a confirmed state. */
+export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
+  /** Packs put, by uid, generation and turn. */
+  const packs = new Map<string, Set<number>>();
+  /** Sends that a state has recorded, by uid, generation and piece of work. */
+  const recorded = new Map<string, number>();
+  const members = new Map<string, string>();
+
+  function onPack(message: Extract<WorkMessage, { kind: "compute" }>): void {
+    const key = `${message.uid} ${message.gen} ${message.turn}`;
+    const known = packs.get(key) ?? new Set();
+    packs.set(key, known.add(message.pack));
+  }
+
+  function onTask(name: string, message: WorkMessage): void {
+    const key = `${message.uid} ${message.gen} ${name}`;
+    if ((recorded.get(key) ?? 0) < message.send) {
+      report("sent what was recorded", `send ${message.send} of ${name} in ${message.run} is in no state`);
+    }
+    const { members: packsFolded, childGens } = message as { members?: string; childGens?: string };
+    const folds = `${packsFolded} ${childGens}`;
+    const before = members.get(key) ?? folds;
+    members.set(key, before);
+    if (before !== folds) {
+      report("a member set is fixed", `${name} of ${message.run} folds ${folds}, before it was ${before}`);
+    }
+  }
+
+  function onState(state: State): void {
+    const { uid, generation, turn, cursor } = state;
+    for (const [name, { sends }] of Object.entries(state.tasks)) {
+      const key = `${uid} ${generation} ${name}`;
+      recorded.set(key, Math.max(recorded.get(key) ?? 0, sends));
+    }
+    // A pause has a turn of its own; the cursor walks again when the run goes on.
+    if (state.phase !== "computing" || state.paused) return;
+    const sent = packs.get(`${uid} ${generation} ${turn}`);
+    const parts = ledger.record(state.run, uid).parts;
+    for (const { pack, is } of outcomes(state)) {
+      if (is !== "open" || pack >= cursor || sent?.has(pack) || parts.has(pack)) continue;
+      report("recorded what was sent", `pack ${pack} of ${state.run} is below the cursor, but was not sent`);
+    }
+  }
+
+  return (effect) => {
+    if (effect.kind === "sent") {
+      const message = workIn(effect.text);
+      if (message === undefined) return;
+      const state = ledger.record(message.run, message.uid).state;
+      if (message.kind === "compute") onPack(message);
+      else if (message.kind === "plan" || message.kind === "finish") onTask(message.kind, message);
+      else if (message.kind === "combine") {
+        onTask(workName({ kind: "node", level: message.level, index: message.index }), message);
+      } else if (message.kind === "cleanup" && (state === undefined || !isFinal(state.phase))) {
+        report("sent what was recorded", `a clean-up of ${message.run} is sent while ${state?.phase}`);
+      }
+    } else if (effect.kind === "created" || effect.kind === "replaced") {
+      const place = placeOf(effect.container, effect.name);
+      if (place.kind === "run" && place.rest === "state.json") onState(parsed<State>(effect.body));
+    }
+  };
+}

@@ -1,0 +1,50 @@
+import { canonicalJson } from "../../../../src/model/decode.ts";
+import { isFinal, phaseMoves, type State } from "../../../../src/model/state.ts";
+import type { Check, Scene } from "./judge.ts";
+import { parsed, placeOf } from "./ledger.ts";
+
+const checker = "state is one chain by term";
+
+/**
+ * The accepted writes of a state follow one another: terms never fall, a term has one termid, its numbers grow, a
+ * new term first takes over what stands without a change, and phases move as the table says. A final state is
+ * never written again in its generation.
+ */
+export const stateIsOneChain =
+  ({ ledger, report }: Scene): Check =>
+  (effect) => {
+    if (effect.kind !== "created" && effect.kind !== "replaced") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind !== "run" || place.rest !== "state.json") return;
+    const before = ledger.record(place.id, place.uid).state;
+    const next = parsed<State>(effect.body);
+    if (before === undefined) return;
+    for (const what of wrongWith(before, next)) {
+      report(checker, `${place.id}: term ${next.term}, write ${next.sequence}: ${what}`);
+    }
+  };
+
+function* wrongWith(before: State, next: State): Generator<string> {
+  if (next.term < before.term) yield `it follows term ${before.term}`;
+  if (next.termid !== before.termid && next.term === before.term) yield "two writers are in one term";
+  if (next.termid === before.termid && next.sequence <= before.sequence) yield `it follows ${before.sequence}`;
+  if (next.command < before.command) yield `command ${next.command} follows ${before.command}`;
+  if (next.turn < before.turn) yield `turn ${next.turn} follows ${before.turn}`;
+  if (next.generation < before.generation) yield `generation ${next.generation} follows ${before.generation}`;
+  if (next.generation > before.generation) {
+    if (!isFinal(before.phase)) yield `generation ${next.generation} begins while ${before.phase}`;
+    return;
+  }
+  if (isFinal(before.phase)) yield `it follows the final ${before.phase}`;
+  else if (next.phase !== before.phase && !phaseMoves[before.phase].includes(next.phase))
+    yield `${next.phase} follows ${before.phase}`;
+  if (next.termid !== before.termid && decisionsIn(next) !== decisionsIn(before))
+    yield "a new term decides before it has taken over what stands";
+}
+
+/** Everything but who wrote it, and in which version. */
+function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): string {
+  const { term: _1, termid: _2, sequence: _3, terms: _4, updatedMs: _5, v: _6, sinceVersion2: _7, ...rest } =
+    state;
+  return canonicalJson(rest);
+}

@@ -1,0 +1,31 @@
+import { limits } from "../../../../src/model/limits.ts";
+import type { Check, Scene } from "./judge.ts";
+import { placeOf } from "./ledger.ts";
+
+const checker = "an old run is never met";
+
+/**
+ * A message writes only under its own uid, so a run whose id is used again meets nothing of the old one; and what is
+ * begun well after a run is gone writes nothing of it.
+ */
+export function oldRunIsNeverMet({ ledger, nowMs, by, report }: Scene): Check {
+  const goneMs = new Map<string, number>();
+  return (effect) => {
+    if (effect.kind === "removed") {
+      const place = placeOf(effect.container, effect.name);
+      if (place.kind !== "marker") return;
+      const run = ledger.current(place.id, "marker");
+      if (run !== undefined && !run.specThere) goneMs.set(run.uid, nowMs());
+    }
+    if (effect.kind !== "created") return;
+    const handling = by();
+    const place = placeOf(effect.container, effect.name);
+    if (handling?.message === undefined || (place.kind !== "run" && place.kind !== "result")) return;
+    const { kind, uid } = handling.message;
+    if (place.uid !== uid) report(checker, `${kind} of ${uid} wrote ${effect.name}`);
+    const gone = goneMs.get(uid);
+    if (gone !== undefined && handling.beganMs > gone + limits.markerTrustMs) {
+      report(checker, `${kind}, begun ${handling.beganMs - gone} ms after its run was gone, wrote ${effect.name}`);
+    }
+  };
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
+import { costOfRun } from "../../../src/model/cost.ts";
+import { expectedMs } from "../../../src/model/expectedTime.ts";
+import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
+import { countedStorage } from "../../support/countedStorage.ts";
+import { engineWorld, simNames } from "../../support/engineWorld.ts";
+
+/** As the simulated instances lead. */
+const pace = {
+  loopMs: 2_000,
+  fastLoopMs: 100,
+  renewEveryMs: 5_000,
+  beatEveryMs: 1_000,
+  wakeEveryMs: 2_000,
+  budgetMs: 300_000,
+};
+const packSize = 10;
+
+/** Packs of half to one and a half of the mean, so that they do not all end at once. */
+const unlike = (chunk: number): number => 0.5 + ((Math.floor(chunk / packSize) * 0.618_034) % 1);
+
+/** Runs it in virtual time, its leader apart from its workers; what each called, and what was foreseen for that time. */
+async function measured(run: { packs: number; packMs: number; instances: number }) {
+  const chunks = run.packs * packSize;
+  const [leader, workers] = [countedStorage(), countedStorage()];
+  const engine = engineWorld({ code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) } });
+  engine.start({ works: false, tickEveryMs: 1e9, translated: leader.counting });
+  for (let count = 0; count < run.instances; count += 1) {
+    engine.start({ leads: false, translated: workers.counting });
+  }
+  await engine.world.advance(3_000);
+  const before = { leader: leader.counts(), workers: workers.counts() };
+  const startedMs = engine.world.nowMs();
+  await engine.submit({ id: "r", chunks, packSize });
+  const state = await engine.untilEnd("r");
+  const durationMs = engine.world.nowMs() - startedMs;
+  // The clean-up comes after the end.
+  await engine.world.advance(60_000);
+
+  const layout = { chunks, packSize, shardSize: shardSizeFor(run.packs), fanIn: 1_000 };
+  const shape = { layout, packMs: run.packMs, planMs: run.packMs / 2, segments: 0, durationMs };
+  const cost = costOfRun({ ...shape, workers: 2 * run.instances, threads: 2 }, pace);
+  const byLeader = subtractCalls(leader.counts(), before.leader);
+  const byWorkers = subtractCalls(workers.counts(), before.workers);
+  const inQueues = [simNames.packs, simNames.urgent]
+    .flatMap((queue) => [leader.inQueue(queue), workers.inQueue(queue)])
+    .reduce((sum, one) => sum + one, 0);
+  const sent = [simNames.packs, simNames.urgent].reduce((sum, queue) => sum + leader.inQueue(queue), 0);
+  return {
+    ...{ layout, durationMs, cost, byWorkers, inQueues },
+    again: state.sentAgain,
+    expected: expectedMs({ ...shape, workers: 2 * run.instances }),
+    /** Without the messages of packs, nodes and so on, and the looks for nodes, which are theirs. */
+    leading: subtractCalls(byLeader, calls({ queue: sent, other: cost.nodes.write / 2 })),
+    /** With what the client called: spec, marker and two wakes. */
+    total: [byLeader, byWorkers, calls({ write: 2, queue: 2 })].reduce(addCalls),
+  };
+}
+
+const offBy = (found: CallCounts, foreseen: CallCounts): number =>
+  Math.abs(billedCalls(found) / billedCalls(foreseen) - 1);
+
+describe.each([
+  { packs: 250, packMs: 1_500, instances: 2 },
+  { packs: 1_500, packMs: 300, instances: 4 },
+  { packs: 200, packMs: 8_000, instances: 8 },
+])("a simulated run of $packs packs of $packMs ms", (run) => {
+  const measuring = measured(run);
+
+  it("calls for its packs, nodes, finish and clean-up exactly what was foreseen", async () => {
+    const { layout, cost, byWorkers, inQueues, again } = await measuring;
+    const { plan, packs, nodes, finish, cleanUp } = cost;
+    const exact = [plan, packs, nodes, finish, cleanUp].reduce(addCalls);
+    expect(inQueues).toBe(exact.queue + 3 * again);
+    expect(byWorkers.write).toBe(exact.write + again);
+    expect(byWorkers.list).toBe(exact.list);
+    expect(byWorkers.delete).toBe(exact.delete);
+    expect(byWorkers.read).toBe(cleanUp.read + cost.looks.read);
+    expect(shardsOf(layout)).toBe(run.packs > 256 ? nodes.write / 2 : 1);
+  });
+
+  it("looks at the marker about as often as foreseen, and less than twice a pack", async () => {
+    const { cost, byWorkers } = await measuring;
+    const heads = byWorkers.other - cost.cleanUp.other;
+    expect(heads).toBeLessThan(2 * run.packs);
+    expect(Math.abs(heads - cost.looks.other)).toBeLessThan(0.25 * cost.looks.other + 2 * run.instances);
+  });
+
+  it("takes about as long as was expected of so many workers", async () => {
+    const { expected, durationMs } = await measuring;
+    expect(Math.abs(durationMs / expected - 1)).toBeLessThan(0.15);
+  });
+
+  it("is led for what was foreseen for its time, within a tenth", async () => {
+    const { cost, leading, durationMs } = await measuring;
+    expect(durationMs).toBeGreaterThan(60_000);
+    expect(offBy(leading, cost.leading)).toBeLessThan(0.1);
+  });
+
+  it("makes at most 300 calls a minute for being led", async () => {
+    const { leading, durationMs } = await measuring;
+    expect(billedCalls(leading) / (durationMs / 60_000)).toBeLessThan(300);
+  });
+
+  it("calls in all what was foreseen, within a tenth", async () => {
+    const { cost, total } = await measuring;
+    expect(offBy(total, cost.total)).toBeLessThan(0.1);
+  });
+});

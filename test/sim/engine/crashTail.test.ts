@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { p95 } from "../../../src/coordinator/pace.ts";
+import { engineWorld } from "../../support/engineWorld.ts";
+
+test.each([1_000, 5_000, 20_000])(
+  "a worker that dies in the middle of its last packs of %i ms costs four of them, 2 s and two loops, not ten minutes",
+  async (packMs) => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const engine = engineWorld({
+        seed,
+        code: { chunkMs: (_chunk, random) => packMs * (0.8 + 0.4 * random.number()) },
+      });
+      for (let count = 0; count < 4; count += 1) engine.start();
+      // Four instances of two threads: the third wave is the last, and the victim has its share of it.
+      await engine.submit({ id: "r", chunks: 24, packSize: 1 });
+      const done = () =>
+        engine.storage.operator.blobNames("sim-runs").filter((name) => name.includes("/parts/")).length;
+      while (done() < 17) await engine.world.advance(100);
+      await engine.world.advance(packMs / 2);
+      const killedMs = engine.world.nowMs();
+      engine.instances.find((one) => !one.leading())?.kill();
+      const state = await engine.untilEnd("r");
+      expect(state).toMatchObject({ phase: "complete", chunksDone: 24 });
+      const boundMs = 4 * p95(state.durationsMs) + 2_000 + 2 * 2_000;
+      expect([seed, engine.world.nowMs() - killedMs <= boundMs]).toEqual([seed, true]);
+    }
+  },
+);

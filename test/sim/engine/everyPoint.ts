@@ -1,0 +1,98 @@
+import type { Storage } from "../../../src/storage/ports.ts";
+import type { QueueStore } from "../../../src/storage/queuePort.ts";
+import type { Role } from "../../support/engineInstance.ts";
+import { simNames as names } from "../../support/engineWorld.ts";
+import type { FarCall } from "../../support/farStorage.ts";
+import type { Fate, Weather } from "../../support/network.ts";
+import { quiet } from "./quiet.ts";
+import { leaderOnly, type Script, scriptOn, workerOnly } from "./script.ts";
+import { deepTree, type SimulationResult, stage } from "./stage.ts";
+
+/** One fault at one call in the life of a leader or a worker. */
+export interface Point {
+  readonly who: "leader" | "worker";
+  /** Which of its calls, from 1; 0 is a life without a fault. */
+  readonly call: number;
+  readonly fate: Fate;
+}
+
+export interface PointResult extends SimulationResult {
+  /** Calls at which a fault can matter: not one that found nothing to do, nor one of the election's own. */
+  readonly calls: readonly number[];
+}
+
+/**
+ * A run with all that can happen to it: a tree of three levels, a cap, a pause, a chunk that fails and is tolerated, a
+ * retry that mends it, a deletion, and another run under the same id. Whoever `who` says meets the fault at the given
+ * call; another of its kind is there to take over.
+ */
+export async function everyPoint({ who, call, fate }: Point): Promise<PointResult> {
+  const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs: () => 100 }));
+  const calls: FarCall[] = [];
+  const dull = new Set<number>();
+  const faulty: Weather<FarCall> = {
+    calm: false,
+    delays: { veryLate: () => 90_000, stop: () => 150_000 },
+    fateOf(one) {
+      calls.push(one);
+      return calls.length === call ? fate : "arrives";
+    },
+  };
+  const hero: Role = { weather: faulty, translated: (storage) => noticeEmpty(storage, () => calls.length, dull) };
+  life.start(who === "leader" ? { ...leaderOnly, ...hero } : leaderOnly);
+  life.start(who === "worker" ? { ...workerOnly, ...hero } : workerOnly);
+  await liveThrough(life, () => void life.start(who === "leader" ? leaderOnly : workerOnly));
+  const result = await quiet(life);
+  const matter = calls.map((_, index) => index + 1).filter((index) => !dull.has(index) && matters(calls[index - 1]));
+  return { ...result, calls: matter };
+}
+
+async function liveThrough(life: Script, anotherComes: () => void): Promise<void> {
+  const { run, broken, until, untilEnded, must } = life;
+  broken.chunks.add(5);
+  const request = { id: "r", chunks: 13, packSize: 2, cap: 4, tolerate: { chunks: 2 } } as const;
+  await life.submit(request);
+  // Late enough that the first of its kind has begun, or has met its fault.
+  await life.world.until(() => run()?.state !== undefined, 3_000);
+  anotherComes();
+  await until("a pack is done", () => (run()?.parts.size ?? 0) > 0);
+  await life.tell("pause");
+  await until("the leader has seen the pause", () => run()?.state?.paused === true);
+  await life.tell("resume");
+  await untilEnded(1);
+  must(run()?.manifests.get(1)?.folded === 11, "chunks 4 and 5 are the gap of the first generation");
+  broken.chunks.clear();
+  await life.tell("retry");
+  await untilEnded(2);
+  must(run()?.manifests.get(2)?.complete === true, "the retry has no gap");
+  const old = run()?.uid;
+  await life.tell("delete");
+  await until("the run is deleted", () => run() === undefined);
+  await life.submit({ ...request, chunks: 5 });
+  await untilEnded(1);
+  must(run()?.uid !== old && run()?.manifests.get(1)?.complete === true, "the second run is complete");
+}
+
+/** The election's own calls are enumerated by its own simulation. */
+function matters(call: FarCall | undefined): boolean {
+  if (call === undefined || call.op.startsWith("lease.")) return false;
+  const [place] = call.args;
+  const beat = call.op === "queues.update" && place === names.wake;
+  const poll = call.op === "queues.receive" && place === names.wake;
+  return !beat && !poll;
+}
+
+/** Notes each receive that brought nothing: a fault there is a fault at the call before or after it. */
+function noticeEmpty(storage: Storage, callsSoFar: () => number, empty: Set<number>): Storage {
+  const { queues } = storage;
+  const receive: QueueStore["receive"] = async (queue, options) => {
+    const reply = queues.receive(queue, options);
+    const call = callsSoFar();
+    const messages = await reply;
+    if (messages.length === 0) empty.add(call);
+    return messages;
+  };
+  const get = (target: QueueStore, key: string | symbol) =>
+    key === "receive" ? receive : (Reflect.get(target, key) as unknown);
+  return { ...storage, queues: new Proxy(queues, { get }) };
+}

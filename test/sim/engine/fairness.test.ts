@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { engineWorld } from "../../support/engineWorld.ts";
+
+/** Time from submit to result of a run of 100 chunks, alone or behind one of very many packs. */
+async function smallRunMs(packSize: number, behind: boolean): Promise<number> {
+  const engine = engineWorld({ seed: 5, code: { chunkMs: () => 500 } });
+  for (let count = 0; count < 4; count += 1) engine.start();
+  if (behind) {
+    await engine.submit({ id: "big", chunks: 1_000_000, packSize: 2 });
+    await engine.world.advance(60_000);
+  } else {
+    await engine.submit({ id: "first", chunks: 8, packSize: 1 });
+    await engine.untilEnd("first");
+  }
+  const fromMs = engine.world.nowMs();
+  await engine.submit({ id: "small", chunks: 100, packSize });
+  expect((await engine.untilEnd("small")).phase).toBe("complete");
+  return engine.world.nowMs() - fromMs;
+}
+
+test.each([1, 10])(
+  "a run of 100 chunks in packs of %i behind one of a million chunks takes at most three times its time alone",
+  async (packSize) => {
+    const alone = await smallRunMs(packSize, false);
+    const behind = await smallRunMs(packSize, true);
+    expect(behind / alone).toBeLessThanOrEqual(3);
+  },
+);

@@ -1,0 +1,42 @@
+import type { Random, Storage } from "../../../src/storage/ports.ts";
+import type { QueueStore } from "../../../src/storage/queuePort.ts";
+
+/** How badly the queues behave within their contract. Changed while a world runs. */
+export interface Hostility {
+  /** Chance that a message is there twice. */
+  doubled: number;
+  /** Chance that a message is held back, and so overtaken by others. */
+  heldBack: number;
+}
+
+/** Messages come at least once and in any order; the service promises no more. */
+export function hostileQueues(storage: Storage, random: Random, how: Hostility): Storage {
+  const { queues } = storage;
+  const later = (visibleInS = 0): number =>
+    random.number() < how.heldBack ? visibleInS + 1 + Math.floor(random.number() * 20) : visibleInS;
+  const hostile: QueueStore = {
+    ...queues,
+    async send(queue, text, options) {
+      if (random.number() < how.doubled)
+        await queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
+      return queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
+    },
+  };
+  return { ...storage, queues: hostile };
+}
+
+/** Deliveries after which the host sets a message aside. */
+const deliveriesMax = 5;
+
+/** Every message that can be seen is taken again and again and never run, so that the host sets it aside. */
+export async function burnMessages({ queues }: Storage, queue: string): Promise<void> {
+  for (let delivery = 1; delivery <= deliveriesMax; delivery += 1) {
+    for (const one of await queues.receive(queue, { max: 32, visibilityS: 1 }))
+      await queues.update(queue, one.id, one.popReceipt, { visibleInS: 0 });
+  }
+}
+
+/** Every message that can be seen is there once more. */
+export async function doubleMessages({ queues }: Storage, queue: string): Promise<void> {
+  for (const { text } of await queues.peek(queue, 32)) await queues.send(queue, text);
+}

@@ -1,0 +1,90 @@
+import type { EngineInstance, Role } from "../../support/engineInstance.ts";
+import { simNames as names } from "../../support/engineWorld.ts";
+import { burnMessages, doubleMessages } from "./hostileQueues.ts";
+import { newerVersion } from "./newerVersion.ts";
+import type { Stage } from "./stage.ts";
+import type { Storm } from "./storm.ts";
+
+/** Whoever is in a world, and how the next one would come into it. */
+export interface Company {
+  readonly play: Stage;
+  readonly weather: Storm;
+  cast(): Role;
+  /** Instances of the next version have begun to take over; those before them are of the old one. */
+  newer: { readonly old: readonly EngineInstance[] } | undefined;
+}
+
+/** Another instance, of the version that is deployed now. */
+export function join({ play, cast, newer }: Company, role: Role = {}): EngineInstance {
+  return play.start({ ...cast(), ...role, ...(newer === undefined ? {} : { translated: newerVersion }) });
+}
+
+type Mishap = (victim: EngineInstance, company: Company) => Promise<void> | void;
+
+/** Chance out of all, and what happens. */
+const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
+  [30, kill],
+  [30, stop],
+  [10, throttle],
+  [8, double],
+  [6, burn],
+  [6, deploy],
+  [6, terminate],
+  [6, (_, company) => void join(company)],
+];
+
+/** The leader is struck more often than others. */
+export async function strike(company: Company): Promise<void> {
+  const { engine, world } = company.play;
+  const { random } = world;
+  const there = engine.instances.filter((one) => !one.isDead());
+  const anyone = there[Math.floor(random.number() * there.length)];
+  const victim = random.number() < 0.6 ? (there.find((one) => one.leading()) ?? anyone) : anyone;
+  if (victim === undefined) return void join(company);
+  let draw = random.number() * mishaps.reduce((sum, [weight]) => sum + weight, 0);
+  for (const [weight, happen] of mishaps) {
+    draw -= weight;
+    if (draw <= 0) return happen(victim, company);
+  }
+}
+
+function kill(victim: EngineInstance, company: Company): void {
+  victim.kill();
+  join(company);
+}
+
+function stop(victim: EngineInstance, { play }: Company): void {
+  const { random } = play.world;
+  victim.stopFor(500 + random.number() * random.number() * 300_000);
+}
+
+function throttle(_: EngineInstance, { play, weather }: Company): void {
+  const { random } = play.world;
+  weather.throttled = 0.3 + random.number() * 0.7;
+  play.engine.client.clock.after(1_000 + random.number() * 20_000, () => {
+    weather.throttled = 0;
+  });
+}
+
+const someQueue = ({ play }: Company): string =>
+  play.world.random.number() < 0.5 ? names.packs : names.urgent;
+
+function double(_: EngineInstance, company: Company): Promise<void> {
+  return doubleMessages(company.play.engine.storage, someQueue(company));
+}
+
+function burn(_: EngineInstance, company: Company): Promise<void> {
+  return burnMessages(company.play.engine.storage, someQueue(company));
+}
+
+/** Instances of the next version come; from now on the old ones go one by one. */
+function deploy(victim: EngineInstance, company: Company): void {
+  company.newer ??= { old: [...company.play.engine.instances] };
+  join(company, { leads: true, works: true });
+  if (company.play.world.random.number() < 0.5) victim.terminate();
+}
+
+function terminate(victim: EngineInstance, company: Company): void {
+  victim.terminate();
+  join(company);
+}

@@ -1,0 +1,75 @@
+import type { Client } from "../../../src/client/client.ts";
+import { status } from "../../../src/client/status.ts";
+import { expiry } from "../../../src/coordinator/expire.ts";
+import { poisonOf } from "../../../src/model/names.ts";
+import { simNames as names } from "../../support/engineWorld.ts";
+import { checkEnds } from "./checks/leftovers.ts";
+import { newerVersion } from "./newerVersion.ts";
+import type { SimulationResult, Stage } from "./stage.ts";
+
+/** After its last fault a run ends within this: what is silent is sent again after a quarter of an hour. */
+const endsWithinMs = 45 * 60_000;
+/** A dead worker hides its last message for ten minutes, five times at most before it is set aside. */
+const drainsWithinMs = 60 * 60_000;
+const dayMs = 86_400_000;
+
+/**
+ * No more faults: every run that is not paused has to end, the queues have to run empty, and after the sweep only
+ * what is documented may be left. Every command has its answer then.
+ */
+export async function quiet(stage: Stage): Promise<SimulationResult> {
+  const { engine, world, judge } = stage;
+  // Whoever looks at the end understands both versions.
+  const client = { ...engine.client, storage: newerVersion(engine.client.storage) };
+  const { ledger } = judge;
+  const isOpen = (): boolean =>
+    [...ledger.runs.values()].some(({ marker, state }) => {
+      const waits = marker?.want === "paused" && state?.paused === true && state.turn === marker.turn;
+      return marker !== undefined && !waits;
+    });
+  await step(stage, () => !isOpen(), endsWithinMs);
+  await step(stage, () => false, 10_000);
+  await drain(stage);
+  for (const id of new Set([...ledger.runs.values()].map((run) => run.id))) {
+    if (ledger.current(id, "spec") === undefined) continue;
+    const view = await status(client, id);
+    if (view.command?.answer === "pending") judge.report("commands are answered", `${id} has no answer`);
+  }
+  for (const one of engine.instances) one.kill();
+  await world.advance(2 * dayMs);
+  await sweep(client);
+  checkEnds(judge);
+  return stage.result();
+}
+
+/** Lets time pass in small steps until `done` holds or something is wrong already. */
+async function step(stage: Stage, done: () => boolean, limitMs: number): Promise<void> {
+  await stage.world.until(() => done() || stage.judge.violations.length > 0, limitMs);
+}
+
+/** Messages that are hidden come back; whoever takes them must find nothing to do. */
+async function drain(stage: Stage): Promise<void> {
+  const { storage } = stage.engine;
+  const all = [names.packs, names.urgent];
+  for (let spentMs = 0; spentMs < drainsWithinMs; spentMs += 30_000) {
+    const left = await Promise.all(
+      [...all, ...all.map(poisonOf)].map(async (queue) => {
+        const stats = await storage.queues.stats(queue);
+        return stats.kind === "found" ? stats.approximateCount : 0;
+      }),
+    );
+    if (left.every((count) => count === 0) || stage.judge.violations.length > 0) return;
+    await step(stage, () => false, 30_000);
+  }
+  stage.judge.report("every run ends", "the queues do not run empty");
+}
+
+/** The sweep of what late writers left, by the real expiry, as a leader of a later day would do it. */
+async function sweep({ storage, clock }: Client): Promise<void> {
+  const owner = {
+    ...{ term: 1_000_000, termid: "sweep", holder: "sweep", lost: new AbortController().signal },
+    assertLeading: () => {},
+  };
+  const { due, slice } = expiry({ storage, names, clock, log: () => {}, packLimitMs: 300_000 }, 30);
+  for (let slices = 0; slices < 20 && (await due()); slices += 1) await slice(owner);
+}

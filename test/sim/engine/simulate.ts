@@ -1,0 +1,87 @@
+import type { Random } from "../../../src/storage/ports.ts";
+import type { Role } from "../../support/engineInstance.ts";
+import type { SubmitRequest } from "../../support/engineWorld.ts";
+import { type Company, join, strike } from "./mishaps.ts";
+import { quiet } from "./quiet.ts";
+import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
+import { storm } from "./storm.ts";
+import { users } from "./users.ts";
+
+/**
+ * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
+ * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end.
+ */
+export async function simulate(seed: number): Promise<SimulationResult> {
+  const deep = seed % 3 !== 0;
+  let paceMs = 0;
+  const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
+  const play = stage({ seed, tree: deep ? deepTree : undefined, chunkMs });
+  const { world, judge, broken, queues } = play;
+  const { random } = world;
+  paceMs = 50 + random.number() * random.number() * 3_000;
+  const weather = storm(world, random.number() < 0.3 ? 0 : random.number() * 0.04);
+  queues.doubled = random.number() < 0.5 ? random.number() * 0.2 : 0;
+  queues.heldBack = random.number() < 0.5 ? random.number() * 0.1 : 0;
+  const cast = (): Role => ({
+    weather,
+    budgetMs: random.number() < 0.3 ? 30_000 : 300_000,
+    breakAfterMs: random.number() < 0.5 ? 4_000 : 0,
+    leads: random.number() < 0.9,
+    works: random.number() < 0.9,
+  });
+  const company: Company = { play, weather, cast, newer: undefined };
+  // Whatever the draw, one instance at least leads and works.
+  join(company, { leads: true, works: true });
+  for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
+
+  const requests = requestsFrom(random);
+  const people = users(company, requests);
+  breakSome(play, requests[0]);
+  const blows = 3 + Math.floor(random.number() * 7);
+  for (let blow = 0; blow < blows && judge.violations.length === 0; blow += 1) {
+    await world.advance(random.number() * random.number() * 9_000);
+    if (random.number() < 0.55) await strike(company);
+    else people.act();
+  }
+  await world.advance(random.number() * 4_000);
+
+  weather.calm = true;
+  queues.doubled = 0;
+  queues.heldBack = 0;
+  for (const one of play.engine.instances) one.resume();
+  for (const one of company.newer?.old ?? []) one.terminate();
+  join(company, { leads: true, works: true });
+  await people.settle();
+  if (random.number() < 0.5) {
+    broken.chunks.clear();
+    broken.fold = undefined;
+    await people.retryAll();
+  }
+  await people.resumeAll();
+  await quiet(play);
+  people.check();
+  return play.result();
+}
+
+function requestsFrom(random: Random): SubmitRequest[] {
+  const count = random.number() < 0.6 ? 1 : 2 + Math.floor(random.number() * 2);
+  return Array.from({ length: count }, (_, index) => ({
+    id: `run${index}`,
+    chunks: Math.floor(random.number() * 50),
+    packSize: 1 + Math.floor(random.number() * 4),
+    cap: random.number() < 0.5 ? 2_000 : 1 + Math.floor(random.number() * 8),
+    list: random.number() < 0.4,
+    ...(random.number() < 0.4 ? { tolerate: { percent: 10 + random.number() * 40 } } : {}),
+  }));
+}
+
+/** Some chunks that cannot be computed, or a merge that breaks at a certain size. */
+function breakSome({ broken, world: { random } }: Stage, first: SubmitRequest | undefined): void {
+  if (first === undefined || random.number() < 0.5) return;
+  if (random.number() < 0.8) {
+    for (let count = 0; count < 3; count += 1) broken.chunks.add(Math.floor(random.number() * first.chunks));
+  } else {
+    const size = Math.max(2, first.chunks * random.number());
+    broken.fold = (chunks) => chunks >= size;
+  }
+}

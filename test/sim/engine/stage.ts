@@ -1,0 +1,180 @@
+import type { Client } from "../../../src/client/client.ts";
+import { CalculationError } from "../../../src/model/errors.ts";
+import type { TreeLimits } from "../../../src/model/packs.ts";
+import type { Storage } from "../../../src/storage/ports.ts";
+import type { Delivery } from "../../../src/worker/ports.ts";
+import type { EngineInstance, Role } from "../../support/engineInstance.ts";
+import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
+import { type FarCall, farStorage } from "../../support/farStorage.ts";
+import { network, type Weather } from "../../support/network.ts";
+import type { RangesOptions } from "../../support/rangesCode.ts";
+import { simProcess } from "../../support/simProcess.ts";
+import type { VirtualWorld } from "../../support/virtualClock.ts";
+import { capIsKept } from "./checks/cap.ts";
+import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
+import { chunksAreCountedOnce } from "./checks/counts.ts";
+import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
+import { watchStorage, workIn } from "./checks/effects.ts";
+import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
+import { type Figures, figuresOf } from "./checks/figures.ts";
+import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
+import { brokenCode, failsForAReason } from "./checks/reasons.ts";
+import { resultIsTheFold } from "./checks/results.ts";
+import { retryIsExact } from "./checks/retries.ts";
+import { sendsAndRecordsAgree } from "./checks/sends.ts";
+import { stateIsOneChain } from "./checks/stateChain.ts";
+import { oldRunIsNeverMet } from "./checks/strangers.ts";
+import { type Hostility, hostileQueues } from "./hostileQueues.ts";
+import { newerVersion } from "./newerVersion.ts";
+
+export interface SimulationResult {
+  readonly violations: readonly Violation[];
+  readonly figures: Figures;
+  /** Of all that storage accepted, and when. */
+  readonly digest: string;
+}
+
+export interface StageOptions {
+  readonly seed: number;
+  readonly tree?: TreeLimits | undefined;
+  readonly chunkMs?: RangesOptions["chunkMs"];
+  /** Everyone's faults are known to be over long before a worker could be deceived by an old reading. */
+  readonly calm?: boolean;
+}
+
+/** One world with everything that storage accepts under the eyes of the checkers. */
+export interface Stage {
+  readonly engine: EngineWorld;
+  readonly world: VirtualWorld;
+  readonly judge: Judge;
+  /** Changed while the world runs: what the user's code cannot do, and how the queues behave. */
+  readonly broken: { readonly chunks: Set<number>; fold: ((chunks: number) => boolean) | undefined };
+  readonly queues: Hostility;
+  /** Holds up a call to storage right before it takes effect; set by scenarios. */
+  hold: ((call: FarCall) => Promise<void> | undefined) | undefined;
+  start(role?: Role): EngineInstance;
+  /** A person or program with a network of its own. */
+  user(how?: { readonly weather?: Weather<FarCall>; readonly newer?: boolean }): User;
+  /** What a scenario asks for beyond the checkers. */
+  must(holds: boolean, what: string): void;
+  result(): SimulationResult;
+}
+
+export interface User {
+  readonly client: Client;
+  /** Resolves when the person's process is killed in the middle of a call. */
+  readonly death: Promise<void>;
+}
+
+const fair: Weather<FarCall> = { calm: false, fateOf: () => "arrives" };
+
+/** A tree of many levels out of a few packs. */
+export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn: 2 };
+
+export function stage(options: StageOptions): Stage {
+  const broken: Stage["broken"] = { chunks: new Set(), fold: undefined };
+  const queues: Hostility = { doubled: 0, heldBack: 0 };
+  let judge: Judge | undefined;
+  let onBegin: (handling: Handling) => void = () => {};
+  const code: RangesOptions = {
+    signed: true,
+    ...(options.chunkMs === undefined ? {} : { chunkMs: options.chunkMs }),
+    onChunk(chunk) {
+      const handling = judge?.by();
+      if (handling !== undefined) onBegin(handling);
+      if (broken.chunks.has(chunk)) throw new CalculationError(brokenCode, `chunk ${chunk} is broken`);
+    },
+    onFold(ranges) {
+      const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+      if (broken.fold?.(chunks)) throw new CalculationError(brokenCode, `merge is broken at ${chunks} chunks`);
+    },
+  };
+  const pauses = (scene: Scene) => {
+    const { check, onBegin: begin } = pauseHolds(scene);
+    if (options.calm === true) onBegin = begin;
+    return check;
+  };
+
+  const engine = engineWorld({
+    seed: options.seed,
+    code,
+    ...(options.tree === undefined ? {} : { tree: options.tree }),
+    watched(near, world) {
+      const made = new Judge(world.nowMs, [...checks, pauses]);
+      judge = made;
+      const hostile = hostileQueues(near, world.random, queues);
+      const watched = watchStorage(
+        hostile,
+        (effect) => made.see(effect),
+        (container, name) => made.ledger.isThere(container, name),
+      );
+      return heldUp(watched, (call) => self.hold?.(call));
+    },
+    handling: (delivery, work) => onBehalf(delivery, work),
+  });
+  const seen = judge as unknown as Judge;
+  const onBehalf = ({ text }: Delivery, work: () => Promise<void>): Promise<void> =>
+    seen.onBehalfOf({ message: messageIn(text), text, beganMs: engine.world.nowMs() }, work);
+
+  const self: Stage = {
+    ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },
+    start: (role) => engine.start(role),
+    user({ weather = fair, newer = false } = {}) {
+      const { world, client } = engine;
+      const self = simProcess(world, client.clock);
+      const carry = network<FarCall>(client.clock, self, world.random, weather);
+      const far = farStorage(client.storage, self.clock, carry);
+      const storage = newer ? newerVersion(far) : far;
+      return { client: { ...client, clock: self.clock, storage }, death: self.death };
+    },
+    must(holds, what) {
+      if (!holds) seen.report("the scenario's own end", what);
+    },
+    result() {
+      for (const { event, fields } of engine.log) {
+        const skipped = event === "run-skipped" && fields["code"] === "unexpected";
+        if (skipped || event === "unexpected") seen.report("nothing unexpected", JSON.stringify(fields));
+      }
+      return { violations: seen.violations, figures: figuresOf(seen.ledger), digest: seen.digest() };
+    },
+  };
+  return self;
+}
+
+function heldUp(storage: Storage, hold: (call: FarCall) => Promise<void> | undefined): Storage {
+  const held = <T extends object>(target: T, part: string): T =>
+    new Proxy(target, {
+      get(object, key) {
+        const member = Reflect.get(object, key) as (...args: unknown[]) => Promise<unknown>;
+        return async (...args: unknown[]) => {
+          const wait = hold({ op: `${part}.${String(key)}`, args });
+          if (wait !== undefined) await wait;
+          return member.apply(object, args);
+        };
+      },
+    });
+  return { ...storage, blobs: held(storage.blobs, "blobs"), queues: held(storage.queues, "queues") };
+}
+
+const checks = [
+  firstWriterWins,
+  newerIsRespected,
+  resultIsTheFold,
+  chunksAreCountedOnce,
+  stateIsOneChain,
+  sendsAndRecordsAgree,
+  capIsKept,
+  onlyWorthlessIsDeleted,
+  retryIsExact,
+  oldRunIsNeverMet,
+  failsForAReason,
+  commandsTakeEffect,
+];
+
+function messageIn(text: string): Handling["message"] {
+  try {
+    return workIn(text);
+  } catch {
+    return undefined;
+  }
+}

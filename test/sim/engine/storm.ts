@@ -1,0 +1,47 @@
+import type { Random } from "../../../src/storage/ports.ts";
+import type { FarCall } from "../../support/farStorage.ts";
+import type { Fate, Weather } from "../../support/network.ts";
+import type { VirtualWorld } from "../../support/virtualClock.ts";
+
+/** The network of a whole world: some trouble all the time, and at times the service refuses most of what it is asked. */
+export interface Storm extends Weather<FarCall> {
+  calm: boolean;
+  /** Share of calls that the service refuses as too many. */
+  throttled: number;
+}
+
+/** Dying and stopping in the middle of a call strike through `mishaps`; here only the way is bad. */
+const troubles: readonly Fate[] = [
+  "lost request",
+  "lost reply",
+  "lost reply",
+  "refused",
+  "late",
+  "very late",
+  "slow reply",
+  "twice",
+  "hangs",
+  "hangs after",
+  "dies after",
+  "stops after",
+];
+
+export function storm({ random }: VirtualWorld, trouble: number): Storm {
+  const self: Storm = {
+    calm: false,
+    throttled: 0,
+    delays: { veryLate: minutes, stop: minutes },
+    fateOf(): Fate {
+      if (self.calm) return "arrives";
+      if (self.throttled > 0 && random.number() < self.throttled) return "refused";
+      if (random.number() >= trouble) return "arrives";
+      const fate = troubles[Math.floor(random.number() * troubles.length)] ?? "arrives";
+      const drastic = fate.startsWith("stops") || fate.startsWith("dies");
+      return drastic && random.number() < 0.8 ? "arrives" : fate;
+    },
+  };
+  return self;
+}
+
+/** What was sent or begun under one leader may go on under the next but one. */
+const minutes = (random: Random): number => 1_000 + random.number() * random.number() * 240_000;

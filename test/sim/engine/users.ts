@@ -1,0 +1,118 @@
+import type { Client } from "../../../src/client/client.ts";
+import { command } from "../../../src/client/command.ts";
+import type { Change } from "../../../src/client/nextMarker.ts";
+import { submit } from "../../../src/client/submit.ts";
+import { LeasefoldError } from "../../../src/model/errors.ts";
+import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
+import type { Company } from "./mishaps.ts";
+
+/** People who submit some runs and do with them whatever comes to their mind. */
+export interface Users {
+  /** One of them does something, while time goes on. */
+  act(): void;
+  /** Until everyone has what they asked for last; a submit that broke off is made again. */
+  settle(): Promise<void>;
+  /** Whatever has failed, has gaps or was cancelled is asked for again. */
+  retryAll(): Promise<void>;
+  resumeAll(): Promise<void>;
+  /** Whatever was accepted has come about. */
+  check(): void;
+}
+
+interface Accepted {
+  readonly id: string;
+  readonly uid: string;
+  readonly change: Change;
+  readonly generation: number;
+}
+
+export function users(company: Company, requests: readonly SubmitRequest[]): Users {
+  const { play, weather } = company;
+  const { world, judge } = play;
+  const { random } = world;
+  const { ledger } = judge;
+  const accepted: Accepted[] = [];
+  const underWay = new Set<Promise<void>>();
+  /** Deleted by the last word of its user. */
+  const gone = new Set<string>();
+
+  /** Each call of a person is a process of its own, and any of them may die in the middle. */
+  const going = (act: (client: Client) => Promise<unknown>): void => {
+    const { client, death } = play.user({ weather, newer: company.newer !== undefined });
+    const end = Promise.race([act(client), death]).then(
+      () => {},
+      (error: unknown) => {
+        if (error instanceof LeasefoldError) return;
+        judge.report("nothing unexpected", `a user met ${String(error)}`);
+      },
+    );
+    underWay.add(end);
+    void end.then(() => underWay.delete(end));
+  };
+  const ask = (request: SubmitRequest): void => {
+    gone.delete(request.id);
+    going((client) => submit(client, requestOf(request)));
+  };
+  const tell = (id: string, change: Change): void =>
+    going(async (client) => {
+      const { uid, generation } = await command(client, id, change);
+      accepted.push({ id, uid, change, generation });
+      if (change.kind === "delete") gone.add(id);
+    });
+  const draw = (): SubmitRequest => requests[Math.floor(random.number() * requests.length)] as SubmitRequest;
+
+  for (const request of requests) ask(request);
+
+  return {
+    act() {
+      const request = draw();
+      const kind = random.number();
+      if (kind < 0.2) tell(request.id, { kind: "pause" });
+      else if (kind < 0.4) tell(request.id, { kind: "resume" });
+      else if (kind < 0.5) tell(request.id, { kind: "cancel" });
+      else if (kind < 0.65) tell(request.id, { kind: "cap", cap: 1 + Math.floor(random.number() * 20) });
+      else if (kind < 0.78) tell(request.id, { kind: "retry" });
+      else if (kind < 0.88) tell(request.id, { kind: "delete" });
+      else ask(request);
+    },
+    async settle() {
+      for (let round = 0; round < 20; round += 1) {
+        await world.finish(Promise.all(underWay));
+        const missing = requests.filter(({ id }) => !gone.has(id) && !isAccepted(id));
+        if (missing.length === 0) return;
+        for (const request of missing) ask(request);
+        await world.advance(5_000);
+      }
+    },
+    async retryAll() {
+      await world.until(() => requests.every(({ id }) => !isWorking(id)), 3_600_000);
+      for (const { id } of requests) if (!gone.has(id)) tell(id, { kind: "retry" });
+      await world.finish(Promise.all(underWay));
+    },
+    async resumeAll() {
+      for (const { id } of requests) if (!gone.has(id)) tell(id, { kind: "resume" });
+      await world.finish(Promise.all(underWay));
+    },
+    check() {
+      for (const { id, uid, change, generation } of accepted) {
+        const { state, specThere, deleteAskedMs } = ledger.record(id, uid);
+        if (change.kind === "delete" && specThere) {
+          judge.report("commands are answered", `the deletion of ${id} (${uid}) was accepted, and it is there`);
+        }
+        if (deleteAskedMs !== undefined) continue;
+        if (change.kind === "retry" && (state?.generation ?? 0) < generation) {
+          judge.report("commands are answered", `generation ${generation} of ${id} was accepted and never began`);
+        }
+      }
+    },
+  };
+
+  function isAccepted(id: string): boolean {
+    const run = ledger.current(id, "spec");
+    return run !== undefined && (run.marker !== undefined || run.state !== undefined);
+  }
+  function isWorking(id: string): boolean {
+    const marker = ledger.current(id, "marker")?.marker;
+    return marker !== undefined && marker.want !== "paused";
+  }
+}

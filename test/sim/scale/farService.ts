@@ -1,0 +1,103 @@
+import { addCalls, type BillingClass, type CallCounts, noCalls } from "../../../src/model/calls.ts";
+import { callMeter } from "../../../src/storage/callMeter.ts";
+import type { CallMeter, Clock, Random, Storage } from "../../../src/storage/ports.ts";
+import { storageErrorOfCode } from "../../../src/storage/storageErrors.ts";
+import { callLatencyMs } from "./callLatency.ts";
+import type { Throttle } from "./serviceLimits.ts";
+
+/**
+ * The storage twin as one process sees the real service: each call takes time, is counted by billing class, may be
+ * refused by a limit, and is then repeated as the SDK does (`connectStorage.ts`): at once, after 0.4 s and after
+ * 1.2 s; lease calls never.
+ *
+ * Not promised: that the time passes partly before and partly after a call's effect; here all of it passes before,
+ * which saves half of the timers.
+ */
+export interface FarStorage extends Storage {
+  readonly meter: CallMeter;
+}
+
+export interface Way {
+  readonly near: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly throttle: Throttle;
+  /** Told of each call that the service answered. */
+  readonly onCall?: (call: MadeCall) => void;
+}
+
+export interface MadeCall {
+  readonly part: Part;
+  readonly method: string;
+  readonly args: readonly unknown[];
+  readonly reply: unknown;
+}
+
+type Part = "blobs" | "queues" | "lease";
+
+export function farService(way: Way): FarStorage {
+  const meter = callMeter();
+  const { near } = way;
+  return {
+    blobs: far(way, meter, "blobs", near.blobs),
+    queues: far(way, meter, "queues", near.queues),
+    lease: (container, blob) => far(way, meter, "lease", near.lease(container, blob), `${container}/${blob}`),
+    meter,
+  };
+}
+
+const repeatAfterMs = [0, 400, 1_200];
+
+function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T, blob?: string): T {
+  const { clock, random, throttle, onCall } = way;
+  const methods = Object.entries(target) as [string, (...args: unknown[]) => Promise<unknown>][];
+  const wrap =
+    (method: string, near: (...args: unknown[]) => Promise<unknown>) =>
+    async (...args: unknown[]): Promise<unknown> => {
+      const demand = {
+        queue: part === "queues" ? (args[0] as string) : undefined,
+        blob: blob ?? (part === "blobs" && !isList.has(method) ? `${args[0]}/${args[1]}` : undefined),
+        isPut: method === "send",
+      };
+      for (let tries = 0; ; tries += 1) {
+        await clock.sleep(callLatencyMs(random));
+        count(meter, part, method, args);
+        const limit = throttle.refusal(demand, clock.monotonicMs());
+        if (limit === undefined) break;
+        const waitMs = part === "lease" ? undefined : repeatAfterMs[tries];
+        if (waitMs === undefined) throw storageErrorOfCode("memory", "ServerBusy", 503, `${limit} limit`);
+        if (waitMs > 0) await clock.sleep(waitMs);
+      }
+      const reply = await near.apply(target, args);
+      onCall?.({ part, method, args, reply });
+      return reply;
+    };
+  return Object.fromEntries(methods.map(([method, near]) => [method, wrap(method, near)])) as T;
+}
+
+const isList = new Set(["list", "listFolders", "removeMany", "ensureContainer"]);
+
+const classes: Readonly<Record<string, BillingClass>> = {
+  ensureContainer: "write",
+  create: "write",
+  replace: "write",
+  writeContent: "write",
+  ensure: "write",
+  list: "list",
+  listFolders: "list",
+  read: "read",
+  stream: "read",
+  readContent: "read",
+  remove: "delete",
+};
+
+/** Of a batch of deletes each one is billed as its own, which is nothing. */
+function count(meter: CallMeter, part: Part, method: string, args: readonly unknown[]): void {
+  if (part === "queues") return meter.count("queue");
+  if (method !== "removeMany") return meter.count(classes[method] ?? "other");
+  for (const _name of args[1] as readonly string[]) meter.count("delete");
+}
+
+/** What several processes have called together. */
+export const callsOf = (storages: readonly { readonly meter: CallMeter }[]): CallCounts =>
+  storages.reduce((sum, { meter }) => addCalls(sum, meter.counts()), noCalls);

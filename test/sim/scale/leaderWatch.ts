@@ -1,0 +1,80 @@
+import type { Names } from "../../../src/model/names.ts";
+import type { MadeCall } from "./farService.ts";
+
+/** What leading costs, read off the calls of one leader. A loop begins where it lists the markers with their metadata. */
+export interface LeaderFigures {
+  loops: number;
+  /** List pages of one loop at most, over all runs and containers. */
+  pagesPerLoopMax: number;
+  /** Pages of partials, and loops that read any. */
+  partPages: number;
+  partLoops: number;
+  /** Messages of work put so far, clean-up not among them, and at most so many between two writes of the state. */
+  sends: number;
+  sendsBetweenWritesMax: number;
+  cleanUps: number;
+  stateWrites: number;
+  stateBytesMax: number;
+}
+
+export interface LeaderWatch {
+  readonly figures: LeaderFigures;
+  onCall(call: MadeCall): void;
+}
+
+export function leaderWatch(names: Names, onLoop: () => void = () => {}): LeaderWatch {
+  const figures: LeaderFigures = {
+    loops: 0,
+    pagesPerLoopMax: 0,
+    partPages: 0,
+    partLoops: 0,
+    sends: 0,
+    sendsBetweenWritesMax: 0,
+    cleanUps: 0,
+    stateWrites: 0,
+    stateBytesMax: 0,
+  };
+  let pages = 0;
+  let partsInLoop = 0;
+  let unwritten = 0;
+
+  const onList = (container: string, prefix: string, metadata: boolean): void => {
+    if (container === names.active && metadata) {
+      figures.loops += 1;
+      pages = 0;
+      partsInLoop = 0;
+      onLoop();
+    }
+    pages += 1;
+    figures.pagesPerLoopMax = Math.max(figures.pagesPerLoopMax, pages);
+    if (!prefix.includes("/parts/")) return;
+    if (partsInLoop === 0) figures.partLoops += 1;
+    partsInLoop += 1;
+    figures.partPages += 1;
+  };
+  const onSend = (queue: string, text: string): void => {
+    if (queue === names.wake) return;
+    if (text.includes('"kind":"cleanup"')) {
+      figures.cleanUps += 1;
+      return;
+    }
+    figures.sends += 1;
+    unwritten += 1;
+    figures.sendsBetweenWritesMax = Math.max(figures.sendsBetweenWritesMax, unwritten);
+  };
+
+  return {
+    figures,
+    onCall({ part, method, args }) {
+      const [place, name, body] = args as [string, string, unknown];
+      if (part === "queues" && method === "send") onSend(place, name);
+      if (part !== "blobs") return;
+      if (method === "list") onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
+      if ((method === "replace" || method === "create") && name.endsWith("/state.json")) {
+        unwritten = 0;
+        figures.stateWrites += 1;
+        figures.stateBytesMax = Math.max(figures.stateBytesMax, (body as string).length);
+      }
+    },
+  };
+}

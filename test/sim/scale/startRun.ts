@@ -1,0 +1,32 @@
+import { encodeMarker } from "../../../src/model/marker.ts";
+import { encodeWake } from "../../../src/model/message.ts";
+import { type Names, specBlob } from "../../../src/model/names.ts";
+import type { Spec } from "../../../src/model/run.ts";
+import type { Storage } from "../../../src/storage/ports.ts";
+
+export const runId = "r";
+export const runUid = "u1";
+
+/** Makes an installation's containers and queues. */
+export async function makePlaces({ blobs, queues }: Storage, names: Names): Promise<void> {
+  for (const container of [names.coordination, names.active, names.runs, names.results])
+    await blobs.ensureContainer(container);
+  for (const queue of [names.packs, names.urgent, names.wake]) await queues.ensureQueue(queue);
+}
+
+/** What a submit leaves behind: spec, marker and two wakes. */
+export async function startRun(
+  { blobs, queues }: Storage,
+  names: Names,
+  run: { readonly chunks: number; readonly packSize: number; readonly cap: number },
+): Promise<void> {
+  const spec: Spec = {
+    ...{ v: 1, run: runId, uid: runUid, calculation: "ranges", requestHash: "h" },
+    ...{ params: { chunks: run.chunks }, packSize: run.packSize },
+  };
+  const marker = { uid: runUid, want: "run", generation: 1, cap: run.cap, turn: 0, command: 0 } as const;
+  await blobs.create(names.runs, specBlob(runId), JSON.stringify(spec));
+  await blobs.create(names.active, runId, "", { metadata: encodeMarker(marker) });
+  await queues.send(names.wake, encodeWake("client"));
+  await queues.send(names.wake, encodeWake("client"), { visibleInS: 5 });
+}

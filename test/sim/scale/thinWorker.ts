@@ -1,0 +1,62 @@
+import { makePollBackoff } from "../../../src/local/host/pollBackoff.ts";
+import type { WorkMessage } from "../../../src/model/message.ts";
+import type { ReceivedMessage } from "../../../src/storage/queuePort.ts";
+import { computePack } from "../../../src/worker/computePack.ts";
+import { handleWork } from "../../../src/worker/handleWork.ts";
+import { DroppedError } from "../../../src/worker/ports.ts";
+import type { Instance } from "./platform.ts";
+import { type WorkerOptions, workerPorts } from "./workerPorts.ts";
+
+/**
+ * The same calls as `hostedWorker` for a fraction of its time, so that a million packs can be simulated: packs go
+ * straight to the app's `computePack`, without the decoding and the renewals of a host; everything else is the
+ * app's own worker. A test holds the two to the same calls.
+ */
+export function thinWorker(options: WorkerOptions): Instance {
+  const { storage, names, clock, random, takes } = options;
+  const { queues } = storage;
+  const ports = workerPorts(options);
+  const stopping = new AbortController();
+  let running = 0;
+
+  async function work(queue: string, { id, popReceipt, text, dequeueCount }: ReceivedMessage): Promise<void> {
+    const urgent = queue === names.urgent;
+    const delivery = { queue, text, attempt: dequeueCount, urgent, last: dequeueCount >= 5 };
+    const message = JSON.parse(text) as WorkMessage;
+    try {
+      if (message.kind === "compute") await computePack(ports, { message, delivery, tag: "" });
+      else await handleWork(ports, delivery);
+      await queues.remove(queue, id, popReceipt);
+    } catch (error) {
+      const after = error instanceof DroppedError ? queues.remove(queue, id, popReceipt) : undefined;
+      await (after ?? queues.update(queue, id, popReceipt, { visibleInS: 30 })).catch(() => {});
+    }
+  }
+
+  async function listen(queue: string): Promise<void> {
+    const backoff = makePollBackoff(2_000, random);
+    let mine = 0;
+    let found = true;
+    let onFree: (() => void) | undefined;
+    while (!stopping.signal.aborted) {
+      if (mine >= takes) await new Promise<void>((free) => (onFree = free));
+      const [message] = await queues.receive(queue, { max: 1, visibilityS: 600 }).catch(() => []);
+      if (message === undefined) {
+        await clock.sleep(backoff.next(found), stopping.signal);
+        found = false;
+        continue;
+      }
+      found = true;
+      mine += 1;
+      running += 1;
+      void work(queue, message).finally(() => {
+        mine -= 1;
+        running -= 1;
+        onFree?.();
+      });
+    }
+  }
+  void listen(names.urgent);
+  void listen(names.packs);
+  return { idle: () => running === 0, stop: () => stopping.abort() };
+}

@@ -1,0 +1,162 @@
+import { coordinator } from "../../src/coordinator/tick.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import { makeHostLog } from "../../src/local/host/hostLog.ts";
+import { hostQueueTimings } from "../../src/local/host/queueDelivery.ts";
+import { startQueueListener } from "../../src/local/host/queueTrigger.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import { type Names, poisonOf } from "../../src/model/names.ts";
+import type { TreeLimits } from "../../src/model/packs.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import { callReport } from "../../src/worker/callReport.ts";
+import { documents } from "../../src/worker/documents.ts";
+import { handlePoison } from "../../src/worker/handlePoison.ts";
+import { handleWork } from "../../src/worker/handleWork.ts";
+import { markerWatch } from "../../src/worker/markerWatch.ts";
+import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
+import { type FarCall, farStorage } from "./farStorage.ts";
+import { network, type Weather } from "./network.ts";
+import { type RangesOptions, rangesCode } from "./rangesCode.ts";
+import { simProcess } from "./simProcess.ts";
+import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
+
+/** What one instance is there for, and how it fares. */
+export interface Role {
+  /** Ticks and wakes. Default true. */
+  readonly leads?: boolean;
+  /** Takes work from the queues. Default true. */
+  readonly works?: boolean;
+  readonly weather?: Weather<FarCall>;
+  /** Default 5 s. */
+  readonly tickEveryMs?: number;
+  readonly budgetMs?: number;
+  /** Early takeover; default never. */
+  readonly breakAfterMs?: number;
+  /** Seen from outside, everything it writes is of another wire version. */
+  readonly translated?: (storage: Storage) => Storage;
+}
+
+/** One simulated process of the app. */
+export interface EngineInstance {
+  readonly name: string;
+  readonly clock: VirtualClock;
+  readonly leading: () => boolean;
+  readonly isDead: () => boolean;
+  readonly isStopped: () => boolean;
+  /** SIGKILL. */
+  kill(): void;
+  /** SIGSTOP, and SIGCONT after so long. */
+  stopFor(ms: number): void;
+  resume(): void;
+  /** SIGTERM: what runs ends, nothing new is begun. */
+  terminate(): void;
+}
+
+export interface InstanceParts {
+  readonly name: string;
+  readonly world: VirtualWorld;
+  /** The service's clock: requests travel on it. */
+  readonly service: VirtualClock;
+  readonly near: Storage;
+  readonly names: Names;
+  readonly weather: Weather<FarCall>;
+  readonly code?: RangesOptions | undefined;
+  readonly tree?: TreeLimits | undefined;
+  log(event: LogEvent): void;
+  /** Stands around each delivery of work. */
+  readonly handling?: ((delivery: Delivery, work: () => Promise<void>) => Promise<void>) | undefined;
+}
+
+const threadsEach = 2;
+const packLimitMs = 300_000;
+
+/** Starts an instance that ticks, wakes and works as the Functions host would have it, behind a network of its own. */
+export function startInstance(parts: InstanceParts, role: Role = {}): EngineInstance {
+  const { name, world, names } = parts;
+  const { random } = world;
+  const self = simProcess(world, parts.service);
+  const { clock } = self;
+  let leading = false;
+  const carry = network<FarCall>(parts.service, self, random, role.weather ?? parts.weather);
+  const translated = role.translated ?? ((storage: Storage) => storage);
+  const storage = translated(farStorage(parts.near, clock, carry));
+  const log = (event: LogEvent) => parts.log({ ...event, fields: { ...event.fields, instance: name } });
+  const stopping = new AbortController();
+  const shared = { storage, names, clock, random, log };
+
+  const coordinate = coordinator(
+    {
+      ...shared,
+      onElection(event) {
+        if (event.kind === "claimed") leading = true;
+        if (event.kind === "released" || event.kind === "lost" || event.kind === "deposed") leading = false;
+        log({ level: "info", event: `lease-${event.kind}`, fields: { term: event.term } });
+      },
+    },
+    {
+      holder: name,
+      election: electionSettings({ budgetMs: role.budgetMs ?? 300_000, breakAfterMs: role.breakAfterMs ?? 0 }),
+      loop: { loopMs: 2_000, fastLoopMs: 100 },
+      keepDays: 0,
+      packLimitMs,
+    },
+  );
+  const worker: WorkerPorts = {
+    ...shared,
+    userCode: rangesCode(clock, threadsEach, random, parts.code),
+    documents: documents(storage.blobs, names),
+    watch: markerWatch(storage.blobs, names, clock),
+    report: callReport(storage.meter),
+    packLimitMs,
+    tree: parts.tree ?? limits,
+    versionOf: () => "test",
+    foldBytesMax: limits.foldBytesMax,
+  };
+  const tick = (startedBy: "tick" | "wake") =>
+    coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });
+
+  const listeners: ReturnType<typeof startQueueListener>[] = [];
+  const listen = (queue: string, work: (delivery: Delivery) => Promise<void>): void => {
+    const listener = startQueueListener({
+      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
+      ...{ batchSize: 1, newBatchThreshold: 1, maxPollingIntervalMs: 2_000 },
+      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 1_000, log: makeHostLog(() => {}) },
+      async invoke({ text, dequeueCount: attempt }) {
+        try {
+          await work({ queue, text, attempt, urgent: queue === names.urgent, last: attempt >= 5 });
+          return true;
+        } catch {
+          return false;
+        }
+      },
+    });
+    listeners.push(listener);
+  };
+  const handling = parts.handling ?? ((_delivery, work) => work());
+  if (role.works !== false) {
+    for (const queue of [names.packs, names.urgent]) {
+      listen(queue, (delivery) => handling(delivery, () => handleWork(worker, delivery)));
+      listen(poisonOf(queue), (delivery) => handling(delivery, () => handlePoison(worker, delivery)));
+    }
+  }
+  if (role.leads !== false) {
+    listen(names.wake, async () => void (await tick("wake")));
+    void (async () => {
+      await clock.sleep(random.number() * 1_000);
+      while (!stopping.signal.aborted) {
+        await tick("tick");
+        await clock.sleep(role.tickEveryMs ?? 5_000, stopping.signal);
+      }
+    })();
+  }
+
+  return {
+    ...{ name, clock, kill: self.die, stopFor: self.stopFor, resume: self.resume },
+    ...{ isDead: self.isDead, isStopped: self.isStopped },
+    leading: () => leading && !self.isDead(),
+    terminate() {
+      stopping.abort();
+      for (const one of listeners) void one.stop();
+    },
+  };
+}

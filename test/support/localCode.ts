@@ -1,0 +1,37 @@
+import type { Calculations } from "../../src/calculations/registry.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/userCode.ts";
+
+/** User code in this very thread, whose every chunk is said to take so long. */
+export function localCode(
+  calculations: Pick<Calculations, "get">,
+  chunkMs: number | ((chunk: number) => number) = 10,
+): UserCode & { readonly tasks: TaskOptions[]; stopped(): number } {
+  const tasks: TaskOptions[] = [];
+  let stops = 0;
+  const msOf = (chunk: number): number => (typeof chunkMs === "number" ? chunkMs : chunkMs(chunk));
+  return {
+    tasks,
+    stopped: () => stops,
+    plan(job, sink, task) {
+      tasks.push(task);
+      return runPlan(calculations.get(job.calculation), job.params, sink);
+    },
+    async compute(job, task) {
+      tasks.push(task);
+      const bytes = await runCompute(calculations.get(job.calculation), job);
+      let ms = 0;
+      for (let chunk = job.from; chunk < job.to; chunk += 1) ms += msOf(chunk);
+      return { bytes, ms };
+    },
+    async fold(job) {
+      return { bytes: await runFold(calculations.get(job.calculation), job.params, job.parts), ms: 0 };
+    },
+    async finish(job) {
+      return { ...(await runFinish(calculations.get(job.calculation), job)), ms: 0 };
+    },
+    async stop() {
+      stops += 1;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Clock } from "../../src/storage/ports.ts";
+import type { Sender } from "./network.ts";
+import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
+
+/** A process as the operating system sees it: it runs, is stopped, or is dead. */
+export interface SimProcess extends Sender {
+  readonly clock: VirtualClock;
+  isStopped(): boolean;
+  /** SIGCONT. */
+  resume(): void;
+  /** Resolves when it is killed. */
+  readonly death: Promise<void>;
+}
+
+/** `service` counts the time that a process is stopped for. */
+export function simProcess(world: VirtualWorld, service: Clock): SimProcess {
+  const clock = world.clock({ skewMs: (world.random.number() - 0.5) * 10_000 });
+  let dead = false;
+  let stopped = false;
+  let tellDeath = (): void => {};
+  const death = new Promise<void>((resolve) => {
+    tellDeath = resolve;
+  });
+  const resume = (): void => {
+    stopped = false;
+    if (!dead) clock.resume();
+  };
+  return {
+    ...{ clock, death, resume },
+    isDead: () => dead,
+    isStopped: () => stopped,
+    die() {
+      dead = true;
+      clock.crash();
+      tellDeath();
+    },
+    stopFor(ms) {
+      if (stopped || dead) return;
+      stopped = true;
+      clock.pause();
+      service.after(ms, resume);
+    },
+  };
+}

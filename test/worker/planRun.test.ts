@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import { calculationLimits } from "../../src/model/calculationLimits.ts";
+import type { WorkMessage } from "../../src/model/message.ts";
+import { chunksOfPack } from "../../src/model/packs.ts";
+import { documents, segmentWith } from "../../src/worker/documents.ts";
+import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
+
+const message: WorkMessage = { ...common, kind: "plan" };
+
+/** A calculation whose plan is this list, and whose partial is the inputs themselves. */
+const listing = (plan: () => Iterable<unknown> | AsyncIterable<unknown>): AnyCalculation => ({
+  ...joining,
+  plan,
+  compute: ({ input }) => ({ text: String(input), pad: "" }),
+});
+
+const segmentsRead = (world: WorkerWorld): string[] => {
+  const seen: string[] = [];
+  const { read } = world.storage.blobs;
+  Object.assign(world.storage.blobs, {
+    read: (...args: Parameters<typeof read>) => {
+      if (args[1].includes("/plan/")) seen.push(args[1].replace(/.*\/plan\//, ""));
+      return read(...args);
+    },
+  });
+  return seen;
+};
+
+const textOf = async (world: WorkerWorld, pack: number, name: string): Promise<string> => {
+  await world.work(computeOf(await world.plan(), pack));
+  const partial: unknown = JSON.parse(Buffer.from(await world.bytesOf(world.names.runs, name)).toString());
+  return (partial as { text: string }).text;
+};
+
+describe("a plan of a million inputs", { timeout: 30_000 }, () => {
+  test("is stored segment by segment, and read by the few that a pack needs", async () => {
+    const chunks = 1_000_000;
+    let yielded = 0;
+    let stored = 0;
+    let ahead = 0;
+    function* inputs() {
+      for (; yielded < chunks; ahead = Math.max(ahead, yielded - stored)) yield yielded++;
+    }
+    const world = await workerWorld(inlineCode(listing(inputs)));
+    const { create } = world.storage.blobs;
+    Object.assign(world.storage.blobs, {
+      async create(...args: Parameters<typeof create>) {
+        const created = await create(...args);
+        if (args[1].includes("/plan/"))
+          stored += (JSON.parse(String(args[2])) as { inputs: [] }).inputs.length;
+        return created;
+      },
+    });
+    await world.submit({ packSize: 400 });
+    await world.work(message);
+    const plan = await world.plan();
+    expect(plan).toMatchObject({ chunks, packSize: 400 });
+    expect(plan.segments?.starts).toHaveLength(200);
+    // What the planner holds does not grow with the plan: never more than one batch and the input that ends it.
+    expect(ahead).toBeLessThanOrEqual(calculationLimits.inputsPerBatch + 1);
+
+    const seen = segmentsRead(world);
+    const { segments } = plan;
+    const fresh = documents(world.storage.blobs, world.names);
+    for (const pack of [0, 1_203, 2_499]) {
+      const { from, to } = chunksOfPack(plan, pack);
+      const wanted = Array.from({ length: to - from }, (_, offset) => from + offset);
+      expect(await fresh.inputs(plan, from, to)).toEqual(wanted);
+    }
+    expect(await fresh.inputs(plan, 499_900, 500_300)).toEqual(
+      Array.from({ length: 400 }, (_, offset) => 499_900 + offset),
+    );
+    const numbers = [0, 96, 199, 99, 100].map(
+      (number) => `${segments?.attempt}/${String(number).padStart(6, "0")}`,
+    );
+    expect(seen).toEqual(numbers);
+  });
+
+  test("of large inputs comes in segments of a few megabytes", async () => {
+    const input = "x".repeat(60_000);
+    const world = await workerWorld(inlineCode(listing(() => Array.from({ length: 150 }, () => input))));
+    await world.submit({ packSize: 150 });
+    await world.work(message);
+    const sizes = await Promise.all(
+      world
+        .list("runs")
+        .filter((name) => name.startsWith("plan/"))
+        .map(async (name) => (await world.bytesOf(world.names.runs, `r/u/${name}`)).length),
+    );
+    expect(sizes).toHaveLength(3);
+    expect(Math.max(...sizes)).toBeLessThan(calculationLimits.batchBytesMax + 1_000);
+  });
+
+  test("the segment of any chunk is the last one that starts at or before it", () => {
+    const starts = fc.uniqueArray(fc.nat(500), { minLength: 1, maxLength: 40 });
+    const property = fc.property(starts, fc.nat(600), (some, chunk) => {
+      const ascending = [0, ...some.filter((start) => start > 0).sort((a, b) => a - b)];
+      expect(segmentWith(ascending, chunk)).toBe(ascending.filter((start) => start <= chunk).length - 1);
+    });
+    fc.assert(property);
+  });
+});
+
+describe("a planner that dies half-way", () => {
+  /** Attempts list other inputs each time, as the plan that lists a changing folder does. */
+  async function twoAttempts(firstDies: boolean) {
+    let attempt = 0;
+    function* inputs() {
+      attempt += 1;
+      const [mark, count] = attempt === 1 ? ["a", 12_000] : ["b", 7_000];
+      for (let index = 0; index < count; index += 1) {
+        if (attempt === 1 && firstDies && index === 11_000) throw new Error("died");
+        yield `${mark}${index}`;
+      }
+    }
+    const world = await workerWorld(inlineCode(listing(inputs)));
+    await world.submit({ packSize: 1_000 });
+    const first = world.work(message);
+    if (firstDies) await expect(first).rejects.toThrow("died");
+    else await first;
+    const seen = segmentsRead(world);
+    await world.work(message, { attempt: 2 });
+    return { world, seen };
+  }
+
+  test("costs another attempt, and only the inputs of that one are ever read", async () => {
+    const { world, seen } = await twoAttempts(true);
+    const folders = new Set(world.list("runs").flatMap((name) => /^plan\/([^/]+)\//.exec(name)?.[1] ?? []));
+    expect(folders.size).toBe(2);
+    const plan = await world.plan();
+    expect(plan).toMatchObject({ chunks: 7_000, segments: { starts: [0, 5_000] } });
+    expect(await textOf(world, 4, "r/u/parts/00000/00000004")).toMatch(/^b4000,b4001,.*,b4999$/);
+    expect(await textOf(world, 6, "r/u/parts/00000/00000006")).toMatch(/^b6000,.*,b6999$/);
+    expect(seen.every((name) => name.startsWith(`${plan.segments?.attempt}/`))).toBe(true);
+    expect(seen).toHaveLength(2);
+  });
+
+  test("after another was faster leaves the first plan as it is", async () => {
+    const { world, seen } = await twoAttempts(false);
+    expect(await world.plan()).toMatchObject({ chunks: 12_000, segments: { starts: [0, 5_000, 10_000] } });
+    expect(await textOf(world, 11, "r/u/parts/00000/00000011")).toMatch(/^a11000,.*,a11999$/);
+    expect(seen).toHaveLength(1);
+  });
+
+  test("of a run that was deleted meanwhile writes no more segments", async () => {
+    let world: WorkerWorld | undefined;
+    async function* inputs() {
+      for (let index = 0; index < 15_000; index += 1) {
+        if (index === 7_000) {
+          await world?.mark({ want: "delete" });
+          await world?.world.advance(6_000);
+        }
+        yield index;
+      }
+    }
+    world = await workerWorld(inlineCode(listing(inputs)));
+    await world.submit({ packSize: 1_000 });
+    await world.work(message);
+    expect(world.list("runs")).toEqual([
+      "r/spec.json",
+      expect.stringMatching(/^plan\/1-1-[0-9a-f]{8}\/000000$/),
+    ]);
+    expect(world.log.at(-1)).toMatchObject({ event: "work-dropped" });
+  });
+});

@@ -1,0 +1,129 @@
+import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
+import { decodeJson } from "../../src/model/decode.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import { encodeMarker, type Marker } from "../../src/model/marker.ts";
+import { encodeMessage, type WorkMessage } from "../../src/model/message.ts";
+import { namesOf, resultBlobs, runBlobs, specBlob } from "../../src/model/names.ts";
+import { manifestSchema, type Plan, planSchema, type Spec } from "../../src/model/run.ts";
+import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { callReport } from "../../src/worker/callReport.ts";
+import { documents } from "../../src/worker/documents.ts";
+import { handlePoison } from "../../src/worker/handlePoison.ts";
+import { handleWork } from "../../src/worker/handleWork.ts";
+import { markerWatch } from "../../src/worker/markerWatch.ts";
+import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
+import type { UserCode } from "../../src/worker/userCode.ts";
+import { marker, spec } from "../support/runFixtures.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+/** One worker on the storage twin, with run `r` of uid `u`; messages are handed to it as the host would. */
+export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPorts> = {}) {
+  const world = virtualWorld();
+  const clock = world.clock();
+  const { random } = world;
+  const storage = memoryStorage({ clock, random });
+  const { blobs } = storage;
+  const names = namesOf("w");
+  for (const one of [names.active, names.runs, names.results]) await blobs.ensureContainer(one);
+  for (const queue of [names.packs, names.urgent]) await storage.queues.ensureQueue(queue);
+  const log: LogEvent[] = [];
+  const ports: WorkerPorts = {
+    ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000 },
+    log: (event) => void log.push(event),
+    documents: documents(blobs, names),
+    watch: markerWatch(blobs, names, clock),
+    report: callReport(storage.meter),
+    versionOf: () => "code 1",
+    foldBytesMax: limits.foldBytesMax,
+    ...changed,
+  };
+  const delivery = (message: WorkMessage, more: Partial<Delivery> = {}): Delivery => ({
+    ...{ queue: names.urgent, urgent: true, text: encodeMessage(message), attempt: 1, last: false },
+    ...more,
+  });
+  const bytesOf = async (container: string, name: string): Promise<Uint8Array> => {
+    const found = await blobs.read(container, name);
+    if (found.kind === "missing") throw new Error(`${name} is missing`);
+    return found.body;
+  };
+
+  return {
+    ...{ world, storage, names, ports, log, bytesOf },
+    /** `r` is submitted: its spec and its marker. */
+    async submit(more: Partial<Spec> = {}): Promise<void> {
+      await blobs.create(names.runs, specBlob("r"), JSON.stringify({ ...spec, ...more }));
+      await blobs.create(names.active, "r", "", { metadata: encodeMarker(marker) });
+    },
+    async mark(change: Partial<Marker>): Promise<void> {
+      const found = await blobs.head(names.active, "r");
+      const ifMatch = found.kind === "found" ? found.properties.etag : "";
+      await blobs.setMetadata(names.active, "r", encodeMarker({ ...marker, ...change }), { ifMatch });
+    },
+    async unmark(): Promise<void> {
+      await blobs.remove(names.active, "r");
+    },
+    work: (message: WorkMessage, more?: Partial<Delivery>) => handleWork(ports, delivery(message, more)),
+    poison: (message: WorkMessage) => handlePoison(ports, delivery(message)),
+    plan: async (): Promise<Plan> => decodeJson(planSchema, await bytesOf(names.runs, at.plan), "plan"),
+    manifest: async (gen = 1) =>
+      decodeJson(manifestSchema, await bytesOf(names.results, results.manifest(gen)), "manifest"),
+    /** Names in a container, without the run's own beginning. */
+    list: (container: "runs" | "results"): string[] =>
+      storage.operator.blobNames(names[container]).map((name) => name.replace(at.root, "")),
+  };
+}
+
+export type WorkerWorld = Awaited<ReturnType<typeof workerWorld>>;
+
+export const at = runBlobs("r", "u");
+export const results = resultBlobs("r", "u");
+export const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 } as const;
+
+/** A message that computes a pack of a plan. */
+export function computeOf(plan: Plan, pack: number, gen = 1): WorkMessage {
+  const from = pack * plan.packSize;
+  const to = Math.min(from + plan.packSize, plan.chunks);
+  return { ...common, gen, kind: "compute", shard: Math.floor(pack / plan.shardSize), pack, from, to };
+}
+
+/** User code that runs in this very process: nothing ends it, and its time is always 1 ms. */
+export function inlineCode(calculation: AnyCalculation): UserCode {
+  return {
+    async plan({ params }, sink, task) {
+      await task.onStart?.();
+      return runPlan(calculation, params, sink);
+    },
+    async compute(job, task) {
+      await task.onStart?.();
+      return { bytes: await runCompute(calculation, job), ms: 1 };
+    },
+    async fold({ params, parts }, task) {
+      await task.onStart?.();
+      return { bytes: await runFold(calculation, params, parts), ms: 1 };
+    },
+    async finish(job, task) {
+      await task.onStart?.();
+      return { ...(await runFinish(calculation, job)), ms: 1 };
+    },
+    async stop() {},
+  };
+}
+
+/** Joins chunk indexes, so that order and completeness show; `pad` makes partials too large for metadata. */
+export const joining: AnyCalculation = defineCalculation<
+  { chunks: number; pad?: number },
+  unknown,
+  { readonly text: string; readonly pad: string }
+>({
+  name: "joining",
+  summary: "",
+  // biome-ignore lint/suspicious/noExplicitAny: parameters are not parsed here.
+  params: undefined as any,
+  plan: ({ chunks }) => chunks,
+  compute: ({ index, params }) => ({ text: String(index), pad: "x".repeat(params.pad ?? 0) }),
+  merge: (a, b) => ({ text: [a.text, b.text].filter((text) => text !== "").join(","), pad: a.pad }),
+  zero: () => ({ text: "", pad: "" }),
+  finish: ({ text }, { folded, count }) => ({ text, folded, count }),
+});
