@@ -5,6 +5,7 @@ import type { Draft, Memory } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
+import { markProgress } from "./progressMarks.ts";
 import { resendPacks, resendTasks } from "./resend.ts";
 import type { Seen } from "./seen.ts";
 import { tally } from "./tally.ts";
@@ -23,6 +24,7 @@ export function decide(state: State, seen: Seen, memory: Memory, time: DecideTim
   trackNodes(draft, seen);
   tally(draft.state);
   trackRate(draft, memory, time.localMs);
+  markProgress(draft, time.nowMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else trackFailures(draft, memory, seen);
   if (draft.ending !== undefined) return draft;
@@ -36,7 +38,10 @@ export function decide(state: State, seen: Seen, memory: Memory, time: DecideTim
   askForGroups(draft, time.nowMs);
   askForFinish(draft, time.nowMs);
   pruneBatches(draft.state);
-  if (draft.state.phase !== state.phase) memory.phaseSinceMs = time.localMs;
+  if (draft.state.phase !== state.phase) {
+    memory.phaseSinceMs = time.localMs;
+    memory.rateSinceMs = time.localMs;
+  }
   return draft;
 }
 

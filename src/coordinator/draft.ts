@@ -41,6 +41,8 @@ export interface Memory {
   /** Workers take packs faster than the window grew. */
   starved: boolean;
   rateSample?: { atMs: number; done: number } | undefined;
+  /** Since when the rate is measured; long ago where an earlier leader has measured it. */
+  rateSinceMs: number;
   /** When the phase last changed, for the pace of the loop. */
   phaseSinceMs: number;
   /** When the state was last written, and how many packs were sent since. */
@@ -57,11 +59,12 @@ export interface Memory {
   lookFrom: number;
 }
 
-export const newMemory = (localMs: number): Memory => ({
+export const newMemory = (localMs: number, rate = 0): Memory => ({
   begunMs: new Map(),
   guessed: true,
   window: 0,
   starved: false,
+  rateSinceMs: rate === 0 ? localMs : Number.NEGATIVE_INFINITY,
   phaseSinceMs: localMs,
   wroteMs: localMs,
   sendsUnwritten: 0,

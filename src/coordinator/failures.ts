@@ -90,7 +90,7 @@ function trackPack(
   const verdict = judge(records, made);
   if (verdict === "fail") markFailed(draft, pack);
   else if (verdict === "replace") {
-    if (roomToWrite(draft, memory) <= 0) return;
+    if (state.paused || roomToWrite(draft, memory) <= 0) return;
     draft.packs.push({ pack, send: sends + 1, urgent: true });
     state.again[pack] = { ...made, sends: sends + 1, atMs: nowMs };
     state.sentAgain += 1;

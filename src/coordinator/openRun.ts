@@ -43,7 +43,7 @@ export async function openRun(
   }
   const { run, uid, phase, packsDone } = state;
   ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone }));
-  return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs()) };
+  return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs(), state.rate) };
 }
 
 async function readSpec(ports: CoordinatorPorts, owner: Ownership, id: string): Promise<Spec | undefined> {

@@ -5,8 +5,9 @@ import type { Draft, Memory } from "./draft.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
-/** Time over which the rate is smoothed; less while the phase is younger. */
+/** Time over which the rate is smoothed, but at least so many packs' time: those that began together end together. */
 const smoothMs = 10_000;
+const smoothPacks = 3;
 /** Two samples closer than this say nothing about a rate. */
 const sampleMs = 500;
 
@@ -32,8 +33,9 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
   const elapsedMs = localMs - before.atMs;
   if (elapsedMs < sampleMs) return;
   const now = ((state.packsDone - before.done) * 1000) / elapsedMs;
-  const ageMs = Math.min(smoothMs, Math.max(elapsedMs, localMs - memory.phaseSinceMs));
-  const weight = state.rate === 0 ? 1 : 1 - Math.exp(-elapsedMs / ageMs);
+  // In the beginning this is the plain mean since the run was planned.
+  const overMs = Math.max(smoothMs, smoothPacks * mean(state.durationsMs));
+  const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - memory.rateSinceMs));
   state.rate += weight * (now - state.rate);
   memory.rateSample = { atMs: localMs, done: state.packsDone };
 }

@@ -6,6 +6,7 @@ import type { Names } from "../model/names.ts";
 import { phaseMoves, type State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
 import { type Draft, type Memory, packMessage, type TaskSend, taskMessage } from "./draft.ts";
+import { packsAtOnce } from "./pace.ts";
 import { recordedTasks } from "./resend.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
 
@@ -47,6 +48,9 @@ export async function perform(
     ports,
     owner,
     draft.packs.map((one) => ({ message: packMessage(draft.state, one), urgent: one.urgent })),
+    // Puts at the same time come in any order. Lateness is judged by the order, so no more than what is computed at
+    // the same time anyway.
+    Math.max(limits.sendsAtOnceMin, packsAtOnce(draft.state)),
   );
   logSends(ports, owner, draft);
   const next: State = { ...draft.state, updatedMs: at.nowMs };
@@ -118,6 +122,7 @@ export async function sendAll(
   ports: CoordinatorPorts,
   owner: Ownership,
   sends: readonly { readonly message: WorkMessage; readonly urgent: boolean }[],
+  atOnce: number = limits.sendsAtOnce,
 ): Promise<void> {
   const waiting = sends.values();
   const hedges = { left: Math.ceil(sends.length * limits.hedgesShare) };
@@ -134,7 +139,8 @@ export async function sendAll(
       if (failed !== undefined) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limits.sendsAtOnce, sends.length) }, putSome));
+  const putters = Math.min(atOnce, limits.sendsAtOnce, sends.length);
+  await Promise.all(Array.from({ length: putters }, putSome));
   if (failed !== undefined) throw (failed as { readonly error: unknown }).error;
 }
 

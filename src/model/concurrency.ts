@@ -5,7 +5,7 @@ export interface Concurrency {
   readonly busy: number;
   /** Without the packs under way `busy` is too low at the beginning of a run: it may be up to this. */
   readonly busyMax: number;
-  /** Standard error of `busy`, as a share. */
+  /** Standard error of `busy` from here on, as a share. */
   readonly error: number;
 }
 
@@ -13,6 +13,9 @@ export interface Concurrency {
 const spanMsMin = 3_000;
 /** Of the packs that ended: fewer would follow every whim. */
 const latestShare = 0.1;
+
+/** Workers that came or went once may do so again, but twice or half as many are enough to count. */
+const changedMax = Math.LN2;
 
 /**
  * How many packs are computed at once, from the latest parts of a run: as many as hold two packs for each one at
@@ -33,15 +36,20 @@ export function concurrencyOf(parts: readonly ProgressPart[], packMs: number): C
   const edges = Math.max(busy, 1) / Math.sqrt(12) / latest.packs;
   if (from === 0) {
     const settledMs = latest.spanMs - packMs;
-    return { busy, busyMax: settledMs > 0 ? latest.workMs / settledMs : Number.POSITIVE_INFINITY, error: edges };
+    return {
+      busy,
+      busyMax: settledMs > 0 ? latest.workMs / settledMs : Number.POSITIVE_INFINITY,
+      error: edges,
+    };
   }
   const before = sumOf(parts.slice(0, from));
-  const changed = Math.log((busy * before.spanMs) / before.workMs);
-  return { busy, busyMax: busy, error: Math.hypot(edges, Math.max(-changedMax, Math.min(changed, changedMax))) };
+  const changed = before.spanMs < spanMsMin ? 0 : Math.log((busy * before.spanMs) / before.workMs);
+  return {
+    busy,
+    busyMax: busy,
+    error: Math.hypot(edges, Math.max(-changedMax, Math.min(changed, changedMax))),
+  };
 }
-
-/** Workers that came or went once may do so again, but no more than twice as many count. */
-const changedMax = Math.LN2;
 
 function sumOf(parts: readonly ProgressPart[]): { packs: number; workMs: number; spanMs: number } {
   const sum = { packs: 0, workMs: 0, spanMs: 0 };

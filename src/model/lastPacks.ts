@@ -24,8 +24,10 @@ export function lastPacksMs({ durationsMs, atOnce, left }: LastPacks): LastPacks
   const share = there / Math.max(there, atOnce);
   // Where fewer are left than were computed at once, the short rests are over already.
   const gone = restMs(longestFirst, share);
-  const met = (chance: number) => Math.max(0, restMs(longestFirst, share * (1 - chance ** (1 / there))) - gone);
-  const begun = (chance: number) => longestFirst[Math.floor((1 - chance ** (1 / there)) * longestFirst.length)] ?? 0;
+  const met = (chance: number) =>
+    Math.max(0, restMs(longestFirst, share * (1 - chance ** (1 / there))) - gone);
+  const begun = (chance: number) =>
+    longestFirst[Math.floor((1 - chance ** (1 / there)) * longestFirst.length)] ?? 0;
   return {
     low: met(0.1),
     middle: (met(0.5) + begun(0.5)) / 2,

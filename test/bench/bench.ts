@@ -1,7 +1,9 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { latencyBench } from "./latency.ts";
+import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
+import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
 
 /**
@@ -26,7 +28,7 @@ export interface BenchResult {
   readonly goals: readonly { readonly goal: string; readonly met: boolean }[];
 }
 
-const benches: readonly Bench[] = [latencyBench, overheadBench, takeoverBench];
+const benches: readonly Bench[] = [latencyBench, overheadBench, takeoverBench, leadingBench, scaleBench];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -28,7 +28,7 @@ describe("leasefold plan", () => {
     expect(out).toMatch(/^ +a pack: write 1, queue 3; a minute of leading: write \d+, .*queue 30$/m);
     expect(out).toMatch(/^ {2}dollars +\$0\.07\d for storage at list price$/m);
     expect(out).toMatch(/^ {2}naive +\$6\.77 and 4,062,700 calls with a message and a blob for each chunk$/m);
-    expect(err).toContain("not in it: compute");
+    expect(err).toContain("not in it: the price of compute");
   });
 
   it("tells a program the same in JSON, and needs no storage", async () => {

@@ -26,9 +26,16 @@ describe("the status of a run", () => {
     const { client, world, putState } = await clientWorld();
     const run = await submit(client, request);
     await world.advance(10_000);
+    const nowMs = client.clock.wallMs();
+    const marks = [
+      { atMs: nowMs - 8_000, ended: 0, computeMs: 0 },
+      { atMs: nowMs, ended: 8, computeMs: 8_000 },
+    ];
     await putState(run, {
       phase: "computing",
       layout,
+      durationsMs: Array.from({ length: 8 }, () => 1_000),
+      progress: { generation: 1, turn: 0, marks },
       cursor: 10,
       inFlight: 1,
       packsDone: 7,
@@ -40,23 +47,27 @@ describe("the status of a run", () => {
       terms: [{ term: 3, holder: "node-1", atMs: 0 }],
       calls: { write: 10, list: 0, read: 0, other: 0, queue: 20, delete: 0 },
     });
-    expect(await status(client, "r1")).toMatchObject({
+    const view = await status(client, "r1");
+    expect(view).toMatchObject({
       word: "computing",
       packs: { total: 10, sent: 9, done: 7, failed: 1, again: 2 },
       chunks: { total: 95, done: 65, failed: 10 },
       rate: { packsPerS: 4, chunksPerS: 40 },
-      timeLeftS: 0.5,
       elapsedS: 10,
       terms: [{ term: 3, holder: "node-1" }],
       dollars: (10 * 0.055 + 20 * 0.004) / 10_000,
     });
+    // Two packs of a second each, one at a time.
+    expect(view.timeLeft?.lowS).toBeLessThan(2);
+    expect(view.timeLeft?.expectedS).toBeCloseTo(2, 0);
+    expect(view.timeLeft?.highS).toBeGreaterThan(2);
   });
 
   it("leaves out the time left while too few packs have ended", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4 });
-    expect((await status(client, "r1")).timeLeftS).toBeUndefined();
+    expect((await status(client, "r1")).timeLeft).toBeUndefined();
   });
 
   it("shows a command as pending until the state has seen it", async () => {

@@ -3,47 +3,21 @@ import { clientLimits } from "../../src/client/clientLimits.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type VerifyOptions, verify } from "../../src/client/verify.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
 import { resultBlobs, runBlobs } from "../../src/model/names.ts";
-import type { Manifest, Plan } from "../../src/model/run.ts";
+import type { Manifest } from "../../src/model/run.ts";
 import type { Verified } from "../../src/model/verified.ts";
-import { answeringWorker, answersLeft, putVerified, sha256 } from "./answeringWorker.ts";
+import { answersLeft, sha256 } from "./answeringWorker.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
+import { finishedRun, right, type VerifyAsk, verifyingWorker } from "./finishedRun.ts";
 
-type Ask = Extract<WorkMessage, { kind: "verify" }>;
-
-const partial = (pack: number): string => `partial of ${pack}`;
-const right = ({ pack }: Ask): Verified => ({ sha256: sha256(partial(pack)), ms: 5 });
-
-/** A finished run of 1,000 chunks in 100 packs and 10 shards, its hashes as its workers kept them. */
 async function finished(change: Partial<Manifest> = {}) {
   const inner = await clientWorld();
-  const { client, storage } = inner;
-  const run = await submit(client, { calculation: "sum", params: { to: 1_000 }, id: "r1" });
-  const cut = { chunks: 1_000, packSize: 10, shardSize: 10, fanIn: 1_000 };
-  const plan: Plan = { v: 1, run: "r1", uid: run.uid, ...cut, packMs: 10, calls: "" };
-  storage.operator.overwriteBlob(names.runs, runBlobs("r1", run.uid).plan, JSON.stringify(plan));
-  const facts = { chunks: 1_000, folded: 1_000, packs: 100 };
-  const manifest = await inner.putResult(run, "499500", { ...facts, ...change });
-  await inner.putState(run, { phase: "complete", generation: manifest.generation });
-  storage.operator.deleteBlob(names.active, "r1");
-  const putHashes = (generation: number, shard: number, packs: number[], members?: string) =>
-    storage.blobs.create(
-      names.results,
-      resultBlobs("r1", run.uid).hashes(generation, shard),
-      Buffer.concat(packs.map((pack) => Buffer.from(sha256(partial(pack)), "hex"))),
-      { metadata: members === undefined ? {} : { members } },
-    );
-  const shardPacks = (shard: number) => Array.from({ length: 10 }, (_, place) => shard * 10 + place);
-  for (let shard = 0; shard < 10; shard += 1) await putHashes(1, shard, shardPacks(shard));
-  const verifying = (answer: (ask: Ask) => Verified | undefined, options?: VerifyOptions) => {
-    const asked = answeringWorker(inner, async (message) => {
-      const verified = answer(message as Ask);
-      if (verified !== undefined) await putVerified(inner, message as Ask, verified);
-    }) as readonly Ask[];
-    return { asked, ended: inner.world.finish(verify(client, "r1", options), 3_600_000) };
+  const made = await finishedRun(inner, change);
+  const verified = (answer: (ask: VerifyAsk) => Verified | undefined, options?: VerifyOptions) => {
+    const asked = verifyingWorker(inner, answer);
+    return { asked, ended: inner.world.finish(verify(inner.client, "r1", options), 3_600_000) };
   };
-  return { ...inner, run, manifest, putHashes, verified: verifying };
+  return { ...inner, ...made, verified };
 }
 
 describe("verifying a run", () => {
@@ -141,10 +115,7 @@ describe("verifying a run", () => {
 
   it("has nothing to draw from a run of no chunks", async () => {
     const world = await finished({ chunks: 0, folded: 0, packs: 0 });
-    const blob = runBlobs("r1", world.run.uid).plan;
-    const found = await world.storage.blobs.read(names.runs, blob);
-    const plan = JSON.parse(found.kind === "found" ? Buffer.from(found.body).toString() : "") as Plan;
-    world.storage.operator.overwriteBlob(names.runs, blob, JSON.stringify({ ...plan, chunks: 0 }));
+    world.putPlan({ chunks: 0 });
     expect(await world.verified(right).ended).toMatchObject({
       packs: { total: 0, drawn: 0 },
       allEqual: true,

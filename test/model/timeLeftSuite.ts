@@ -49,14 +49,14 @@ function looksAt(run: SuiteRun, lookMs: number): Judged[] {
   const found: Judged[] = [];
   let ended = 0;
   let next = 0;
-  for (let atMs = lookMs; atMs < endMs; atMs += lookMs) {
-    const before = ended;
+  while (ended < packs) {
+    // Looks that find nothing new change nothing.
+    const atMs = Math.ceil((ends[ended]?.atMs ?? 0) / lookMs) * lookMs;
     for (let end = ends[ended]; end !== undefined && end.atMs <= atMs; end = ends[ended]) {
       state.durationsMs.push(Math.round(end.durationMs));
       state.computeMs += Math.round(end.durationMs);
       ended += 1;
     }
-    if (ended === before) continue;
     state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
     state.packsDone = ended;
     // Storage tells the time in whole seconds.
@@ -82,7 +82,8 @@ function endsOf({ durationsMs, besideMs, threads }: SuiteRun): { atMs: number; d
     while (begun < durationsMs.length && underWay.length < threads(ended.length)) {
       const durationMs = durationsMs[begun] ?? 0;
       const one = { atMs: nowMs + durationMs + (besideMs[begun] ?? 0), durationMs };
-      underWay.splice(underWay.findLastIndex(({ atMs }) => atMs >= one.atMs) + 1, 0, one);
+      const place = underWay.findIndex(({ atMs }) => atMs <= one.atMs);
+      underWay.splice(place < 0 ? underWay.length : place, 0, one);
       begun += 1;
     }
     const next = underWay.pop();

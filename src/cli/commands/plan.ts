@@ -31,9 +31,7 @@ export function addPlan(program: Command, session: Session): void {
       const planned = await planOne(session, calculation, command.args.slice(1), options);
       if (session.json()) return await session.printJson(planned);
       await session.cli.out.write(factsText(session, planned));
-      await session.note(
-        "not in it: compute, and how the host polls empty queues; packs, nodes and finish are exact, the rest is near",
-      );
+      await session.note("not in it: the price of compute, and the host's own polls of empty queues");
     });
 }
 

@@ -6,6 +6,7 @@ import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.t
 import { paint, styleOfWord } from "./colour.ts";
 import { clip, oneLine } from "./plainText.ts";
 import { bar, shareOf, stateOf } from "./progress.ts";
+import { rangesText } from "./ranges.ts";
 
 const nameWidth = 13;
 
@@ -48,7 +49,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
       "result",
       `${bytes(result.bytes)} ${result.contentType}, sha256 ${result.sha256.slice(0, 12)}…`,
     ]);
-    if (!result.complete) facts.push(["missing", rangesOf(result.missing)]);
+    if (!result.complete) facts.push(["missing", `chunks ${rangesText(result.missing)}`]);
   }
   return facts;
 }
@@ -65,6 +66,3 @@ function callsOf({ calls, dollars: cost }: RunView): string {
   const parts = billingClasses.filter((one) => calls[one] > 0).map((one) => `${one} ${count(calls[one])}`);
   return `${count(total)}, about ${dollars(cost)} (${parts.join(", ")})`;
 }
-
-const rangesOf = (ranges: readonly { from: number; to: number }[]): string =>
-  `chunks ${ranges.map(({ from, to }) => (to === from + 1 ? `${from}` : `${from}–${to - 1}`)).join(", ")}`;

@@ -6,10 +6,10 @@ import type { Case, CaseDone } from "./simulationWorker.ts";
  * Runs cases on worker threads, in their order but several at a time, until none is left or `enough`
  * says so after one. `code` is a file made by `simulationCode`.
  */
-export async function runCases(
+export async function runCases<OneCase = Case, Done = CaseDone>(
   code: string,
-  cases: Iterable<Case>,
-  options: { readonly threads: number; enough(done: CaseDone): boolean },
+  cases: Iterable<OneCase>,
+  options: { readonly threads: number; enough(done: Done): boolean },
 ): Promise<void> {
   const left = cases[Symbol.iterator]();
   let stop = false;
@@ -18,7 +18,7 @@ export async function runCases(
     try {
       for (let next = left.next(); !stop && next.done !== true; next = left.next()) {
         worker.postMessage(next.value);
-        const [done] = (await once(worker, "message")) as [CaseDone];
+        const [done] = (await once(worker, "message")) as [Done];
         if (options.enough(done)) stop = true;
       }
     } finally {

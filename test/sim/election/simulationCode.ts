@@ -20,14 +20,17 @@ export interface SimulationCode {
 
 const root = resolve(import.meta.dirname, "../../..");
 
-export async function simulationCode(): Promise<SimulationCode> {
+/** `entry`: the worker, by default that of the election's simulation. */
+export async function simulationCode(
+  entry = join(import.meta.dirname, "simulationWorker.ts"),
+): Promise<SimulationCode> {
   const folder = await mkdtemp(join(tmpdir(), "leasefold-simulation-"));
   let built = 0;
   return {
     async build(mutations = []) {
       const done = new Set<Mutation>();
       const result = await build({
-        entryPoints: [join(import.meta.dirname, "simulationWorker.ts")],
+        entryPoints: [entry],
         bundle: true,
         platform: "node",
         format: "esm",

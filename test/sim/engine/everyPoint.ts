@@ -3,7 +3,7 @@ import type { QueueStore } from "../../../src/storage/queuePort.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
-import type { Fate, Weather } from "../../support/network.ts";
+import { type Fate, fates, type Weather } from "../../support/network.ts";
 import { quiet } from "./quiet.ts";
 import { leaderOnly, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
@@ -19,6 +19,25 @@ export interface Point {
 export interface PointResult extends SimulationResult {
   /** Calls at which a fault can matter: not one that found nothing to do, nor one of the election's own. */
   readonly calls: readonly number[];
+  /** Those of them that have an effect. */
+  readonly effects: readonly number[];
+}
+
+/**
+ * A death before each call, and after each that has an effect: after any other it is a death before the next. At
+ * those with an effect also a sleep of minutes, with the request on its way or only its answer. `thorough`: all else
+ * that a network can do at every call.
+ */
+export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolean): Generator<Point> {
+  for (const call of life.calls) yield { who, call, fate: "dies before" };
+  for (const call of life.effects) {
+    for (const fate of ["dies after", "stops before"] as const) yield { who, call, fate };
+  }
+  if (!thorough) return;
+  for (const fate of fates) {
+    if (fate === "dies before") continue;
+    for (const call of life.calls) yield { who, call, fate };
+  }
 }
 
 /**
@@ -44,7 +63,7 @@ export async function everyPoint({ who, call, fate }: Point): Promise<PointResul
   await liveThrough(life, () => void life.start(who === "leader" ? leaderOnly : workerOnly));
   const result = await quiet(life);
   const matter = calls.map((_, index) => index + 1).filter((index) => !dull.has(index) && matters(calls[index - 1]));
-  return { ...result, calls: matter };
+  return { ...result, calls: matter, effects: matter.filter((index) => hasEffect(calls[index - 1])) };
 }
 
 async function liveThrough(life: Script, anotherComes: () => void): Promise<void> {
@@ -81,6 +100,9 @@ function matters(call: FarCall | undefined): boolean {
   const poll = call.op === "queues.receive" && place === names.wake;
   return !beat && !poll;
 }
+
+const effects = /\.(create|replace|setMetadata|remove|removeMany|send|update|receive)$/;
+const hasEffect = (call: FarCall | undefined): boolean => call !== undefined && effects.test(call.op);
 
 /** Notes each receive that brought nothing: a fault there is a fault at the call before or after it. */
 function noticeEmpty(storage: Storage, callsSoFar: () => number, empty: Set<number>): Storage {

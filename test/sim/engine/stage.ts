@@ -75,6 +75,7 @@ export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = { chunks: new Set(), fold: undefined };
   const queues: Hostility = { doubled: 0, heldBack: 0 };
   let judge: Judge | undefined;
+  let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
   const code: RangesOptions = {
     signed: true,
@@ -108,7 +109,7 @@ export function stage(options: StageOptions): Stage {
         (effect) => made.see(effect),
         (container, name) => made.ledger.isThere(container, name),
       );
-      return heldUp(watched, (call) => self.hold?.(call));
+      return heldUp(watched, (call) => self?.hold?.(call));
     },
     handling: (delivery, work) => onBehalf(delivery, work),
   });
@@ -116,7 +117,7 @@ export function stage(options: StageOptions): Stage {
   const onBehalf = ({ text }: Delivery, work: () => Promise<void>): Promise<void> =>
     seen.onBehalfOf({ message: messageIn(text), text, beganMs: engine.world.nowMs() }, work);
 
-  const self: Stage = {
+  self = {
     ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },
     start: (role) => engine.start(role),
     user({ weather = fair, newer = false } = {}) {

@@ -22,6 +22,8 @@ export interface Way {
   readonly clock: Clock;
   readonly random: Random;
   readonly throttle: Throttle;
+  /** Default `callLatencyMs`. */
+  readonly latencyMs?: ((random: Random) => number) | undefined;
   /** Told of each call that the service answered. */
   readonly onCall?: (call: MadeCall) => void;
 }
@@ -49,7 +51,7 @@ export function farService(way: Way): FarStorage {
 const repeatAfterMs = [0, 400, 1_200];
 
 function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T, blob?: string): T {
-  const { clock, random, throttle, onCall } = way;
+  const { clock, random, throttle, latencyMs = callLatencyMs, onCall } = way;
   const methods = Object.entries(target) as [string, (...args: unknown[]) => Promise<unknown>][];
   const wrap =
     (method: string, near: (...args: unknown[]) => Promise<unknown>) =>
@@ -60,7 +62,7 @@ function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T
         isPut: method === "send",
       };
       for (let tries = 0; ; tries += 1) {
-        await clock.sleep(callLatencyMs(random));
+        await clock.sleep(latencyMs(random));
         count(meter, part, method, args);
         const limit = throttle.refusal(demand, clock.monotonicMs());
         if (limit === undefined) break;

@@ -8,27 +8,36 @@ import type { Names } from "../../../src/model/names.ts";
 import { readSettings } from "../../../src/model/settings.ts";
 import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
 
+const hostJson = () =>
+  readHostSettings(readFileSync(join(import.meta.dirname, "../../../host.json"), "utf8"), {});
+
+/** Threads of an instance, and messages that each of its functions takes at once, as the app has them in Azure. */
+export function appHost(): { readonly threads: number; readonly takes: number } {
+  const { batchSize, newBatchThreshold } = hostJson().queues;
+  const takes = batchSize + newBatchThreshold;
+  return { threads: readSettings({}).LEASEFOLD_THREADS ?? takes, takes };
+}
+
 /** The real coordinator with the app's defaults for Azure, on an instance of its own. */
 export function startLeader(ports: {
   readonly storage: Storage;
+  /** The host's own way to storage: it brings the wakes, whoever leads. */
+  readonly host: Storage;
   readonly names: Names;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The host's own way to storage: it brings the wakes, whoever leads. */
-  readonly host: Storage;
 }): Coordinator {
-  const { clock, names, host: platform } = ports;
+  const { clock, names } = ports;
   const settings = readSettings({});
-  const host = readHostSettings(readFileSync(join(import.meta.dirname, "../../../host.json"), "utf8"), {});
   const coordinate = coordinator(
     { ...ports, onElection() {} },
     {
       holder: "leader",
-      election: electionFrom(settings, host),
+      election: electionFrom(settings, hostJson()),
       loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
-      keepDays: 0,
       packLimitMs: settings.LEASEFOLD_PACK_LIMIT_S * 1_000,
+      keepDays: settings.LEASEFOLD_KEEP_DAYS,
     },
   );
   const tick = (startedBy: "tick" | "wake") =>
@@ -39,22 +48,23 @@ export function startLeader(ports: {
       void tick("tick");
     }
   })();
-  void listenForWakes({ storage: platform, clock }, names.wake, () => tick("wake"));
+  void listenForWakes(ports.host, clock, names.wake, () => tick("wake"));
   return coordinate;
 }
 
 /** One wake after the other, as the host brings them; an empty queue is looked at each two seconds. */
 async function listenForWakes(
-  { storage, clock }: { readonly storage: Storage; readonly clock: Clock },
+  { queues }: Storage,
+  clock: Clock,
   queue: string,
   tick: () => Promise<unknown>,
 ): Promise<void> {
   for (;;) {
-    const [message] = await storage.queues.receive(queue, { max: 1, visibilityS: 600 }).catch(() => []);
+    const [message] = await queues.receive(queue, { max: 1, visibilityS: 600 }).catch(() => []);
     if (message === undefined) await clock.sleep(2_000);
     else {
       void tick();
-      await storage.queues.remove(queue, message.id, message.popReceipt).catch(() => undefined);
+      await queues.remove(queue, message.id, message.popReceipt).catch(() => undefined);
     }
   }
 }

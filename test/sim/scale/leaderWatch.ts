@@ -9,7 +9,7 @@ export interface LeaderFigures {
   /** Pages of partials, and loops that read any. */
   partPages: number;
   partLoops: number;
-  /** Messages of work put so far, clean-up not among them, and at most so many between two writes of the state. */
+  /** Messages of work put, clean-up not among them; and the most between two writes of the state of one run. */
   sends: number;
   sendsBetweenWritesMax: number;
   cleanUps: number;
@@ -36,7 +36,7 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
   };
   let pages = 0;
   let partsInLoop = 0;
-  let unwritten = 0;
+  const unwritten = new Map<string, number>();
 
   const onList = (container: string, prefix: string, metadata: boolean): void => {
     if (container === names.active && metadata) {
@@ -58,9 +58,11 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
       figures.cleanUps += 1;
       return;
     }
+    const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "";
+    const count = (unwritten.get(run) ?? 0) + 1;
+    unwritten.set(run, count);
     figures.sends += 1;
-    unwritten += 1;
-    figures.sendsBetweenWritesMax = Math.max(figures.sendsBetweenWritesMax, unwritten);
+    figures.sendsBetweenWritesMax = Math.max(figures.sendsBetweenWritesMax, count);
   };
 
   return {
@@ -71,7 +73,7 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
       if (part !== "blobs") return;
       if (method === "list") onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
       if ((method === "replace" || method === "create") && name.endsWith("/state.json")) {
-        unwritten = 0;
+        unwritten.set(name.slice(0, name.indexOf("/")), 0);
         figures.stateWrites += 1;
         figures.stateBytesMax = Math.max(figures.stateBytesMax, (body as string).length);
       }

@@ -1,5 +1,5 @@
 import { noCalls } from "../../../src/model/calls.ts";
-import { decodeMessage } from "../../../src/model/message.ts";
+import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
 import { lastNumberOf, type Names, resultBlobs, runBlobs } from "../../../src/model/names.ts";
 import { outputContentType } from "../../../src/model/output.ts";
 import { shardOf, shardSizeFor } from "../../../src/model/packs.ts";
@@ -33,8 +33,7 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
   const put = (container: string, name: string, document: Plan | Manifest): void =>
     void clock.after(taskMs, () => void near.blobs.create(container, name, JSON.stringify(document)));
 
-  function take(text: string): void {
-    const message = decodeMessage(text);
+  function take(message: WorkMessage): void {
     if (message.kind === "plan") put(names.runs, at.plan, planOf(run, shardSize));
     if (message.kind === "finish")
       put(names.results, resultBlobs(run.id, run.uid).manifest(message.gen), manifestOf(run));
@@ -74,8 +73,9 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
       ...near.queues,
       async send(queue, text, options) {
         if (queue === names.wake) return near.queues.send(queue, text, options);
-        near.meter.count("queue");
-        take(text);
+        const message = decodeMessage(text);
+        if (message.run !== run.id) return near.queues.send(queue, text, options);
+        take(message);
         return { id: "-", popReceipt: "-", dateMs: clock.wallMs() };
       },
     },

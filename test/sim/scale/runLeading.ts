@@ -1,4 +1,4 @@
-import { type CallCounts, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
+import { type CallCounts, noCalls, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
 import { limits } from "../../../src/model/limits.ts";
 import { namesOf } from "../../../src/model/names.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
@@ -9,103 +9,84 @@ import { farService } from "./farService.ts";
 import { startLeader } from "./leader.ts";
 import { type LeaderFigures, leaderWatch } from "./leaderWatch.ts";
 import { withOrderlyRun } from "./orderlyRun.ts";
+import { ownCpu } from "./ownCpu.ts";
 import { noLimits, throttle } from "./serviceLimits.ts";
-import { makePlaces, runId, runUid, startRun } from "./startRun.ts";
+import { makePlaces, runUid, startRun } from "./startRun.ts";
+
+export interface LeadingCase {
+  readonly packs: number;
+  readonly packMs: number;
+  /** Packs that the workers of a run finish in a second. */
+  readonly perS: number;
+  /** Equal runs at the same time. Default one. */
+  readonly runs?: number;
+  /** CPU time of this process so far. */
+  readonly cpuMs?: () => number;
+  /** Called as each loop begins; its own CPU time is not the loop's. */
+  readonly onLoop?: () => void;
+}
 
 export interface LeadingResult extends LeaderFigures {
-  /** From the submit until the marker is gone. */
+  /** From the submit until all markers are gone. */
   readonly wallMs: number;
   /** The leader's calls but for the puts of work, which grow with the packs and not with time. */
   readonly calls: CallCounts;
   readonly callsPerMinute: number;
   readonly stateBytesPerShard: number;
-  /** CPU time of each loop beside its sends, in ms; only measured where `cpuMs` was given. */
+  /** Messages of work put per second, over the second half of them. */
+  readonly sendsPerS: number;
+  /** CPU time of each loop beside its sends, in ms; zeros without `cpuMs`. */
   readonly ownCpuMs: readonly number[];
 }
 
-/** The real coordinator alone, over a run of which the rest is worked out. */
-export async function runLeading(options: {
-  readonly packs: number;
-  readonly packMs: number;
-  readonly perS: number;
-  /** CPU time of this process so far. */
-  readonly cpuMs?: () => number;
-}): Promise<LeadingResult> {
-  const { packs, packMs, perS, cpuMs = () => 0 } = options;
+/** The real coordinator alone, over runs of which all the rest is worked out. */
+export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
+  const { packs, packMs, perS, runs = 1, cpuMs = () => 0, onLoop } = leading;
   const world = virtualWorld();
   const { random } = world;
   const names = namesOf("leading");
   const near = memoryStorage({ clock: world.clock(), random });
   await makePlaces(near, names);
-  const run = { id: runId, uid: runUid, packs, packMs, perS };
-  const clock = world.clock();
+  const ids = Array.from({ length: runs }, (_, place) => `r${place}`);
+  const orderly = ids.reduce<Storage>(
+    (storage, id) => withOrderlyRun(storage, names, world.clock(), { id, uid: runUid, packs, packMs, perS }),
+    near,
+  );
 
-  const cpu = ownCpu(cpuMs);
+  const cpu = ownCpu(cpuMs, onLoop);
   const watch = leaderWatch(names, cpu.nextLoop);
-  let closed = false;
+  const clock = world.clock();
+  let left = runs;
+  let halfMs = 0;
+  let lastMs = 0;
   const storage = farService({
-    near: withOrderlyRun(near, names, world.clock(), run),
-    ...{ clock, random, throttle: throttle(noLimits) },
+    ...{ near: orderly, clock, random, throttle: throttle(noLimits) },
     onCall(call) {
+      const before = watch.figures.sends;
       watch.onCall(call);
-      if (call.method === "remove" && call.args[0] === names.active) closed = true;
+      if (watch.figures.sends > before) lastMs = world.nowMs();
+      if (watch.figures.sends <= (packs * runs) / 2) halfMs = lastMs;
+      if (call.method === "remove" && call.args[0] === names.active) left -= 1;
     },
   });
-  startLeader({ storage: cpu.apartFromSends(storage), names, clock, random, log: () => {}, host: near });
-  await startRun(near, names, { chunks: packs, packSize: 1, cap: Math.max(limits.capDefault, 10 * perS) });
+  startLeader({ storage: cpu.apartFromSends(storage), host: near, names, clock, random, log() {} });
+  const cap = Math.max(limits.capDefault, 10 * perS);
+  for (const id of ids) await startRun(near, names, { chunks: packs, packSize: 1, cap }, id);
   const startedMs = world.nowMs();
-  if (!(await world.until(() => closed, 4 * packMs + (4_000 * packs) / perS + 600_000)))
-    throw new Error("the run did not end");
+  const limitMs = 600_000 + 4 * packMs + (4_000 * packs * runs) / Math.min(perS, 500);
+  if (!(await world.until(() => left === 0, limitMs))) throw new Error(`${left} runs did not end`);
   const wallMs = world.nowMs() - startedMs;
   clock.crash();
 
   const { figures } = watch;
-  const puts = figures.sends + figures.cleanUps;
-  const calls = subtractCalls(storage.meter.counts(), { ...noPuts, queue: puts });
+  const puts = { ...noCalls, queue: figures.sends + figures.cleanUps };
+  const calls = subtractCalls(storage.meter.counts(), puts);
   const shards = Math.ceil(packs / shardSizeFor(packs));
   return {
     ...figures,
     ...{ wallMs, calls, ownCpuMs: cpu.loops },
     callsPerMinute: totalCalls(calls) / (wallMs / 60_000),
     stateBytesPerShard: figures.stateBytesMax / shards,
-  };
-}
-
-const noPuts: CallCounts = { write: 0, list: 0, read: 0, other: 0, queue: 0, delete: 0 };
-
-/** Adds up the CPU time of each loop while no send is under way. */
-function ownCpu(cpuMs: () => number) {
-  const loops: number[] = [];
-  let sinceMs = cpuMs();
-  let ownMs = 0;
-  let sending = 0;
-  const stop = (): void => {
-    ownMs += cpuMs() - sinceMs;
-  };
-  return {
-    loops,
-    nextLoop(): void {
-      if (sending > 0) return;
-      stop();
-      loops.push(ownMs);
-      ownMs = 0;
-      sinceMs = cpuMs();
-    },
-    apartFromSends: (storage: Storage): Storage => ({
-      ...storage,
-      queues: {
-        ...storage.queues,
-        async send(...args) {
-          if (sending === 0) stop();
-          sending += 1;
-          try {
-            return await storage.queues.send(...args);
-          } finally {
-            sending -= 1;
-            if (sending === 0) sinceMs = cpuMs();
-          }
-        },
-      },
-    }),
+    sendsPerS: (figures.sends - (packs * runs) / 2) / ((lastMs - halfMs) / 1_000),
   };
 }

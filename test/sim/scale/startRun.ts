@@ -19,14 +19,15 @@ export async function startRun(
   { blobs, queues }: Storage,
   names: Names,
   run: { readonly chunks: number; readonly packSize: number; readonly cap: number },
+  id = runId,
 ): Promise<void> {
   const spec: Spec = {
-    ...{ v: 1, run: runId, uid: runUid, calculation: "ranges", requestHash: "h" },
+    ...{ v: 1, run: id, uid: runUid, calculation: "ranges", requestHash: "h" },
     ...{ params: { chunks: run.chunks }, packSize: run.packSize },
   };
   const marker = { uid: runUid, want: "run", generation: 1, cap: run.cap, turn: 0, command: 0 } as const;
-  await blobs.create(names.runs, specBlob(runId), JSON.stringify(spec));
-  await blobs.create(names.active, runId, "", { metadata: encodeMarker(marker) });
+  await blobs.create(names.runs, specBlob(id), JSON.stringify(spec));
+  await blobs.create(names.active, id, "", { metadata: encodeMarker(marker) });
   await queues.send(names.wake, encodeWake("client"));
   await queues.send(names.wake, encodeWake("client"), { visibleInS: 5 });
 }

@@ -216,14 +216,14 @@ export const mutants: readonly Mutant[] = [
     lacks: "the seal",
     killedBy: "no older effect",
     file: chain,
-    find: "await chain.write({ ...state, terms: [...state.terms, mine].slice(-limits.termsKept) });",
-    replace: "void mine; void limits;",
+    find: "await chain.write({ ...next, terms, updatedMs: nowMs });",
+    replace: "void next; void terms; void nowMs;",
   },
   {
     lacks: "sealing only over a lower term",
     killedBy: "one writer per term",
     file: chain,
-    find: "if (state.term >= owner.term) throw new DeposedError(state.term);",
+    find: "if (!ours && state.term >= owner.term) throw new DeposedError(state.term);",
     replace: "",
   },
   {

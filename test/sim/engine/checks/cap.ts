@@ -1,4 +1,3 @@
-import { workIn } from "./effects.ts";
 import type { Check, Scene } from "./judge.ts";
 import { numberAtEnd, placeOf } from "./ledger.ts";
 
@@ -34,7 +33,7 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
 
   return (effect) => {
     if (effect.kind === "sent") {
-      const message = workIn(effect.text);
+      const { message } = effect;
       if (message?.kind !== "compute") return;
       const { run, uid, pack } = message;
       const key = `${uid} ${message.gen} ${message.turn}`;

@@ -1,7 +1,6 @@
 import { limits } from "../../../../src/model/limits.ts";
 import type { Marker } from "../../../../src/model/marker.ts";
 import { isFinal, type State } from "../../../../src/model/state.ts";
-import { workIn } from "./effects.ts";
 import type { Check, Handling, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 
@@ -34,6 +33,9 @@ function wrongWith(state: State, marker: Marker): string | undefined {
   return goesOn ? `it goes on ${state.phase} after a cancel` : undefined;
 }
 
+/** A pause that came when all was over may have taken the number of a turn that the next generation begins with. */
+const turnOf = (uid: string, generation: unknown, turn: unknown): string => `${uid} ${generation} ${turn}`;
+
 /** Slack for a worker's own reading of the marker, on top of the time that it may trust one. */
 const readingMs = 1_000;
 
@@ -48,13 +50,14 @@ export function pauseHolds(scene: Scene): { readonly check: Check; onBegin(handl
   return {
     check(effect) {
       if (effect.kind === "sent") {
-        const message = workIn(effect.text);
-        if (message?.kind !== "compute" || turns.get(`${message.uid} ${message.turn}`) !== "paused") return;
+        const { message } = effect;
+        if (message?.kind !== "compute" || turns.get(turnOf(message.uid, message.gen, message.turn)) !== "paused")
+          return;
         report("a pause holds", `pack ${message.pack} of ${message.run} is sent under the turn of a pause`);
       } else if (effect.kind === "created" || effect.kind === "marked") {
         if (placeOf(effect.container, effect.name).kind !== "marker") return;
-        const { uid = "", turn = "", want } = effect.metadata;
-        const key = `${uid} ${turn}`;
+        const { uid = "", generation, turn, want } = effect.metadata;
+        const key = turnOf(uid, generation, turn);
         // A cancel or a deletion of a paused run leaves its turn.
         if (!turns.has(key)) turns.set(key, want as Marker["want"]);
         if (!since.has(key)) since.set(key, nowMs());
@@ -64,7 +67,7 @@ export function pauseHolds(scene: Scene): { readonly check: Check; onBegin(handl
       if (message?.kind !== "compute") return;
       const { marker } = ledger.record(message.run, message.uid);
       if (marker === undefined) return;
-      const sinceMs = nowMs() - (since.get(`${marker.uid} ${marker.turn}`) ?? nowMs());
+      const sinceMs = nowMs() - (since.get(turnOf(marker.uid, marker.generation, marker.turn)) ?? nowMs());
       const late = sinceMs > limits.markerTrustMs + readingMs;
       if (late && (marker.want === "paused" || marker.turn > message.turn)) {
         report("a pause holds", `pack ${message.pack} of ${message.run} is begun ${sinceMs} ms after turn ${marker.turn}`);

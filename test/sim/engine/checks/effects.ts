@@ -15,7 +15,13 @@ export type Effect =
       readonly etag: string;
     }
   | { readonly kind: "removed"; readonly container: string; readonly name: string }
-  | { readonly kind: "sent"; readonly queue: string; readonly text: string }
+  /** `message`: undefined for a wake. */
+  | {
+      readonly kind: "sent";
+      readonly queue: string;
+      readonly text: string;
+      readonly message: WorkMessage | undefined;
+    }
   /** Somebody read the markers or one of them. */
   | { readonly kind: "looked"; readonly container: string; readonly name: string | undefined };
 
@@ -84,7 +90,7 @@ export function watchStorage(
     ...queues,
     async send(queue, text, options) {
       const reply = await queues.send(queue, text, options);
-      tell({ kind: "sent", queue, text });
+      tell({ kind: "sent", queue, text, message: workIn(text) });
       return reply;
     },
   };

@@ -28,10 +28,9 @@ export function newerIsRespected({ ledger, report }: Scene): Check {
       if (text.includes('"v":2')) report(checker, `a newer message was dropped as ${code}: ${text}`);
       return;
     }
-    const body = String(effect.body);
+    if (place.kind !== "marker" && !/(spec|plan|state|manifest)\.json$/.test(name)) return;
     const version =
-      place.kind === "marker" ? Number(effect.metadata["v"]) : body.startsWith("{") ? parsed<{ v?: number }>(body).v : undefined;
-    if (version === undefined || place.kind === "other") return;
+      place.kind === "marker" ? Number(effect.metadata["v"]) : parsed<{ readonly v: number }>(effect.body).v;
     const before = ledger.isThere(container, name) ? (versions.get(`${container}/${name}`) ?? 0) : 0;
     versions.set(`${container}/${name}`, version);
     if (version < before) report(checker, `version ${version} of ${name} replaced version ${before}`);

@@ -66,8 +66,13 @@ export class Judge implements Scene {
 
   see(effect: Effect): void {
     this.#note(effect);
-    for (const check of this.#checks) check(effect);
-    this.ledger.apply(effect);
+    // What goes wrong in here must not look like a failure of storage to the code that is checked.
+    try {
+      for (const check of this.#checks) check(effect);
+      this.ledger.apply(effect);
+    } catch (error) {
+      this.report("nothing unexpected", `a checker failed: ${error instanceof Error ? error.stack : error}`);
+    }
   }
 
   // Checkers take these out of the scene, so they must not depend on how they are called.

@@ -1,5 +1,6 @@
 import type { Marker } from "../../../../src/model/marker.ts";
 import { parseFailure } from "../../../../src/model/names.ts";
+import type { WorkMessage } from "../../../../src/model/message.ts";
 import type { Layout } from "../../../../src/model/packs.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
@@ -24,6 +25,8 @@ export interface RunRecord {
   readonly parts: Map<number, string>;
   readonly failures: Map<string, SeenRecord>;
   readonly manifests: Map<number, Manifest>;
+  /** Messages that were put for it, wherever they came from. */
+  readonly sent: { readonly message: WorkMessage; readonly atMs: number }[];
   /** What any of its states has reached. */
   readonly highest: { generation: number; turn: number; terms: number; version: number };
 }
@@ -76,7 +79,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
-      ...{ manifests: new Map(), highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
+      ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
     return fresh;
@@ -90,7 +93,12 @@ export class Ledger {
 
   /** Takes an effect over; the checkers have seen the ledger as it was before. */
   apply(effect: Effect): void {
-    if (effect.kind === "sent" || effect.kind === "looked") return;
+    if (effect.kind === "looked") return;
+    if (effect.kind === "sent") {
+      const { message } = effect;
+      if (message !== undefined) this.record(message.run, message.uid).sent.push({ message, atMs: this.#nowMs() });
+      return;
+    }
     const key = `${effect.container}/${effect.name}`;
     if (effect.kind === "removed") {
       this.#there.delete(key);

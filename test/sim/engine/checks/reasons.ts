@@ -1,5 +1,5 @@
 import { limits } from "../../../../src/model/limits.ts";
-import { workName } from "../../../../src/model/names.ts";
+import { parseFailure, workName } from "../../../../src/model/names.ts";
 import type { Failure } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
@@ -20,7 +20,7 @@ export const failsForAReason =
     if (effect.kind !== "created" && effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
     if (place.kind !== "run") return;
-    if (place.rest.startsWith("failed/")) {
+    if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
       if (cause !== "poison" && code !== brokenCode) report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {

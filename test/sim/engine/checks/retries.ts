@@ -1,4 +1,3 @@
-import { workIn } from "./effects.ts";
 import type { Check, Scene } from "./judge.ts";
 import { placeOf, type RunRecord } from "./ledger.ts";
 
@@ -26,7 +25,7 @@ export function retryIsExact({ ledger, report }: Scene): Check {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }
     } else if (effect.kind === "sent") {
-      const message = workIn(effect.text);
+      const { message } = effect;
       if (message?.kind !== "compute") return;
       if (before.get(`${message.uid} ${message.gen}`)?.has(message.pack)) {
         report(checker, `pack ${message.pack} of ${message.run} is sent again in generation ${message.gen}`);

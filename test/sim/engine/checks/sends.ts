@@ -2,7 +2,6 @@ import type { WorkMessage } from "../../../../src/model/message.ts";
 import { workName } from "../../../../src/model/names.ts";
 import { isFinal, type State } from "../../../../src/model/state.ts";
 import { outcomes } from "./counts.ts";
-import { workIn } from "./effects.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 
@@ -52,15 +51,15 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
 
   return (effect) => {
     if (effect.kind === "sent") {
-      const message = workIn(effect.text);
+      const { message } = effect;
       if (message === undefined) return;
       const state = ledger.record(message.run, message.uid).state;
       if (message.kind === "compute") onPack(message);
       else if (message.kind === "plan" || message.kind === "finish") onTask(message.kind, message);
       else if (message.kind === "combine") {
         onTask(workName({ kind: "node", level: message.level, index: message.index }), message);
-      } else if (message.kind === "cleanup" && (state === undefined || !isFinal(state.phase))) {
-        report("sent what was recorded", `a clean-up of ${message.run} is sent while ${state?.phase}`);
+      } else if (message.kind === "cleanup" && state !== undefined && !isFinal(state.phase)) {
+        report("sent what was recorded", `a clean-up of ${message.run} is sent while ${state.phase}`);
       }
     } else if (effect.kind === "created" || effect.kind === "replaced") {
       const place = placeOf(effect.container, effect.name);

@@ -1,0 +1,68 @@
+import { deepTree } from "../stage.ts";
+import { leaderOnly, play, workerOnly } from "../script.ts";
+import type { Scenario } from "./scenarios.ts";
+
+export const deletes: Readonly<Record<string, Scenario>> = {
+  "delete and resubmit under the same id": () =>
+    play({ seed: 18, tree: deepTree, chunkMs: () => 3_000 }, async (script) => {
+      const { run, must } = script;
+      script.start({ breakAfterMs: 4_000 });
+      script.start();
+      await script.submit({ id: "r", chunks: 30, packSize: 1 });
+      await script.until("packs are done and at work", () => (run()?.parts.size ?? 0) >= 4);
+      const old = run()?.uid;
+      await script.tell("delete");
+      await script.submit({ id: "r", chunks: 7, packSize: 1 });
+      must(run()?.uid !== old, "it is another run");
+      await script.untilEnded();
+      script.mustBe("complete");
+      must(run()?.manifests.get(1)?.chunks === 7, "the result is the new run's");
+    }),
+
+  "delete and resubmit while a leader of the old run sleeps in the middle of its sends": () =>
+    play({ seed: 19, chunkMs: () => 1_000 }, async (script) => {
+      const { world, run, must } = script;
+      const first = script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 5);
+      const old = run();
+      // It stops with a message to put, which leaves when it goes on.
+      let stopped = false;
+      script.hold = ({ op }) => {
+        if (op !== "queues.send" || stopped) return undefined;
+        stopped = true;
+        first.stopFor(200_000);
+        return script.engine.client.clock.sleep(150_000);
+      };
+      await script.until("the leader has stopped", () => stopped);
+      script.start(leaderOnly);
+      await script.tell("delete");
+      await script.submit({ id: "r", chunks: 9, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+      await world.advance(240_000);
+      must(old?.uid !== run()?.uid, "it is another run");
+    }),
+
+  "delete at every moment of a run": async () => {
+    let last = await deleteAfter(0);
+    for (let afterMs = 200; afterMs <= 6_000 && last.violations.length === 0; afterMs += 200)
+      last = await deleteAfter(afterMs);
+    return last;
+  },
+};
+
+/** Leader and worker are killed a little later, so that another has to end the deletion. */
+const deleteAfter = (afterMs: number) =>
+  play({ seed: 20, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+    const { world, run } = script;
+    const first = script.start({ breakAfterMs: 4_000 });
+    await script.submit({ id: "r", chunks: 12, packSize: 1 });
+    await world.advance(afterMs);
+    await script.tell("delete");
+    await world.advance(150);
+    first.kill();
+    script.start({ breakAfterMs: 4_000 });
+    await script.until("nothing of it is left", () => run() === undefined);
+  });

@@ -1,0 +1,63 @@
+import { newerVersion } from "../newerVersion.ts";
+import { leaderOnly, play, workerOnly } from "../script.ts";
+import { deepTree } from "../stage.ts";
+import type { Scenario } from "./scenarios.ts";
+
+const newer = { translated: newerVersion };
+
+export const versions: Readonly<Record<string, Scenario>> = {
+  "a rolling deploy in the middle of a run": () =>
+    play({ seed: 24, tree: deepTree, chunkMs: () => 800 }, async (script) => {
+      const { world, run, must } = script;
+      const old = [script.start({ breakAfterMs: 4_000 }), script.start({ breakAfterMs: 4_000 })];
+      await script.submit({ id: "r", chunks: 80, packSize: 1, cap: 12 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 8);
+      script.start({ ...newer, breakAfterMs: 4_000 });
+      await world.advance(5_000);
+      old[0]?.terminate();
+      script.start({ ...newer, breakAfterMs: 4_000 });
+      await world.advance(10_000);
+      old[1]?.terminate();
+      await script.untilEnded();
+      script.mustBe("complete");
+      must(run()?.highest.version === 2, "the new version has led it");
+    }),
+
+  "a run of a newer version waits for one, and others go on": () =>
+    play({ seed: 25, chunkMs: () => 800 }, async (script) => {
+      const { world, run, must } = script;
+      const first = script.start({ ...newer, breakAfterMs: 4_000 });
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 4 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 4);
+      first.kill();
+      const old = script.start({ breakAfterMs: 4_000 });
+      await script.submit({ id: "s", chunks: 20, packSize: 1 });
+      await script.untilEnded(1, "s");
+      script.mustBe("complete", 1, "s");
+      await world.advance(300_000);
+      must(run()?.state?.phase === "computing", "what the old version does not understand is left as it is");
+      must(
+        script.engine.log.some(({ event, fields }) => event === "needs-newer-version" && fields["run"] === "r"),
+        "it is listed as one that needs a newer version",
+      );
+      script.start({ ...newer, breakAfterMs: 4_000 });
+      await world.advance(30_000);
+      old.terminate();
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "old workers give a newer leader's messages back": () =>
+    play({ seed: 26, chunkMs: () => 500 }, async (script) => {
+      const { world, run, must } = script;
+      script.start({ ...leaderOnly, ...newer });
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await world.advance(120_000);
+      must(run()?.plan === undefined, "an old worker plans nothing for a newer leader");
+      script.start({ ...workerOnly, ...newer });
+      await script.untilEnded();
+      script.mustBe("complete");
+      must((run()?.failures.size ?? 1) === 0, "nothing was taken for broken");
+    }),
+};

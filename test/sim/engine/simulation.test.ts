@@ -1,0 +1,90 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCases } from "../election/runCases.ts";
+import { type SimulationCode, simulationCode } from "../election/simulationCode.ts";
+import { addFigures, noFigures } from "./checks/figures.ts";
+import { everyPoint, pointsOf } from "./everyPoint.ts";
+import { failedSeeds } from "./failedSeeds.ts";
+import { scenarios } from "./scenarios/scenarios.ts";
+import { simulate } from "./simulate.ts";
+import type { EngineCase, EngineCaseDone } from "./simulationWorker.ts";
+
+/** `LEASEFOLD_SIM_RUNS=5000` plays so many worlds; `LEASEFOLD_SIM_SEEDS=44-44` one of them again. */
+const asked = process.env["LEASEFOLD_SIM_SEEDS"] ?? `1-${process.env["LEASEFOLD_SIM_RUNS"] ?? 300}`;
+const [from = 1, to = from] = asked.split("-").map(Number);
+/** Whoever asks for more worlds gets every fault at every call as well. */
+const thorough = process.env["LEASEFOLD_SIM_RUNS"] !== undefined;
+const threads = Math.min(4, availableParallelism());
+let code: SimulationCode;
+let file: string;
+
+beforeAll(async () => {
+  code = await simulationCode(join(import.meta.dirname, "simulationWorker.ts"));
+  file = await code.build();
+});
+afterAll(async () => {
+  await code?.remove();
+});
+
+function failOn({ case: one, result }: EngineCaseDone): void {
+  if (result.violations.length === 0) return;
+  const what = result.violations.map((each) => `${each.checker}: ${each.what}`).join("; ");
+  const again = `LEASEFOLD_SIM_SEEDS=${one}-${one} npx vitest run test/sim/engine`;
+  throw new Error(typeof one === "number" ? `Seed ${one}: ${what}. Again: ${again}` : `${JSON.stringify(one)}: ${what}`);
+}
+
+const all = (cases: Iterable<EngineCase>, each: (done: EngineCaseDone) => void) =>
+  runCases<EngineCase, EngineCaseDone>(file, cases, {
+    threads,
+    enough(done) {
+      failOn(done);
+      each(done);
+      return false;
+    },
+  });
+
+test.each(Object.keys(scenarios))("%s", async (name) => {
+  await all([name], ({ result }) => expect(result.figures.runs).toBeGreaterThan(0));
+});
+
+test.each(failedSeeds)("seed %i, which failed once, passes: %s", async (seed) => {
+  await all([seed], ({ result }) => expect(result.figures.runs).toBeGreaterThan(0));
+});
+
+test(`worlds ${from} to ${to}: whatever happens, every promise of the engine is kept`, async () => {
+  const startMs = performance.now();
+  let sum = noFigures;
+  const seeds = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  await all(seeds, ({ result }) => {
+    sum = addFigures(sum, result.figures);
+  });
+  const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
+  console.log(`${seeds.length} worlds in ${seconds} s: ${JSON.stringify(sum)}`);
+  // A simulation in which little happens would prove little.
+  if (seeds.length < 300) return;
+  for (const [name, count] of Object.entries(sum)) expect([name, count > 20]).toEqual([name, true]);
+}, 36_000_000);
+
+test.each(["leader", "worker"] as const)(
+  "a %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
+  async (who) => {
+    const startMs = performance.now();
+    const life = await everyPoint({ who, call: 0, fate: "arrives" });
+    expect(life.violations).toEqual([]);
+    expect(life.calls.length).toBeGreaterThan(50);
+    let count = 0;
+    await all(pointsOf(who, life, thorough), () => {
+      count += 1;
+    });
+    const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
+    console.log(`${count} faults at the ${life.calls.length} calls of a ${who}'s life in ${seconds} s`);
+  },
+  3_600_000,
+);
+
+test("a world replays exactly from its seed, also in another thread", async () => {
+  const here = await simulate(6);
+  expect(await simulate(6)).toEqual(here);
+  await all([6], ({ result }) => expect(result).toEqual(here));
+});

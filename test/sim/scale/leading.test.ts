@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { totalCalls } from "../../../src/model/calls.ts";
+import { limits } from "../../../src/model/limits.ts";
+import { idleHour } from "./idleHour.ts";
+import { type LeadingResult, runLeading } from "./runLeading.ts";
+
+const pagesOfParts = (run: LeadingResult): number => run.partPages / run.partLoops;
+
+test("work in order costs the leader about two pages of partials a loop and at most 300 calls a minute", async () => {
+  for (const { packs, perS } of [
+    { packs: 1_000, perS: 5 },
+    { packs: 12_000, perS: 100 },
+    { packs: 45_000, perS: 500 },
+  ]) {
+    const run = await runLeading({ packs, perS, packMs: 1_000 });
+    expect.soft(run.wallMs, `${packs} packs`).toBeGreaterThan(60_000);
+    expect.soft(run.callsPerMinute, `${packs} packs`).toBeLessThanOrEqual(300);
+    expect.soft(pagesOfParts(run), `${packs} packs`).toBeLessThanOrEqual(2.2);
+    expect.soft(run.pagesPerLoopMax, `${packs} packs`).toBeLessThanOrEqual(limits.pagesPerLoopMax);
+    expect.soft(run.sendsBetweenWritesMax, `${packs} packs`).toBeLessThanOrEqual(limits.sendsPerWriteMax);
+  }
+}, 60_000);
+
+test("more runs than a loop has pages take turns, and all of them end", async () => {
+  const run = await runLeading({ packs: 200, perS: 5, packMs: 1_000, runs: 30 });
+  expect(run.pagesPerLoopMax).toBeLessThanOrEqual(limits.pagesPerLoopMax);
+  expect(run.sendsBetweenWritesMax).toBeLessThanOrEqual(limits.sendsPerWriteMax);
+}, 60_000);
+
+test("the leader sends more than 1,000 packs a second where the workers are faster", async () => {
+  const run = await runLeading({ packs: 20_000, perS: 5_000, packMs: 1_000 });
+  expect(run.sendsPerS).toBeGreaterThan(1_000);
+}, 60_000);
+
+test("an hour with nothing to lead costs seven calls a minute", async () => {
+  const calls = await idleHour();
+  expect(totalCalls(calls)).toBe(7 * 60);
+  expect(calls.list).toBe(60);
+});

@@ -1,0 +1,48 @@
+import type { Storage } from "../../../src/storage/ports.ts";
+
+/** The CPU time of each loop of a leader while no send of it is under way. */
+export interface OwnCpu {
+  /** In ms, one for each loop that has ended. */
+  readonly loops: readonly number[];
+  nextLoop(): void;
+  /** The same storage, whose sends are left out of the time. */
+  apartFromSends(storage: Storage): Storage;
+}
+
+export function ownCpu(cpuMs: () => number, between: () => void = () => {}): OwnCpu {
+  const loops: number[] = [];
+  let sinceMs = cpuMs();
+  let ownMs = 0;
+  let sending = 0;
+  const addUp = (): void => {
+    const nowMs = cpuMs();
+    ownMs += nowMs - sinceMs;
+    sinceMs = nowMs;
+  };
+  return {
+    loops,
+    nextLoop() {
+      if (sending === 0) addUp();
+      loops.push(ownMs);
+      ownMs = 0;
+      between();
+      sinceMs = cpuMs();
+    },
+    apartFromSends: (storage) => ({
+      ...storage,
+      queues: {
+        ...storage.queues,
+        async send(...args) {
+          if (sending === 0) addUp();
+          sending += 1;
+          try {
+            return await storage.queues.send(...args);
+          } finally {
+            sending -= 1;
+            if (sending === 0) sinceMs = cpuMs();
+          }
+        },
+      },
+    }),
+  };
+}

@@ -1,0 +1,164 @@
+import { addCalls, type CallCounts, dollarsOf, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
+import { limits as engineLimits } from "../../../src/model/limits.ts";
+import { type Names, namesOf, resultBlobs } from "../../../src/model/names.ts";
+import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../../src/storage/ports.ts";
+import { seededRandom, type VirtualWorld, virtualWorld } from "../../support/virtualClock.ts";
+import { callsOf, type FarStorage, farService, type Way } from "./farService.ts";
+import { hostedWorker } from "./hostedWorker.ts";
+import { appHost, startLeader } from "./leader.ts";
+import { azureScaling, type Scaling, startFleet } from "./platform.ts";
+import { runWatch } from "./runWatch.ts";
+import { azureLimits, type ServiceLimits, type Throttle, throttle } from "./serviceLimits.ts";
+import { makePlaces, runId, runUid, startRun } from "./startRun.ts";
+import { thinWorker } from "./thinWorker.ts";
+
+/** One run of so many packs in virtual time, on a modelled service and platform. */
+export interface ScaleCase {
+  readonly packs: number;
+  readonly packMs: number;
+  /** Threads that are always there, or those that the platform makes of the queue. */
+  readonly threads: number | Scaling;
+  readonly chunksPerPack?: number;
+  readonly limits?: ServiceLimits;
+  readonly cap?: number;
+  readonly latencyMs?: Way["latencyMs"];
+  readonly seed?: number;
+  /** The app's worker under the embedded host instead of the thin one. */
+  readonly hosted?: boolean;
+}
+
+export interface ScaleResult {
+  /** From the submit until the manifest is there. */
+  readonly wallMs: number;
+  /** Computing time over the time that threads were there for, until the manifest. */
+  readonly utilisation: number;
+  readonly threadsPeak: number;
+  /** Calls until everything is cleaned up; looks at empty queues are the platform's and counted apart. */
+  readonly leaderCalls: CallCounts;
+  readonly workerCalls: CallCounts;
+  readonly emptyPolls: number;
+  /** Billed calls per chunk, deletes being free. */
+  readonly callsPerChunk: number;
+  readonly dollars: number;
+  readonly refused: Throttle["refused"];
+  /** Partials written in each second since the submit. */
+  readonly perSecond: readonly number[];
+  /** The result, which is `[[0,chunks]]` where every chunk was folded once and in order. */
+  readonly result: string;
+}
+
+export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
+  const { packs, packMs, chunksPerPack = 100, seed = 1 } = scale;
+  const world = virtualWorld({ seed });
+  const names = namesOf("scale");
+  const near = memoryStorage({ clock: world.clock(), random: cheapRandom(seed) });
+  await makePlaces(near, names);
+  const service = throttle(scale.limits ?? azureLimits);
+  const watch = runWatch(world, names);
+  const { latencyMs } = scale;
+  const way = { near, random: world.random, throttle: service, latencyMs, onCall: watch.onCall };
+  const door = (clock = world.clock()): FarStorage => farService({ ...way, clock });
+
+  const leader = door();
+  startLeader({ storage: leader, host: door(), names, clock: world.clock(), random: world.random, log() {} });
+  const { fleet, workers, threadsEach } = startWorkers(scale, world, names, near, door);
+  await world.advance(5_000);
+
+  const workersBefore = callsOf(workers);
+  const leaderBefore = leader.meter.counts();
+  const emptyBefore = watch.emptyPolls();
+  const aliveBefore = fleet.instanceMs();
+  const submittedMs = world.nowMs();
+  await startRun(near, names, {
+    ...{ chunks: packs * chunksPerPack, packSize: chunksPerPack },
+    cap: scale.cap ?? engineLimits.capDefault,
+  });
+  const limitMs = 3_600_000 + 20 * packs * packMs;
+  if (!(await world.until(() => watch.manifestMs() !== undefined, limitMs)))
+    throw new Error("the run made no result");
+  const wallMs = (watch.manifestMs() ?? 0) - submittedMs;
+  const aliveMs = fleet.instanceMs() - aliveBefore;
+  await world.until(watch.closed, 600_000);
+  await cleanedUp(world, near, names);
+
+  const leaderCalls = subtractCalls(leader.meter.counts(), leaderBefore);
+  const emptyPolls = watch.emptyPolls() - emptyBefore;
+  const polls: CallCounts = { write: 0, list: 0, read: 0, other: 0, queue: emptyPolls, delete: 0 };
+  const workerCalls = subtractCalls(subtractCalls(callsOf(workers), workersBefore), polls);
+  const calls = addCalls(leaderCalls, workerCalls);
+  return {
+    ...{ wallMs, leaderCalls, workerCalls, emptyPolls, refused: service.refused },
+    utilisation: (packs * packMs) / (aliveMs * threadsEach),
+    threadsPeak: fleet.peak() * threadsEach,
+    callsPerChunk: (totalCalls(calls) - calls.delete) / (packs * chunksPerPack),
+    dollars: dollarsOf(calls),
+    perSecond: watch.perSecond(submittedMs),
+    result: await resultOf(near, names),
+  };
+}
+
+function startWorkers(
+  scale: ScaleCase,
+  world: VirtualWorld,
+  names: Names,
+  near: Storage,
+  door: (clock: ReturnType<VirtualWorld["clock"]>) => FarStorage,
+) {
+  const { packMs, threads, chunksPerPack = 100 } = scale;
+  const app = appHost();
+  // A single thread is an instance of its own; else they are as many to an instance as the app has.
+  const threadsEach = threads === 1 ? 1 : app.threads;
+  const takes = app.takes - app.threads + threadsEach;
+  const clock = world.clock();
+  const workers: FarStorage[] = [];
+  const fleet = startFleet(
+    { clock, random: world.random },
+    typeof threads === "number" ? { ...azureScaling, warm: Math.ceil(threads / threadsEach) } : threads,
+    takes,
+    () => lengthOf(near, [names.packs, names.urgent]),
+    () => {
+      const storage = door(clock);
+      workers.push(storage);
+      const chunkMs = packMs / chunksPerPack;
+      const options = { storage, names, clock, random: world.random, threads: threadsEach, takes, chunkMs };
+      return (scale.hosted === true ? hostedWorker : thinWorker)(options);
+    },
+  );
+  return { fleet, workers, threadsEach };
+}
+
+/** What the platform sees of the queues. */
+async function lengthOf({ queues }: Storage, all: readonly string[]) {
+  let messages = 0;
+  let visible = 0;
+  for (const queue of all) {
+    const stats = await queues.stats(queue);
+    messages += stats.kind === "found" ? stats.approximateCount : 0;
+    visible += (await queues.peek(queue, 1)).length;
+  }
+  return { messages, visible };
+}
+
+async function cleanedUp(world: VirtualWorld, near: Storage, names: Names): Promise<void> {
+  for (let spentMs = 0; spentMs < 600_000; spentMs += 1_000) {
+    if ((await lengthOf(near, [names.packs, names.urgent])).messages === 0) return;
+    await world.advance(1_000);
+  }
+  throw new Error("the queues were not emptied");
+}
+
+async function resultOf({ blobs }: Storage, names: Names): Promise<string> {
+  const manifest = await blobs.read(names.results, resultBlobs(runId, runUid).manifest(1));
+  if (manifest.kind === "missing") throw new Error("there is no manifest");
+  const { blob } = JSON.parse(Buffer.from(manifest.body).toString()) as { blob: string };
+  const result = await blobs.read(names.results, blob);
+  return result.kind === "found" ? Buffer.from(result.body).toString() : "";
+}
+
+/** Message ids need only be different from one another, and there are millions. */
+function cheapRandom(seed: number) {
+  const { number } = seededRandom(seed);
+  let count = 0;
+  return { number, uuid: () => `id-${++count}` };
+}
