@@ -1,6 +1,6 @@
-import { awaitAnswer } from "../client/awaitAnswer.ts";
-import { type Commanded, command } from "../client/command.ts";
-import type { Change } from "../client/nextMarker.ts";
+import { awaitAnswer } from "../client/commands/awaitAnswer.ts";
+import { type Commanded, command } from "../client/commands/command.ts";
+import type { Change } from "../client/commands/nextMarker.ts";
 import { InputError } from "../model/errors.ts";
 import type { Session } from "./cli.ts";
 import { stateOf } from "./render/progress.ts";

@@ -1,4 +1,4 @@
-import { type AnswerSoFar, soFar } from "../client/soFar.ts";
+import { type AnswerSoFar, soFar } from "../client/questions/soFar.ts";
 import type { Manifest } from "../model/run.ts";
 import type { Session } from "./cli.ts";
 import { bytes } from "./render/amounts.ts";

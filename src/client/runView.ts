@@ -3,8 +3,8 @@ import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { isFinal, type Phase, type State } from "../model/state.ts";
-import { type TimeLeft, timeLeft } from "../model/timeLeft.ts";
 import type { Read } from "./runDocuments.ts";
+import { type TimeLeft, timeLeft } from "./timeLeft/timeLeft.ts";
 
 /** `waiting`: accepted, but no leader has looked at it yet. */
 export type RunPhase = "waiting" | Phase;

@@ -4,7 +4,7 @@ import { isFinal } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { close, type ListedMarker } from "./close.ts";
 import { decide, decideMore } from "./decide.ts";
-import { deleteRun } from "./deleteRun.ts";
+import { deleteRun } from "./deletion/deleteRun.ts";
 import { look, type PageBudget } from "./look.ts";
 import { type OpenRun, openRun } from "./openRun.ts";
 import { type CoordinatorPorts, perform } from "./perform.ts";

@@ -11,7 +11,7 @@ import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
 import type { Random } from "../storage/ports.ts";
 import { type CoordinateSettings, coordinate } from "./coordinate.ts";
-import { expiry } from "./expire.ts";
+import { expiry } from "./deletion/expire.ts";
 import { anyRunActive } from "./markers.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { DeposedError } from "./stateChain.ts";

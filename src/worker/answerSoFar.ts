@@ -4,14 +4,14 @@ import { limits } from "../model/limits.ts";
 import { resultBlobs } from "../model/names.ts";
 import { chunksOfPack, type Range, shardsOf } from "../model/packs.ts";
 import type { Answer, Plan } from "../model/run.ts";
-import { joined, rangesOfShard } from "./coverage.ts";
-import { foldBounded } from "./foldBounded.ts";
-import { foldTally } from "./foldTally.ts";
-import { type FoundOutput, findNodes, findPacks } from "./foundOutputs.ts";
+import { joined, rangesOfShard } from "./folding/coverage.ts";
+import { foldBounded } from "./folding/foldBounded.ts";
+import { foldTally } from "./folding/foldTally.ts";
+import { type FoundOutput, findNodes, findPacks } from "./folding/foundOutputs.ts";
+import { generationsOf } from "./folding/wantedOutputs.ts";
 import type { Job, WorkerPorts } from "./ports.ts";
 import { sha256Of } from "./sha256Of.ts";
 import { whileWanted } from "./stillWanted.ts";
-import { generationsOf } from "./wantedOutputs.ts";
 
 type SoFar = Job<"sofar">["message"];
 

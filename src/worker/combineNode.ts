@@ -1,13 +1,13 @@
 import { runBlobs } from "../model/names.ts";
 import { encodeFoldFacts } from "../model/output.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
-import { foldBounded } from "./foldBounded.ts";
-import { foldTally } from "./foldTally.ts";
+import { foldBounded } from "./folding/foldBounded.ts";
+import { foldTally } from "./folding/foldTally.ts";
+import { wantedNodes, wantedPacks } from "./folding/wantedOutputs.ts";
+import { writeHashes } from "./folding/writeHashes.ts";
 import { type Job, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import { sha256Of } from "./sha256Of.ts";
 import { stillWanted, whileWanted } from "./stillWanted.ts";
-import { wantedNodes, wantedPacks } from "./wantedOutputs.ts";
-import { writeHashes } from "./writeHashes.ts";
 import { writeOutput } from "./writeOutput.ts";
 
 /**

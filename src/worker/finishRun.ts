@@ -4,15 +4,15 @@ import { resultBlobs } from "../model/names.ts";
 import { packsOf } from "../model/packs.ts";
 import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
-import { foldBounded } from "./foldBounded.ts";
-import { foldTally } from "./foldTally.ts";
-import type { FoundOutput } from "./foundOutputs.ts";
-import { missingChunks } from "./missingChunks.ts";
+import { foldBounded } from "./folding/foldBounded.ts";
+import { foldTally } from "./folding/foldTally.ts";
+import type { FoundOutput } from "./folding/foundOutputs.ts";
+import { missingChunks } from "./folding/missingChunks.ts";
+import { wantedNodes, wantedPacks } from "./folding/wantedOutputs.ts";
+import { writeHashes } from "./folding/writeHashes.ts";
 import type { Job, WorkerPorts } from "./ports.ts";
 import { sha256Of } from "./sha256Of.ts";
 import { stillWanted, whileWanted } from "./stillWanted.ts";
-import { wantedNodes, wantedPacks } from "./wantedOutputs.ts";
-import { writeHashes } from "./writeHashes.ts";
 
 /**
  * Folds what is left, has the calculation finish it, writes the result under this attempt's own name and then the

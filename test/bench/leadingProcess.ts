@@ -6,16 +6,16 @@ import { type LeadingResult, runLeading } from "../sim/scale/runLeading.ts";
 
 /** What the process tells, as one line of JSON. */
 export interface LeadingFigures extends LeadingResult {
-  /** The most that was resident, and the most that lived through a full collection. */
+  /** The most that was resident, and the most that was alive when the state was written. */
   readonly residentMb: number;
   readonly liveMb: number;
 }
 
 const [packs, perS] = process.argv.slice(2).map(Number) as [number, number];
 const mb = (bytes: number): number => Math.round((bytes / 2 ** 20) * 10) / 10;
-/** A collection takes longer than a loop, so only some are followed by one. */
-const collectEvery = 50;
-let loops = 0;
+/** A collection takes longer than a loop. */
+const collectEvery = 20;
+let writes = 0;
 let liveMb = 0;
 
 const run = await runLeading({
@@ -24,9 +24,9 @@ const run = await runLeading({
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
   },
-  onLoop() {
-    loops += 1;
-    if (loops % collectEvery !== 0) return;
+  onStateWrite() {
+    writes += 1;
+    if (writes % collectEvery !== 0) return;
     globalThis.gc?.();
     const { heapUsed, external } = process.memoryUsage();
     liveMb = Math.max(liveMb, mb(heapUsed + external));

@@ -23,10 +23,24 @@ const cases: readonly NamedCase[] = [
   { name: "more threads than packs", packs: 1_000, threads: 1_000, size: "usual" },
   { name: "target", packs: 10_000, threads: 200, size: "quick" },
   { name: "longer packs", packs: 10_000, threads: 1_000, packMs: 5_000, cap: roomy, size: "usual" },
-  { name: "a queue counts puts", packs: 30_000, threads: 1_000, cap: roomy, size: "usual", limits: putsOnly() },
+  {
+    name: "a queue counts puts",
+    packs: 30_000,
+    threads: 1_000,
+    cap: roomy,
+    size: "usual",
+    limits: putsOnly(),
+  },
   { name: "the same, default cap", packs: 30_000, threads: 1_000, size: "usual", limits: putsOnly() },
   { name: "a queue counts calls", packs: 30_000, threads: 1_000, cap: roomy, size: "usual" },
-  { name: "packs of 2 s, counts calls", packs: 30_000, threads: 1_000, packMs: 2_000, cap: roomy, size: "usual" },
+  {
+    name: "packs of 2 s, counts calls",
+    packs: 30_000,
+    threads: 1_000,
+    packMs: 2_000,
+    cap: roomy,
+    size: "usual",
+  },
   { name: "as the platform scales", packs: 10_000, threads: "elastic", size: "usual" },
   { name: "100,000", packs: 100_000, threads: 200, size: "full" },
   { name: "a million on 200", packs: 1_000_000, threads: 200, chunksPerPack: 10, size: "full" },
@@ -52,7 +66,11 @@ export const scaleBench: Bench = {
       if (!wanted.includes(size)) continue;
       say(`  ${name} …`);
       const startedMs = performance.now();
-      const run = await runScale({ ...rest, packMs, threads: threads === "elastic" ? azureScaling : threads });
+      const run = await runScale({
+        ...rest,
+        packMs,
+        threads: threads === "elastic" ? azureScaling : threads,
+      });
       const simulatedS = (performance.now() - startedMs) / 1_000;
       const row = rowOf({ packs: rest.packs, threads, packMs }, run);
       rows.push({ name, ...row, simulatedS: rounded(simulatedS, 1) });
@@ -69,7 +87,9 @@ export const scaleBench: Bench = {
     const { sendsPerS } = await runLeading({ packs: quick ? 20_000 : 100_000, perS: 10_000, packMs: 1_000 });
     figures["leaderPacksPerS"] = rounded(sendsPerS, 0);
     goals.push({ goal: "the leader alone sends more than 1,000 packs/s", met: sendsPerS > 1_000 });
-    say(`  The leader alone sends ${rounded(sendsPerS, 0)} packs/s. What comes next, and what to do about it:`);
+    say(
+      `  The leader alone sends ${rounded(sendsPerS, 0)} packs/s. What comes next, and what to do about it:`,
+    );
     for (const line of nextLimits) say(`    ${line}`);
     return { rows, figures, goals };
   },
@@ -87,7 +107,10 @@ function rowOf(
   { packs, threads, packMs }: { packs: number; threads: number | "elastic"; packMs: number },
   run: ScaleResult,
 ) {
-  const middle = run.perSecond.slice(Math.floor(run.perSecond.length / 4), Math.ceil((run.perSecond.length * 3) / 4));
+  const middle = run.perSecond.slice(
+    Math.floor(run.perSecond.length / 4),
+    Math.ceil((run.perSecond.length * 3) / 4),
+  );
   const packsPerS = quantile(middle, 0.5);
   const calls = addCalls(run.leaderCalls, run.workerCalls);
   const idealMs = (packs * packMs) / Math.min(run.threadsPeak, packs);

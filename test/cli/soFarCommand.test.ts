@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { chunkShare, rangesText } from "../../src/cli/render/ranges.ts";
 import { submit } from "../../src/client/submit.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
-import { answeringWorker, answersLeft, putAnswer } from "../client/answeringWorker.ts";
+import { answeringWorker, answersLeft, putAnswer } from "../client/questions/answeringWorker.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 type Ask = Extract<WorkMessage, { kind: "sofar" }>;

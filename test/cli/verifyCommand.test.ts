@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { submit } from "../../src/client/submit.ts";
 import { resultBlobs } from "../../src/model/names.ts";
-import { sha256 } from "../client/answeringWorker.ts";
 import { names } from "../client/clientWorld.ts";
-import { finishedRun, right, type VerifyAsk, verifyingWorker } from "../client/finishedRun.ts";
+import { sha256 } from "../client/questions/answeringWorker.ts";
+import { finishedRun, right, type VerifyAsk, verifyingWorker } from "../client/questions/finishedRun.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const wrong = { sha256: sha256("other"), ms: 1 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../src/client/command.ts";
+import { command } from "../../src/client/commands/command.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";

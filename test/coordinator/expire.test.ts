@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { expiry } from "../../src/coordinator/expire.ts";
-import { foldersOn } from "../../src/coordinator/sweep.ts";
+import { expiry } from "../../src/coordinator/deletion/expire.ts";
+import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
 import { decodeMarker } from "../../src/model/marker.ts";
 import { resultBlobs, runBlobs } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";

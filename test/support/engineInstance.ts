@@ -95,7 +95,10 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     },
     {
       holder: name,
-      election: electionSettings({ budgetMs: role.budgetMs ?? 300_000, breakAfterMs: role.breakAfterMs ?? 0 }),
+      election: electionSettings({
+        budgetMs: role.budgetMs ?? 300_000,
+        breakAfterMs: role.breakAfterMs ?? 0,
+      }),
       loop: { loopMs: 2_000, fastLoopMs: 100 },
       keepDays: 0,
       packLimitMs,

@@ -130,11 +130,7 @@ export function network<Call = CallName>(
         break;
     }
     const answer = await arrive(
-      fate === "late"
-        ? 400 + random.number() * 8_000
-        : fate === "very late"
-          ? veryLateMs()
-          : travelMs(),
+      fate === "late" ? 400 + random.number() * 8_000 : fate === "very late" ? veryLateMs() : travelMs(),
     );
     if (fate === "twice") void arrive(random.number() < 0.5 ? travelMs() : veryLateMs());
     if (fate === "hangs after") return never();

@@ -71,7 +71,8 @@ export function rangesCode(
           [half, chunks],
         ] as const) {
           await clock.sleep(200);
-          if (to > from) await sink(Array.from({ length: to - from }, (_, place) => ({ at: from + place, plan })));
+          if (to > from)
+            await sink(Array.from({ length: to - from }, (_, place) => ({ at: from + place, plan })));
         }
         return { chunks, list };
       }),

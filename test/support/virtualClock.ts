@@ -55,7 +55,8 @@ export function virtualWorld(options: { readonly seed?: number } = {}): VirtualW
     let first: { readonly timer: Timer; readonly timers: TimerHeap } | undefined;
     for (const { timers, stopped } of clocks) {
       const timer = stopped ? undefined : timers.first();
-      if (timer !== undefined && (first === undefined || sooner(timer, first.timer))) first = { timer, timers };
+      if (timer !== undefined && (first === undefined || sooner(timer, first.timer)))
+        first = { timer, timers };
     }
     return first;
   };

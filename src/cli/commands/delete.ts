@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { awaitDeletion } from "../../client/awaitDeletion.ts";
-import { command } from "../../client/command.ts";
+import { awaitDeletion } from "../../client/commands/awaitDeletion.ts";
+import { command } from "../../client/commands/command.ts";
 import type { Session } from "../cli.ts";
 import { answerWaitMs } from "../tellAnswer.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type PlannedRun, planAhead } from "../../client/planAhead.ts";
+import { type PlannedRun, planAhead } from "../../client/cost/planAhead.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { readSettings } from "../../model/settings.ts";
 import type { Session } from "../cli.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { command } from "../../client/command.ts";
+import { command } from "../../client/commands/command.ts";
 import type { Session } from "../cli.ts";
 import { tellCommand } from "../tellAnswer.ts";
 import { waitForEnd } from "../waitForEnd.ts";

@@ -1,6 +1,6 @@
 import type { RunView } from "../../client/runView.ts";
+import type { TimeLeft } from "../../client/timeLeft/timeLeft.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
-import type { TimeLeft } from "../../model/timeLeft.ts";
 import type { Screen } from "../cli.ts";
 import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
 import { paint, styleOfWord } from "./colour.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { command } from "../../client/command.ts";
-import type { Change } from "../../client/nextMarker.ts";
+import { command } from "../../client/commands/command.ts";
+import type { Change } from "../../client/commands/nextMarker.ts";
 import { runs } from "../../client/runs.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";

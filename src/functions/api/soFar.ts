@@ -1,6 +1,6 @@
 import type { HttpResponseInit } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
-import { type AnswerSoFar, soFar } from "../../client/soFar.ts";
+import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Manifest } from "../../model/run.ts";
 import { type ApiRequest, answerBytesMax, queryWhole, routeParam } from "./apiRequest.ts";

@@ -1,5 +1,5 @@
-import { parseSample } from "../../client/sample.ts";
-import { verify } from "../../client/verify.ts";
+import { parseSample } from "../../client/questions/sample.ts";
+import { verify } from "../../client/questions/verify.ts";
 import { type ApiHandler, fresh, queryWhole, routeParam } from "./apiRequest.ts";
 
 /** Azure's front end ends a request after 230 s; what has no answer by then is reported so. */

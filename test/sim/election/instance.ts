@@ -9,9 +9,9 @@ import { race } from "../../../src/election/race.ts";
 import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
 import { namesOf } from "../../../src/model/names.ts";
 import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
+import { network, type Sender, type Weather } from "../../support/network.ts";
 import type { VirtualClock, VirtualWorld } from "../../support/virtualClock.ts";
 import type { Believer, Checkers } from "./checkers.ts";
-import { network, type Sender, type Weather } from "../../support/network.ts";
 import { stopWorkOracle } from "./stopWorkOracle.ts";
 import { leaseOver, stateBlobsOver } from "./storageOver.ts";
 

@@ -1,5 +1,5 @@
-import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { type CallName, type Fate, fates, type Weather } from "../../support/network.ts";
+import type { VirtualWorld } from "../../support/virtualClock.ts";
 import type { Actor, Stage } from "./stage.ts";
 
 /** A way that can be cut off, wholly or in part, on top of the trouble that any call may meet. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { costOfRun } from "../../../src/client/cost/cost.ts";
+import { expectedMs } from "../../../src/client/cost/expectedTime.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
-import { costOfRun } from "../../../src/model/cost.ts";
-import { expectedMs } from "../../../src/model/expectedTime.ts";
 import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
 import { countedStorage } from "../../support/countedStorage.ts";
 import { engineWorld, simNames } from "../../support/engineWorld.ts";

@@ -57,12 +57,17 @@ export async function everyPoint({ who, call, fate }: Point): Promise<PointResul
       return calls.length === call ? fate : "arrives";
     },
   };
-  const hero: Role = { weather: faulty, translated: (storage) => noticeEmpty(storage, () => calls.length, dull) };
+  const hero: Role = {
+    weather: faulty,
+    translated: (storage) => noticeEmpty(storage, () => calls.length, dull),
+  };
   life.start(who === "leader" ? { ...leaderOnly, ...hero } : leaderOnly);
   life.start(who === "worker" ? { ...workerOnly, ...hero } : workerOnly);
   await liveThrough(life, () => void life.start(who === "leader" ? leaderOnly : workerOnly));
   const result = await quiet(life);
-  const matter = calls.map((_, index) => index + 1).filter((index) => !dull.has(index) && matters(calls[index - 1]));
+  const matter = calls
+    .map((_, index) => index + 1)
+    .filter((index) => !dull.has(index) && matters(calls[index - 1]));
   return { ...result, calls: matter, effects: matter.filter((index) => hasEffect(calls[index - 1])) };
 }
 

@@ -3,6 +3,9 @@
  * changes when the code or the simulation draws in another order; the mutants then still guard what was found.
  */
 export const failedSeeds: ReadonlyArray<readonly [number, string]> = [
-  [296, "Messages were burnt into poison during a pause, and the leader replaced them under the turn of the pause."],
+  [
+    296,
+    "Messages were burnt into poison during a pause, and the leader replaced them under the turn of the pause.",
+  ],
   [231, "A pause that nobody answered any more gave its number and turn to the retry after it."],
 ];

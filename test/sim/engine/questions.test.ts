@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../../src/client/command.ts";
-import { soFar } from "../../../src/client/soFar.ts";
-import { verify } from "../../../src/client/verify.ts";
+import { command } from "../../../src/client/commands/command.ts";
+import { soFar } from "../../../src/client/questions/soFar.ts";
+import { verify } from "../../../src/client/questions/verify.ts";
 import { resultBlobs, runBlobs } from "../../../src/model/names.ts";
 import { type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 

@@ -1,6 +1,6 @@
 import type { Client } from "../../../src/client/client.ts";
 import { status } from "../../../src/client/status.ts";
-import { expiry } from "../../../src/coordinator/expire.ts";
+import { expiry } from "../../../src/coordinator/deletion/expire.ts";
 import { poisonOf } from "../../../src/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { checkEnds } from "./checks/leftovers.ts";

@@ -1,5 +1,5 @@
-import { command } from "../../../src/client/command.ts";
-import type { Change } from "../../../src/client/nextMarker.ts";
+import { command } from "../../../src/client/commands/command.ts";
+import type { Change } from "../../../src/client/commands/nextMarker.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { InputError } from "../../../src/model/errors.ts";
 import { isFinal, type Phase } from "../../../src/model/state.ts";

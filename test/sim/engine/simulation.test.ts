@@ -31,7 +31,9 @@ function failOn({ case: one, result }: EngineCaseDone): void {
   if (result.violations.length === 0) return;
   const what = result.violations.map((each) => `${each.checker}: ${each.what}`).join("; ");
   const again = `LEASEFOLD_SIM_SEEDS=${one}-${one} npx vitest run test/sim/engine`;
-  throw new Error(typeof one === "number" ? `Seed ${one}: ${what}. Again: ${again}` : `${JSON.stringify(one)}: ${what}`);
+  throw new Error(
+    typeof one === "number" ? `Seed ${one}: ${what}. Again: ${again}` : `${JSON.stringify(one)}: ${what}`,
+  );
 }
 
 const all = (cases: Iterable<EngineCase>, each: (done: EngineCaseDone) => void) =>

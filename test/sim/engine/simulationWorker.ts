@@ -31,6 +31,8 @@ async function simulateCase(one: EngineCase): Promise<SimulationResult> {
 }
 
 const broken = (error: unknown): SimulationResult => {
-  const violations = [{ checker: "every run ends", what: `The simulation itself failed: ${String(error)}` }] as const;
+  const violations = [
+    { checker: "every run ends", what: `The simulation itself failed: ${String(error)}` },
+  ] as const;
   return { violations, figures: noFigures, digest: "" };
 };

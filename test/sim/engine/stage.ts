@@ -15,8 +15,8 @@ import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
 import { chunksAreCountedOnce } from "./checks/counts.ts";
 import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
 import { watchStorage, workIn } from "./checks/effects.ts";
-import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
+import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
@@ -87,7 +87,8 @@ export function stage(options: StageOptions): Stage {
     },
     onFold(ranges) {
       const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
-      if (broken.fold?.(chunks)) throw new CalculationError(brokenCode, `merge is broken at ${chunks} chunks`);
+      if (broken.fold?.(chunks))
+        throw new CalculationError(brokenCode, `merge is broken at ${chunks} chunks`);
     },
   };
   const pauses = (scene: Scene) => {

@@ -1,6 +1,6 @@
 import type { Client } from "../../../src/client/client.ts";
-import { command } from "../../../src/client/command.ts";
-import type { Change } from "../../../src/client/nextMarker.ts";
+import { command } from "../../../src/client/commands/command.ts";
+import type { Change } from "../../../src/client/commands/nextMarker.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { LeasefoldError } from "../../../src/model/errors.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
@@ -97,11 +97,17 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
       for (const { id, uid, change, generation } of accepted) {
         const { state, specThere, deleteAskedMs } = ledger.record(id, uid);
         if (change.kind === "delete" && specThere) {
-          judge.report("commands are answered", `the deletion of ${id} (${uid}) was accepted, and it is there`);
+          judge.report(
+            "commands are answered",
+            `the deletion of ${id} (${uid}) was accepted, and it is there`,
+          );
         }
         if (deleteAskedMs !== undefined) continue;
         if (change.kind === "retry" && (state?.generation ?? 0) < generation) {
-          judge.report("commands are answered", `generation ${generation} of ${id} was accepted and never began`);
+          judge.report(
+            "commands are answered",
+            `generation ${generation} of ${id} was accepted and never began`,
+          );
         }
       }
     },

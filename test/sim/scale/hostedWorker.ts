@@ -18,7 +18,13 @@ export function hostedWorker(options: WorkerOptions): Instance {
       async invoke({ text, dequeueCount: attempt }) {
         running += 1;
         try {
-          await handleWork(ports, { queue, text, attempt, urgent: queue === names.urgent, last: attempt >= 5 });
+          await handleWork(ports, {
+            queue,
+            text,
+            attempt,
+            urgent: queue === names.urgent,
+            last: attempt >= 5,
+          });
           return true;
         } catch {
           return false;

@@ -71,7 +71,8 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
       const [place, name, body] = args as [string, string, unknown];
       if (part === "queues" && method === "send") onSend(place, name);
       if (part !== "blobs") return;
-      if (method === "list") onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
+      if (method === "list")
+        onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
       if ((method === "replace" || method === "create") && name.endsWith("/state.json")) {
         unwritten.set(name.slice(0, name.indexOf("/")), 0);
         figures.stateWrites += 1;

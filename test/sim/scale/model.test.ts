@@ -16,7 +16,8 @@ test("nine calls of ten take 10 to 60 ms, and one of a thousand half a second or
 test("a queue passes 2,000 calls a second and half a second's worth in a burst, whatever other queues do", () => {
   const service = throttle(azureLimits);
   const passed = (queue: string, atMs: number, calls: number) =>
-    Array.from({ length: calls }, () => service.refusal({ queue, isPut: true }, atMs)).filter((one) => !one).length;
+    Array.from({ length: calls }, () => service.refusal({ queue, isPut: true }, atMs)).filter((one) => !one)
+      .length;
   expect(passed("packs", 0, 1_500)).toBe(1_000);
   expect(passed("urgent", 0, 900)).toBe(900);
   expect(passed("packs", 100, 500)).toBe(200);
@@ -34,7 +35,9 @@ test("one blob passes 500 requests a second and the account 20,000", () => {
   const service = throttle(azureLimits);
   const refusals = Array.from({ length: 300 }, () => service.refusal({ blob: "active/r", isPut: false }, 0));
   expect(refusals.filter((one) => one === "blob")).toHaveLength(50);
-  const others = Array.from({ length: 10_000 }, (_, n) => service.refusal({ blob: `runs/${n}`, isPut: false }, 0));
+  const others = Array.from({ length: 10_000 }, (_, n) =>
+    service.refusal({ blob: `runs/${n}`, isPut: false }, 0),
+  );
   expect(others.filter((one) => one === "account")).toHaveLength(300);
 });
 

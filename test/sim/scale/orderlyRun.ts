@@ -56,7 +56,9 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
   }
 
   const nodesThere = (prefix: string): string[] =>
-    [...nodesMs].flatMap(([name, ms]) => (name.startsWith(prefix) && ms <= clock.monotonicMs() ? [name] : []));
+    [...nodesMs].flatMap(([name, ms]) =>
+      name.startsWith(prefix) && ms <= clock.monotonicMs() ? [name] : [],
+    );
   const blobOf = (name: string): ListedBlob => ({
     name,
     ...{ etag: "0x1", lastModifiedMs: clock.wallMs(), bytes: 16, metadata: {} },
@@ -120,7 +122,16 @@ const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan
 });
 
 const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({
-  ...{ v: 1, run: id, uid, generation: 1, calculation: "orderly", requestHash: "h", attempt: "1-1-a", blob: "b" },
+  ...{
+    v: 1,
+    run: id,
+    uid,
+    generation: 1,
+    calculation: "orderly",
+    requestHash: "h",
+    attempt: "1-1-a",
+    blob: "b",
+  },
   ...{ contentType: "application/json", bytes: 1, sha256: "00", chunks: packs, folded: packs, packs },
   ...{ complete: true, missing: [], code: [], attempts: packs, terms: [], calls: "0.0.0.0.0.0" },
 });

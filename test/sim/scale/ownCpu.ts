@@ -5,11 +5,13 @@ export interface OwnCpu {
   /** In ms, one for each loop that has ended. */
   readonly loops: readonly number[];
   nextLoop(): void;
+  /** Runs what is no work of the leader. */
+  leaveOut(run: () => void): void;
   /** The same storage, whose sends are left out of the time. */
   apartFromSends(storage: Storage): Storage;
 }
 
-export function ownCpu(cpuMs: () => number, between: () => void = () => {}): OwnCpu {
+export function ownCpu(cpuMs: () => number): OwnCpu {
   const loops: number[] = [];
   let sinceMs = cpuMs();
   let ownMs = 0;
@@ -25,7 +27,10 @@ export function ownCpu(cpuMs: () => number, between: () => void = () => {}): Own
       if (sending === 0) addUp();
       loops.push(ownMs);
       ownMs = 0;
-      between();
+    },
+    leaveOut(run) {
+      if (sending === 0) addUp();
+      run();
       sinceMs = cpuMs();
     },
     apartFromSends: (storage) => ({

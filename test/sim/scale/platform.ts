@@ -84,13 +84,15 @@ export function startFleet(
       const queue = await look();
       const now = live.length + starting;
       const wanted = decideInstances(now, queue, takesEach, scaling);
-      for (let more = now; more < wanted; more += 1) void add(scaling.coldStartMs * (0.75 + random.number() / 2));
+      for (let more = now; more < wanted; more += 1)
+        void add(scaling.coldStartMs * (0.75 + random.number() / 2));
       if (wanted < live.length) removeIdle(live.length - wanted);
       await clock.sleep(scaling.decideEveryMs, stopping.signal);
     }
   };
   // Warm instances poll from different moments on.
-  if (scaling.warm !== undefined) for (let one = 0; one < scaling.warm; one += 1) void add(random.number() * 2_000);
+  if (scaling.warm !== undefined)
+    for (let one = 0; one < scaling.warm; one += 1) void add(random.number() * 2_000);
   else void scale();
 
   return {

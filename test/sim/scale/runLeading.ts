@@ -22,8 +22,8 @@ export interface LeadingCase {
   readonly runs?: number;
   /** CPU time of this process so far. */
   readonly cpuMs?: () => number;
-  /** Called as each loop begins; its own CPU time is not the loop's. */
-  readonly onLoop?: () => void;
+  /** Called at each write of the state, when the leader holds all that it has read and decided in a loop. */
+  readonly onStateWrite?: () => void;
 }
 
 export interface LeadingResult extends LeaderFigures {
@@ -41,7 +41,7 @@ export interface LeadingResult extends LeaderFigures {
 
 /** The real coordinator alone, over runs of which all the rest is worked out. */
 export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
-  const { packs, packMs, perS, runs = 1, cpuMs = () => 0, onLoop } = leading;
+  const { packs, packMs, perS, runs = 1, cpuMs = () => 0, onStateWrite } = leading;
   const world = virtualWorld();
   const { random } = world;
   const names = namesOf("leading");
@@ -53,7 +53,7 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
     near,
   );
 
-  const cpu = ownCpu(cpuMs, onLoop);
+  const cpu = ownCpu(cpuMs);
   const watch = leaderWatch(names, cpu.nextLoop);
   const clock = world.clock();
   let left = runs;
@@ -62,9 +62,10 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
   const storage = farService({
     ...{ near: orderly, clock, random, throttle: throttle(noLimits) },
     onCall(call) {
-      const before = watch.figures.sends;
+      const { sends, stateWrites } = watch.figures;
       watch.onCall(call);
-      if (watch.figures.sends > before) lastMs = world.nowMs();
+      if (watch.figures.sends > sends) lastMs = world.nowMs();
+      if (watch.figures.stateWrites > stateWrites && onStateWrite !== undefined) cpu.leaveOut(onStateWrite);
       if (watch.figures.sends <= (packs * runs) / 2) halfMs = lastMs;
       if (call.method === "remove" && call.args[0] === names.active) left -= 1;
     },

@@ -49,7 +49,8 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
       const open = inFlight.get(key) ?? new Set();
       inFlight.set(key, open.add(pack));
       const cap = capOf(uid);
-      if (open.size > cap) report("the cap is kept", `${open.size} packs of ${run} are in flight, the cap is ${cap}`);
+      if (open.size > cap)
+        report("the cap is kept", `${open.size} packs of ${run} are in flight, the cap is ${cap}`);
     } else if (effect.kind === "created" || effect.kind === "marked") {
       const place = placeOf(effect.container, effect.name);
       if (place.kind === "marker") onMarker(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));

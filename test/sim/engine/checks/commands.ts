@@ -28,7 +28,8 @@ function wrongWith(state: State, marker: Marker): string | undefined {
     const cancelled = marker.want === "cancelled" && state.answer === "done";
     return cancelled && state.phase === "failed" ? "it failed instead of being cancelled" : undefined;
   }
-  if (state.paused !== (marker.want === "paused")) return `paused is ${state.paused}, it wants ${marker.want}`;
+  if (state.paused !== (marker.want === "paused"))
+    return `paused is ${state.paused}, it wants ${marker.want}`;
   const goesOn = marker.want === "cancelled" && state.answer !== "too-late";
   return goesOn ? `it goes on ${state.phase} after a cancel` : undefined;
 }
@@ -51,7 +52,10 @@ export function pauseHolds(scene: Scene): { readonly check: Check; onBegin(handl
     check(effect) {
       if (effect.kind === "sent") {
         const { message } = effect;
-        if (message?.kind !== "compute" || turns.get(turnOf(message.uid, message.gen, message.turn)) !== "paused")
+        if (
+          message?.kind !== "compute" ||
+          turns.get(turnOf(message.uid, message.gen, message.turn)) !== "paused"
+        )
           return;
         report("a pause holds", `pack ${message.pack} of ${message.run} is sent under the turn of a pause`);
       } else if (effect.kind === "created" || effect.kind === "marked") {
@@ -70,7 +74,10 @@ export function pauseHolds(scene: Scene): { readonly check: Check; onBegin(handl
       const sinceMs = nowMs() - (since.get(turnOf(marker.uid, marker.generation, marker.turn)) ?? nowMs());
       const late = sinceMs > limits.markerTrustMs + readingMs;
       if (late && (marker.want === "paused" || marker.turn > message.turn)) {
-        report("a pause holds", `pack ${message.pack} of ${message.run} is begun ${sinceMs} ms after turn ${marker.turn}`);
+        report(
+          "a pause holds",
+          `pack ${message.pack} of ${message.run} is begun ${sinceMs} ms after turn ${marker.turn}`,
+        );
       }
     },
   };

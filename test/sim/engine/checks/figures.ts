@@ -18,7 +18,17 @@ export interface Figures {
 }
 
 export const noFigures: Figures = {
-  ...{ runs: 0, complete: 0, gapped: 0, failed: 0, cancelled: 0, deleted: 0, retries: 0, takeovers: 0, turns: 0 },
+  ...{
+    runs: 0,
+    complete: 0,
+    gapped: 0,
+    failed: 0,
+    cancelled: 0,
+    deleted: 0,
+    retries: 0,
+    takeovers: 0,
+    turns: 0,
+  },
   newer: 0,
 };
 

@@ -1,6 +1,6 @@
 import type { Marker } from "../../../../src/model/marker.ts";
-import { parseFailure } from "../../../../src/model/names.ts";
 import type { WorkMessage } from "../../../../src/model/message.ts";
+import { parseFailure } from "../../../../src/model/names.ts";
 import type { Layout } from "../../../../src/model/packs.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
@@ -96,7 +96,8 @@ export class Ledger {
     if (effect.kind === "looked") return;
     if (effect.kind === "sent") {
       const { message } = effect;
-      if (message !== undefined) this.record(message.run, message.uid).sent.push({ message, atMs: this.#nowMs() });
+      if (message !== undefined)
+        this.record(message.run, message.uid).sent.push({ message, atMs: this.#nowMs() });
       return;
     }
     const key = `${effect.container}/${effect.name}`;
@@ -150,7 +151,8 @@ export class Ledger {
   }
 
   #result(run: RunRecord, name: string, rest: string, body: Uint8Array | string): void {
-    if (rest.endsWith("/manifest.json")) run.manifests.set(Number(rest.split("/")[0]), parsed<Manifest>(body));
+    if (rest.endsWith("/manifest.json"))
+      run.manifests.set(Number(rest.split("/")[0]), parsed<Manifest>(body));
     else if (rest.includes("/result.")) this.results.set(name, body);
   }
 

@@ -8,12 +8,14 @@ export function checkEnds({ ledger, report }: Scene): void {
     const { id, uid, marker, state, deleteAskedMs, blobs } = run;
     if (marker !== undefined) {
       const waits = marker.want === "paused" && state?.paused === true;
-      if (!waits) report("every run ends", `${id} (${uid}) is ${state?.phase}, its marker wants ${marker.want}`);
+      if (!waits)
+        report("every run ends", `${id} (${uid}) is ${state?.phase}, its marker wants ${marker.want}`);
       continue;
     }
     if (!run.specThere && deleteAskedMs === undefined) continue;
     const kept = [...blobs.keys()].filter((name) => !isDocumented(run, name));
-    if (kept.length > 0) report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
+    if (kept.length > 0)
+      report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
     if (deleteAskedMs !== undefined) {
       if (run.specThere) report("what is left is documented", `the spec of the deleted ${id} (${uid})`);
     } else if (state === undefined || !isFinal(state.phase)) {

@@ -28,7 +28,10 @@ export const failsForAReason =
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
       if (!hasReason(run, state.generation)) {
-        report(checker, `${run.id} fails with nothing but ${endsOf(run, state.generation)}: ${state.error?.message}`);
+        report(
+          checker,
+          `${run.id} fails with nothing but ${endsOf(run, state.generation)}: ${state.error?.message}`,
+        );
       }
     }
   };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { chunksOfPack, packsOf, type Range } from "../../../../src/model/packs.ts";
 import type { Manifest } from "../../../../src/model/run.ts";
-import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 import type { Check, Scene } from "./judge.ts";
+import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "the result is the fold of what the manifest says";
 
@@ -37,7 +37,9 @@ function* wrongWith(
   if (chunks !== run.plan?.chunks) yield `it has ${chunks} chunks, the plan ${run.plan?.chunks}`;
   const wanted = JSON.stringify(rest(chunks, missing));
   // What follows the first line says which attempt made it.
-  const got = Buffer.from(bytes as Uint8Array).toString().split("\n")[0];
+  const got = Buffer.from(bytes as Uint8Array)
+    .toString()
+    .split("\n")[0];
   if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
   const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;

@@ -10,7 +10,8 @@ export function retryIsExact({ ledger, report }: Scene): Check {
 
   function onManifest(run: RunRecord, generation: number): void {
     for (const [pack, etag] of before.get(`${run.uid} ${generation}`) ?? []) {
-      if (run.parts.get(pack) !== etag) report(checker, `the partial of pack ${pack} of ${run.id} has changed`);
+      if (run.parts.get(pack) !== etag)
+        report(checker, `the partial of pack ${pack} of ${run.id} has changed`);
     }
   }
 
@@ -20,7 +21,8 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       if (place.kind === "marker") {
         const { uid = "", generation } = effect.metadata;
         const key = `${uid} ${generation}`;
-        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(ledger.record(place.id, uid).parts));
+        if (Number(generation) > 1 && !before.has(key))
+          before.set(key, new Map(ledger.record(place.id, uid).parts));
       } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }

@@ -27,7 +27,8 @@ export const stateIsOneChain =
 function* wrongWith(before: State, next: State): Generator<string> {
   if (next.term < before.term) yield `it follows term ${before.term}`;
   if (next.termid !== before.termid && next.term === before.term) yield "two writers are in one term";
-  if (next.termid === before.termid && next.sequence <= before.sequence) yield `it follows ${before.sequence}`;
+  if (next.termid === before.termid && next.sequence <= before.sequence)
+    yield `it follows ${before.sequence}`;
   if (next.command < before.command) yield `command ${next.command} follows ${before.command}`;
   if (next.turn < before.turn) yield `turn ${next.turn} follows ${before.turn}`;
   if (next.generation < before.generation) yield `generation ${next.generation} follows ${before.generation}`;
@@ -44,7 +45,15 @@ function* wrongWith(before: State, next: State): Generator<string> {
 
 /** Everything but who wrote it, and in which version. */
 function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): string {
-  const { term: _1, termid: _2, sequence: _3, terms: _4, updatedMs: _5, v: _6, sinceVersion2: _7, ...rest } =
-    state;
+  const {
+    term: _1,
+    termid: _2,
+    sequence: _3,
+    terms: _4,
+    updatedMs: _5,
+    v: _6,
+    sinceVersion2: _7,
+    ...rest
+  } = state;
   return canonicalJson(rest);
 }

@@ -25,7 +25,10 @@ export function oldRunIsNeverMet({ ledger, nowMs, by, report }: Scene): Check {
     if (place.uid !== uid) report(checker, `${kind} of ${uid} wrote ${effect.name}`);
     const gone = goneMs.get(uid);
     if (gone !== undefined && handling.beganMs > gone + limits.markerTrustMs) {
-      report(checker, `${kind}, begun ${handling.beganMs - gone} ms after its run was gone, wrote ${effect.name}`);
+      report(
+        checker,
+        `${kind}, begun ${handling.beganMs - gone} ms after its run was gone, wrote ${effect.name}`,
+      );
     }
   };
 }

@@ -1,6 +1,6 @@
+import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import type { SimulationResult } from "../stage.ts";
 import { deepTree } from "../stage.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import type { Scenario } from "./scenarios.ts";
 
 const isManifest = (op: string, args: readonly unknown[]): boolean =>
@@ -66,8 +66,7 @@ export const closes: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete", 2);
     }),
 
-  "a state write whose reply was lost, then written with other bytes": () =>
-    everyStateWrite("lost reply", 1),
+  "a state write whose reply was lost, then written with other bytes": () => everyStateWrite("lost reply", 1),
 
   "state writes that get no answer three times in a row": () => everyStateWrite("lost reply", 3),
 
@@ -142,7 +141,11 @@ export const closes: Readonly<Record<string, Scenario>> = {
 /** A small life for each of its state writes, with that one in trouble. */
 async function everyStateWrite(fate: "lost reply" | "twice", times: number): Promise<SimulationResult> {
   let last: SimulationResult | undefined;
-  for (let write = 1, seen = Number.POSITIVE_INFINITY; write <= seen && !last?.violations.length; write += 1) {
+  for (
+    let write = 1, seen = Number.POSITIVE_INFINITY;
+    write <= seen && !last?.violations.length;
+    write += 1
+  ) {
     last = await play({ seed: 17, tree: deepTree, chunkMs: () => 400 }, async (script) => {
       let writes = 0;
       script.start({

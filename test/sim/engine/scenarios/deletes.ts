@@ -1,5 +1,5 @@
-import { deepTree } from "../stage.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
+import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export const deletes: Readonly<Record<string, Scenario>> = {

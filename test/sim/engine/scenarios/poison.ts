@@ -15,7 +15,9 @@ function burnKind(script: Script, kind: string, times: number): () => number {
     if (queue !== names.urgent && queue !== names.packs) return;
     const { storage } = script.engine;
     const waiting = await storage.queues.peek(queue, 32);
-    const fresh = waiting.some(({ text, dequeueCount }) => dequeueCount === 0 && text.includes(`"kind":"${kind}"`));
+    const fresh = waiting.some(
+      ({ text, dequeueCount }) => dequeueCount === 0 && text.includes(`"kind":"${kind}"`),
+    );
     if (!fresh || burnt >= times) return;
     burnt += 1;
     await burnMessages(storage, queue);

@@ -1,6 +1,6 @@
-import { command } from "../../../../src/client/command.ts";
-import { deepTree } from "../stage.ts";
+import { command } from "../../../../src/client/commands/command.ts";
 import { play, workerOnly } from "../script.ts";
+import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export const retries: Readonly<Record<string, Scenario>> = {
@@ -53,7 +53,10 @@ export const retries: Readonly<Record<string, Scenario>> = {
       broken.chunks.clear();
       const people = [script.user(), script.user(), script.user()];
       const asked = Promise.all(people.map(({ client }) => command(client, "r", { kind: "retry" })));
-      must((await world.finish(asked)).every(({ generation }) => generation === 2), "all ask for the same");
+      must(
+        (await world.finish(asked)).every(({ generation }) => generation === 2),
+        "all ask for the same",
+      );
       await script.untilEnded(2);
       script.mustBe("complete", 2);
       must(run()?.highest.generation === 2, "there are two generations");
@@ -76,30 +79,35 @@ export const retries: Readonly<Record<string, Scenario>> = {
       await script.tell("retry");
       await script.untilEnded(3);
       must(run()?.manifests.get(3)?.complete === true, "nothing is missing in the end");
-      const computed = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen > 1) ?? [];
+      const computed =
+        run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen > 1) ?? [];
       const packs = new Set(computed.map(({ message }) => (message.kind === "compute" ? message.pack : -1)));
       must([...packs].sort((a, b) => a - b).join() === "2,9", "no other pack was ever computed again");
     }),
 
-  "a merge that throws only in the third level fails the run, and a retry after the mend computes no pack": () =>
-    play({ seed: 11, tree: deepTree, chunkMs: () => 100 }, async (script) => {
-      const { run, broken, must } = script;
-      script.start({ breakAfterMs: 4_000 });
-      script.start();
-      broken.fold = (chunks) => chunks > 4 && chunks <= 8;
-      await script.submit({ id: "r", chunks: 20, packSize: 1 });
-      await script.untilEnded(1);
-      script.mustBe("failed");
-      must(run()?.state?.error?.code === "node-failed", "it says that a node failed");
-      const parts = new Map(run()?.parts);
-      broken.fold = undefined;
-      await script.tell("retry");
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
-      const again = run()?.sent.filter(({ message }) => message.gen === 2) ?? [];
-      const levels = again.map(({ message }) => (message.kind === "combine" ? message.level : 0));
-      must(!again.some(({ message }) => message.kind === "compute"), "no pack is computed again");
-      must(!levels.includes(1) && levels.includes(3), "only the path from the third level up is combined again");
-      must(parts.size === 20, "every partial was there");
-    }),
+  "a merge that throws only in the third level fails the run, and a retry after the mend computes no pack":
+    () =>
+      play({ seed: 11, tree: deepTree, chunkMs: () => 100 }, async (script) => {
+        const { run, broken, must } = script;
+        script.start({ breakAfterMs: 4_000 });
+        script.start();
+        broken.fold = (chunks) => chunks > 4 && chunks <= 8;
+        await script.submit({ id: "r", chunks: 20, packSize: 1 });
+        await script.untilEnded(1);
+        script.mustBe("failed");
+        must(run()?.state?.error?.code === "node-failed", "it says that a node failed");
+        const parts = new Map(run()?.parts);
+        broken.fold = undefined;
+        await script.tell("retry");
+        await script.untilEnded(2);
+        script.mustBe("complete", 2);
+        const again = run()?.sent.filter(({ message }) => message.gen === 2) ?? [];
+        const levels = again.map(({ message }) => (message.kind === "combine" ? message.level : 0));
+        must(!again.some(({ message }) => message.kind === "compute"), "no pack is computed again");
+        must(
+          !levels.includes(1) && levels.includes(3),
+          "only the path from the third level up is combined again",
+        );
+        must(parts.size === 20, "every partial was there");
+      }),
 };

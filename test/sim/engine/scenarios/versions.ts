@@ -37,7 +37,9 @@ export const versions: Readonly<Record<string, Scenario>> = {
       await world.advance(300_000);
       must(run()?.state?.phase === "computing", "what the old version does not understand is left as it is");
       must(
-        script.engine.log.some(({ event, fields }) => event === "needs-newer-version" && fields["run"] === "r"),
+        script.engine.log.some(
+          ({ event, fields }) => event === "needs-newer-version" && fields["run"] === "r",
+        ),
         "it is listed as one that needs a newer version",
       );
       script.start({ ...newer, breakAfterMs: 4_000 });

@@ -1,0 +1,55 @@
+import * as z from "zod";
+import { decodeMarker } from "../../model/marker.ts";
+import { specBlob } from "../../model/names.ts";
+import type { Missing } from "../../storage/ports.ts";
+import type { Client } from "../client.ts";
+import { newUid } from "../newRunId.ts";
+import { whereAny } from "../places.ts";
+import { readState } from "../runDocuments.ts";
+import { unlessUnreadable } from "../unlessUnreadable.ts";
+import type { CommandFacts } from "./commandFacts.ts";
+
+const missing: Missing = { kind: "missing" };
+const ownerSchema = z.object({ uid: z.string().min(1) });
+
+/**
+ * Reads what a deletion needs, which is little more than whose blobs they are, so that also a run can be deleted
+ * whose documents do not decode. Throws `NewerVersionError` for a marker of a newer version, because nobody may
+ * write over it.
+ */
+export async function readDeletionFacts(client: Client, id: string): Promise<CommandFacts> {
+  const { blobs } = client.storage;
+  const blob = await whereAny(blobs.head(client.names.active, id), missing);
+  const { etag, metadata } = blob.kind === "missing" ? noMarker : blob.properties;
+  const decode = () => (etag === undefined ? undefined : decodeMarker(metadata, id));
+  const marker = await unlessUnreadable(decode, { newer: false });
+  const spec = await whereAny(blobs.read(client.names.runs, specBlob(id)), missing);
+  if (spec.kind === "missing") {
+    return { uid: metadata["uid"] ?? "", hasSpec: false, marker, markerEtag: etag, state: undefined };
+  }
+  const uid = ownerOf(spec.body) ?? metadata["uid"] ?? (await anyUid(client, id));
+  const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
+  return { uid, hasSpec: true, marker, markerEtag: etag, state: state?.value };
+}
+
+const noMarker: { readonly etag: undefined; readonly metadata: Readonly<Record<string, string>> } = {
+  etag: undefined,
+  metadata: {},
+};
+
+/** The uid is all that counts of a spec here, whatever else is wrong with it and whichever version wrote it. */
+export function ownerOf(spec: Uint8Array): string | undefined {
+  try {
+    return ownerSchema.parse(JSON.parse(Buffer.from(spec).toString("utf8"))).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where neither spec nor marker tell it, the blobs do. Without any there is nothing but the spec to delete. */
+async function anyUid(client: Client, id: string): Promise<string> {
+  const prefix = `${id}/`;
+  const listing = client.storage.blobs.listFolders(client.names.runs, prefix);
+  const [folder] = (await whereAny(listing, { folders: [], dateMs: 0 })).folders;
+  return folder?.slice(prefix.length, -1) ?? newUid(client.random);
+}

@@ -1,0 +1,90 @@
+import { decodeJson } from "../../model/decode.ts";
+import { CorruptDataError } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { logEvents } from "../../model/log.ts";
+import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
+import { specSchema } from "../../model/run.ts";
+import type { ListedMarker } from "../close.ts";
+import type { PageBudget } from "../look.ts";
+import type { CoordinatorPorts } from "../perform.ts";
+import type { Ownership } from "../stateChain.ts";
+
+/**
+ * Deletes what belongs to one uid: its blobs, then the spec under the ETag that it was read with, the marker last.
+ * A slice at a time, so that a large run's deletion keeps no other run waiting; whoever leads next goes on with it.
+ *
+ * Not promised: that nothing appears afterwards. A worker that was at work may still write under the uid; nobody
+ * reads it, and the expiry sweeps it away.
+ */
+export async function deleteRun(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  uid: string,
+  listed: ListedMarker,
+  budget: PageBudget,
+): Promise<"deleted" | "more"> {
+  const { runs, results, active } = ports.names;
+  const whole =
+    (await deleteUnder(ports, owner, runs, runBlobs(listed.id, uid).root, budget)) &&
+    (await deleteUnder(ports, owner, results, resultBlobs(listed.id, uid).root, budget));
+  if (!whole || !(await deleteSpec(ports, owner, listed.id, uid))) return "more";
+  owner.assertLeading();
+  const ends = { ifMatch: listed.etag, signal: owner.lost };
+  if ((await ports.storage.blobs.remove(active, listed.id, ends)) === "removed") {
+    ports.log(logEvents.runDeleted({ run: listed.id, uid, term: owner.term }));
+  }
+  return "deleted";
+}
+
+/** Deletes one slice; true if nothing was left of it. */
+export async function deleteUnder(
+  ports: Pick<CoordinatorPorts, "storage">,
+  owner: Pick<Ownership, "lost" | "assertLeading">,
+  container: string,
+  prefix: string,
+  budget: PageBudget,
+): Promise<boolean> {
+  const { blobs } = ports.storage;
+  let cursor: string | undefined;
+  let deleted = 0;
+  do {
+    if (budget.left <= 0 || deleted >= limits.deletesPerLook) return false;
+    const page = await blobs.list(container, prefix, { cursor, signal: owner.lost });
+    budget.left -= 1;
+    cursor = page.cursor;
+    owner.assertLeading();
+    await blobs.removeMany(
+      container,
+      page.blobs.map((blob) => blob.name),
+      { signal: owner.lost },
+    );
+    deleted += page.blobs.length;
+  } while (cursor !== undefined);
+  return true;
+}
+
+/** True if no spec of this uid is left. A spec that does not decode belongs to whoever has the marker. */
+async function deleteSpec(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  id: string,
+  uid: string,
+): Promise<boolean> {
+  const { blobs } = ports.storage;
+  const name = specBlob(id);
+  const found = await blobs.read(ports.names.runs, name, { signal: owner.lost });
+  if (found.kind === "missing" || !mayBelongTo(found.body, name, uid)) return true;
+  owner.assertLeading();
+  const { etag } = found.properties;
+  const removed = await blobs.remove(ports.names.runs, name, { ifMatch: etag, signal: owner.lost });
+  return removed !== "conflict";
+}
+
+function mayBelongTo(body: Uint8Array, name: string, uid: string): boolean {
+  try {
+    return decodeJson(specSchema, body, name).uid === uid;
+  } catch (error) {
+    if (error instanceof CorruptDataError) return true;
+    throw error;
+  }
+}

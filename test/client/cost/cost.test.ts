@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { costOfRun, naiveCalls, type RunShape } from "../../../src/client/cost/cost.ts";
+import { expectedMs } from "../../../src/client/cost/expectedTime.ts";
+import { leadingPerMinute } from "../../../src/client/cost/leadingCost.ts";
+import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/model/calls.ts";
+import { shardSizeFor } from "../../../src/model/packs.ts";
+
+/** The defaults for Azure. */
+const pace = {
+  loopMs: 2_000,
+  fastLoopMs: 100,
+  renewEveryMs: 5_000,
+  beatEveryMs: 1_000,
+  wakeEveryMs: 2_000,
+  budgetMs: 300_000,
+};
+
+function shapeOf(chunks: number, packSize: number, packMs: number, workers = 200): RunShape {
+  const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
+  const layout = { chunks, packSize, shardSize, fanIn: 1_000 };
+  const shape = { layout, packMs, planMs: 500, segments: 0, workers, threads: 2 };
+  return { ...shape, durationMs: expectedMs(shape) };
+}
+
+const all = ({ leading: _leading, total: _total, ...parts }: ReturnType<typeof costOfRun>): CallCounts[] =>
+  Object.values(parts);
+const sum = (counts: readonly CallCounts[]): number =>
+  counts.reduce((total, one) => total + billedCalls(one), 0);
+
+describe("the calls of a run", () => {
+  it("are at most 0.05 a chunk for a million in packs of a hundred, and 0.07 for packs of more than 5 s", () => {
+    const quick = costOfRun(shapeOf(1_000_000, 100, 1_000), pace);
+    const slow = costOfRun(shapeOf(1_000_000, 100, 10_000), pace);
+    expect(sum(all(quick)) / 1_000_000).toBeLessThan(0.05);
+    expect(sum(all(slow)) / 1_000_000).toBeLessThan(0.07);
+    // Leading included, since so many workers are done in minutes.
+    expect(billedCalls(quick.total) / 1_000_000).toBeLessThan(0.05);
+    expect(billedCalls(slow.total) / 1_000_000).toBeLessThan(0.07);
+  });
+
+  it("are thirty thousand queue calls and ten thousand writes for those packs, to the last one", () => {
+    const { packs } = costOfRun(shapeOf(1_000_000, 100, 1_000), pace);
+    expect(packs).toEqual({ write: 10_000, list: 0, read: 0, other: 0, queue: 30_000, delete: 10_000 });
+  });
+
+  it("grow by the same four with every pack, whatever the size of the run", () => {
+    for (const packs of [10, 300, 5_000, 1_000_000]) {
+      const [less, more] = [shapeOf(packs * 2, 2, 100), shapeOf((packs + 1) * 2, 2, 100)];
+      const grown = subtractCalls(costOfRun(more, pace).packs, costOfRun(less, pace).packs);
+      expect(grown).toEqual({ write: 1, list: 0, read: 0, other: 0, queue: 3, delete: 1 });
+    }
+  });
+
+  it("cost about seven cents in packs of a hundred and 6.8 dollars in the naive shape", () => {
+    expect(dollarsOf(costOfRun(shapeOf(1_000_000, 100, 1_000), pace).total)).toBeCloseTo(0.07, 2);
+    expect(dollarsOf(naiveCalls(1_000_000))).toBeCloseTo(6.8, 1);
+  });
+
+  it("are two looks at the marker for a pack at most, however workers fall together", () => {
+    for (const packMs of [10, 1_000, 6_000, 300_000]) {
+      for (const workers of [1, 2, 40, 2_000]) {
+        const { looks } = costOfRun(shapeOf(20_000, 10, packMs, workers), pace);
+        expect(looks.other).toBeLessThanOrEqual(2 * 2_000);
+      }
+    }
+  });
+
+  it.each([0, 1])("have a price for a run of %d chunks too", (chunks) => {
+    const { total } = costOfRun(shapeOf(chunks, 1, 100), pace);
+    expect(dollarsOf(total)).toBeGreaterThan(0);
+    expect(dollarsOf(total)).toBeLessThan(0.001);
+  });
+});
+
+describe("a minute of leading", () => {
+  it("costs at most 300 calls at the defaults for Azure, for runs of any size", () => {
+    for (const packs of [10, 1_000, 100_000, 1_000_000]) {
+      for (const packMs of [50, 1_000, 25_000]) {
+        const perMinute = leadingPerMinute(pace, shapeOf(packs, 1, packMs, 1_000));
+        expect(billedCalls(perMinute)).toBeLessThan(300);
+      }
+    }
+  });
+
+  it("costs more the shorter the loop is", () => {
+    const shape = shapeOf(1_000, 1, 1_000);
+    const [slow, quick] = [leadingPerMinute(pace, shape), leadingPerMinute({ ...pace, loopMs: 100 }, shape)];
+    expect(billedCalls(quick)).toBeGreaterThan(4 * billedCalls(slow));
+  });
+});

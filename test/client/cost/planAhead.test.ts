@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
+import { planAhead } from "../../../src/client/cost/planAhead.ts";
+import type { RunRequest } from "../../../src/client/runRequest.ts";
+import { dollarsOf } from "../../../src/model/calls.ts";
+import { readSettings } from "../../../src/model/settings.ts";
+import { localCode } from "../../support/localCode.ts";
+import { virtualWorld } from "../../support/virtualClock.ts";
+import { calculations, failureOf } from "../clientWorld.ts";
+
+const listed: AnyCalculation = defineCalculation({
+  name: "listed",
+  summary: "adds the inputs of a list",
+  params: z.object({ to: z.int() }),
+  *plan({ to }) {
+    for (let input = 0; input < to; input += 1) yield input * 2;
+  },
+  compute: ({ input }) => input,
+  merge: (a: number, b: number) => a + b,
+  zero: () => 0,
+});
+const known = {
+  ...calculations,
+  get: (name: string) => (name === "listed" ? listed : calculations.get(name)),
+};
+
+function planned(
+  request: Partial<RunRequest> & { workers?: number },
+  chunkMs: number | ((chunk: number) => number) = 10,
+  env: Record<string, string> = {},
+) {
+  const code = localCode(known, chunkMs);
+  const clock = virtualWorld().clock();
+  const ports = { calculations: known, code, clock, settings: readSettings(env) };
+  return planAhead({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
+}
+
+describe("planning ahead", () => {
+  it("cuts a run as a planning worker would", async () => {
+    expect(await planned({}, 1)).toMatchObject({
+      chunks: 1_000_000,
+      packs: 200,
+      packSize: 5_000,
+      shards: 1,
+      chunkMs: 1,
+      packMs: 5_000,
+      computeS: 1_000,
+      params: { to: 1_000_000, label: "none" },
+    });
+    expect(await planned({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 100 });
+  });
+
+  it("costs a million chunks in packs of a hundred about seven cents, where the naive shape costs 6.8 dollars", async () => {
+    const run = await planned({ packSize: 100, workers: 200 }, 10);
+    expect(run.calls.perChunk).toBeLessThan(0.05);
+    expect(run.dollars).toBeGreaterThan(0.065);
+    expect(run.dollars).toBeLessThan(0.075);
+    expect(run.dollars).toBe(dollarsOf(run.calls.total));
+    expect(run.naive.dollars).toBeGreaterThan(6.7);
+    expect(run.naive.dollars).toBeLessThan(6.9);
+    expect(run.calls.perPack).toMatchObject({ queue: 3, write: 1 });
+  });
+
+  it("takes longer with fewer workers, and says with how many", async () => {
+    const [few, many] = [await planned({ packSize: 1_000, workers: 1 }), await planned({ packSize: 1_000 })];
+    expect([few.workers, many.workers]).toEqual([1, 20]);
+    expect(few.expectedS / many.expectedS).toBeGreaterThan(15);
+    expect(few.expectedS).toBeGreaterThan(few.computeS);
+    expect(many.expectedS).toBeGreaterThan(many.computeS / 20);
+  });
+
+  it("follows the settings of the app", async () => {
+    const { calls } = await planned({}, 10, { LEASEFOLD_LOOP_MS: "1000", LEASEFOLD_LEASE_S: "60" });
+    const usual = (await planned({}, 10)).calls;
+    expect(calls.perMinute.list).toBeGreaterThan(1.5 * usual.perMinute.list);
+    expect(calls.perMinute.other).toBe(usual.perMinute.other - 9);
+  });
+
+  it("plans lists too, and counts a write for each segment of inputs", async () => {
+    const list = await planned({ calculation: "listed", params: { to: 12_000 }, packSize: 10 });
+    const counted = await planned({ params: { to: 12_000 }, packSize: 10 });
+    expect(list).toMatchObject({ chunks: 12_000, packs: 1_200 });
+    expect(list.calls.total.write - counted.calls.total.write).toBe(3);
+  });
+
+  it.each([0, 1, 2])("plans a run of %d chunks", async (to) => {
+    const run = await planned({ params: { to } });
+    expect([run.chunks, run.packs]).toEqual([to, Math.min(to, 1)]);
+    for (const figure of [run.dollars, run.expectedS, run.calls.perChunk, run.naive.dollars, run.packMs]) {
+      expect(figure).toBeGreaterThanOrEqual(0);
+      expect(Number.isFinite(figure)).toBe(true);
+    }
+  });
+
+  it("refuses what a submit would refuse, and the plan that a worker would refuse", async () => {
+    expect(await failureOf(planned({ params: { to: -1 } }))).toMatchObject({ code: "bad-params" });
+    expect(await failureOf(planned({ packSize: 0 }))).toMatchObject({ code: "bad-pack-size" });
+    expect(await failureOf(planned({ workers: 0 }))).toMatchObject({ code: "bad-workers" });
+    expect(await failureOf(planned({ params: { to: 10_000_001 } }))).toMatchObject({
+      code: "too-many-chunks",
+    });
+  });
+
+  it("limits the plan's own time as workers do, and that of a sample to that of the longest pack", async () => {
+    const code = localCode(known);
+    const settings = readSettings({ LEASEFOLD_PACK_LIMIT_S: "40" });
+    const ports = { calculations: known, code, clock: virtualWorld().clock(), settings };
+    await planAhead({ calculation: "sum", params: { to: 5 } }, ports);
+    expect(code.tasks.map(({ limitMs }) => limitMs)).toEqual([
+      40_000, 25_000, 25_000, 25_000, 25_000, 25_000,
+    ]);
+  });
+});

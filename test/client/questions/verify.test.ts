@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { clientLimits } from "../../../src/client/clientLimits.ts";
+import { type VerifyOptions, verify } from "../../../src/client/questions/verify.ts";
+import { submit } from "../../../src/client/submit.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../../src/model/bitmap.ts";
+import { resultBlobs, runBlobs } from "../../../src/model/names.ts";
+import type { Manifest } from "../../../src/model/run.ts";
+import type { Verified } from "../../../src/model/verified.ts";
+import { clientWorld, failureOf, names } from "../clientWorld.ts";
+import { answersLeft, sha256 } from "./answeringWorker.ts";
+import { finishedRun, right, type VerifyAsk, verifyingWorker } from "./finishedRun.ts";
+
+async function finished(change: Partial<Manifest> = {}) {
+  const inner = await clientWorld();
+  const made = await finishedRun(inner, change);
+  const verified = (answer: (ask: VerifyAsk) => Verified | undefined, options?: VerifyOptions) => {
+    const asked = verifyingWorker(inner, answer);
+    return { asked, ended: inner.world.finish(verify(inner.client, "r1", options), 3_600_000) };
+  };
+  return { ...inner, ...made, verified };
+}
+
+describe("verifying a run", () => {
+  it("computes one pack in a hundred again, asks for nothing else and leaves nothing behind", async () => {
+    const world = await finished();
+    const { asked, ended } = world.verified(right);
+    const found = await ended;
+    expect(found).toMatchObject({
+      run: "r1",
+      generation: 1,
+      result: { sha256: sha256("499500"), equal: true },
+      packs: { total: 100, missing: 0, drawn: 1, equal: 1, different: 0, unanswered: 0 },
+      others: [],
+      allEqual: true,
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatchObject({ kind: "verify", run: "r1", gen: 1, send: 1, turn: 0 });
+    expect(answersLeft(world)).toEqual([]);
+  });
+
+  it("asks for every pack once", async () => {
+    const world = await finished();
+    const progress: number[] = [];
+    const { asked, ended } = world.verified(right, {
+      sample: { percent: 100 },
+      onProgress: (answered) => progress.push(answered),
+    });
+    expect(await ended).toMatchObject({ packs: { drawn: 100, equal: 100 }, allEqual: true });
+    expect(asked.map(({ pack }) => pack).sort((a, b) => a - b)).toEqual([...Array(100).keys()]);
+    expect(progress.at(-1)).toBe(100);
+  });
+
+  it("waits with more packs while as many as the limit have no answer", async () => {
+    const world = await finished();
+    const { asked, ended } = world.verified(() => undefined, { sample: { percent: 100 }, waitMs: 20_000 });
+    expect((await ended).packs).toMatchObject({ drawn: 100, unanswered: 100 });
+    expect(asked).toHaveLength(clientLimits.verifyAtOnce);
+  });
+
+  it("tells which packs differ, fail or get no answer, with their chunks and the error", async () => {
+    const world = await finished();
+    const error = { code: "calculation-threw", message: "pack 4: no\nmore" };
+    const { ended } = world.verified(
+      (ask) => {
+        if (ask.pack === 3) return { sha256: sha256("other"), ms: 1 };
+        if (ask.pack === 4) return { error };
+        return ask.pack === 5 ? undefined : right(ask);
+      },
+      { sample: { percent: 100 }, waitMs: 5_000 },
+    );
+    const found = await ended;
+    expect(found.packs).toMatchObject({ equal: 97, different: 1, failed: 1, unanswered: 1 });
+    expect(found.others).toEqual([
+      { pack: 3, chunks: { from: 30, to: 40 }, outcome: "different" },
+      { pack: 4, chunks: { from: 40, to: 50 }, outcome: "failed", error },
+      { pack: 5, chunks: { from: 50, to: 60 }, outcome: "unanswered" },
+    ]);
+    expect(found.allEqual).toBe(false);
+    expect(answersLeft(world)).toEqual([]);
+  });
+
+  it("compares with the hashes of the newest generation that has a shard, and draws no gap", async () => {
+    const missing = [{ from: 0, to: 20 }];
+    const world = await finished({ generation: 2, complete: false, missing, folded: 980 });
+    const bits = emptyBitmap(10);
+    for (let place = 2; place < 10; place += 1) setBit(bits, place);
+    await world.putHashes(2, 0, [2, 3, 4, 5, 6, 7, 8, 9], encodeBitmap(bits));
+    // A generation that came to no result says nothing about this one.
+    await world.putHashes(3, 1, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    const { asked, ended } = world.verified(right, { sample: { percent: 100 } });
+    expect(await ended).toMatchObject({
+      generation: 2,
+      packs: { total: 100, missing: 2, drawn: 98, equal: 98 },
+      allEqual: true,
+    });
+    expect(asked.every(({ gen, pack }) => gen === 2 && pack >= 2)).toBe(true);
+  });
+
+  it("tells a pack of the result that has no hash, and does not ask for it", async () => {
+    const world = await finished();
+    world.storage.operator.deleteBlob(names.results, resultBlobs("r1", world.run.uid).hashes(1, 0));
+    const { asked, ended } = world.verified(right, { sample: { percent: 100 } });
+    const found = await ended;
+    expect(found.packs).toMatchObject({ "not-folded": 10, equal: 90 });
+    expect(found.others[0]).toEqual({ pack: 0, chunks: { from: 0, to: 10 }, outcome: "not-folded" });
+    expect([found.allEqual, asked.length]).toEqual([false, 90]);
+  });
+
+  it("tells a result whose bytes are not those of its manifest", async () => {
+    const world = await finished();
+    world.storage.operator.overwriteBlob(names.results, world.manifest.blob, "499501");
+    const found = await world.verified(right).ended;
+    expect([found.result.equal, found.packs.equal, found.allEqual]).toEqual([false, 1, false]);
+  });
+
+  it("has nothing to draw from a run of no chunks", async () => {
+    const world = await finished({ chunks: 0, folded: 0, packs: 0 });
+    world.putPlan({ chunks: 0 });
+    expect(await world.verified(right).ended).toMatchObject({
+      packs: { total: 0, drawn: 0 },
+      allEqual: true,
+    });
+  });
+
+  it("ends with the signal and counts what is open as unanswered", async () => {
+    const world = await finished();
+    const controller = new AbortController();
+    const { ended } = world.verified(() => undefined, { sample: { packs: 7 }, signal: controller.signal });
+    world.client.clock.after(3_000, () => controller.abort());
+    expect(await ended).toMatchObject({ packs: { drawn: 7, unanswered: 7 }, allEqual: false });
+    expect(world.world.nowMs()).toBeLessThan(10_000);
+  });
+
+  it("fails for hashes that do not fit their shard, a plan that is gone and a run without a result", async () => {
+    const world = await finished();
+    const { hashes } = resultBlobs("r1", world.run.uid);
+    world.storage.operator.overwriteBlob(names.results, hashes(1, 3), "short");
+    const all = { sample: { percent: 100 } } as const;
+    expect(await failureOf(verify(world.client, "r1", all))).toMatchObject({ code: "bad-hashes" });
+    world.storage.operator.deleteBlob(names.runs, runBlobs("r1", world.run.uid).plan);
+    expect(await failureOf(verify(world.client, "r1"))).toMatchObject({ code: "plan-missing" });
+    await submit(world.client, { calculation: "sum", params: { to: 1 }, id: "r2" });
+    expect(await failureOf(verify(world.client, "r2"))).toMatchObject({ code: "not-finished" });
+  });
+});

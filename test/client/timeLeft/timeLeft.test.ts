@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
+import { markProgress } from "../../../src/coordinator/progressMarks.ts";
+import type { State } from "../../../src/model/state.ts";
+import { computing } from "../../support/runFixtures.ts";
+
+/** A run of packs that take a second each, four at once, looked at each second until so many have ended. */
+function steady(packs: number, until: number, change: Partial<State> = {}): { state: State; nowMs: number } {
+  const state: State = { ...computing(packs), ...change };
+  let nowMs = 0;
+  markProgress({ state }, nowMs);
+  while (state.packsDone + state.packsFailed < until) {
+    nowMs += 1_000;
+    endPacks(state, 4);
+    markProgress({ state }, nowMs);
+  }
+  return { state, nowMs };
+}
+
+function endPacks(state: State, packs: number): void {
+  state.packsDone += packs;
+  state.computeMs += 1_000 * packs;
+  state.durationsMs.push(...Array.from({ length: packs }, () => 1_000));
+}
+
+describe("the time left", () => {
+  it("of a steady run is packs left over packs at once", () => {
+    const { state, nowMs } = steady(400, 200);
+    const left = timeLeft(state, nowMs);
+    expect(left?.expectedS).toBeGreaterThan(48);
+    expect(left?.expectedS).toBeLessThan(52);
+    expect((left?.highS ?? 0) / (left?.lowS ?? 1)).toBeLessThan(1.5);
+  });
+
+  it("runs down between two looks, and is not told once the whole band is past", () => {
+    const { state, nowMs } = steady(400, 200);
+    const now = timeLeft(state, nowMs);
+    const later = timeLeft(state, nowMs + 10_000);
+    expect(later?.expectedS).toBeCloseTo((now?.expectedS ?? 0) - 10, 6);
+    expect(later?.highS).toBeCloseTo((now?.highS ?? 0) - 10, 6);
+    const highMs = 1_000 * (now?.highS ?? 0);
+    expect(timeLeft(state, nowMs + highMs - 1)?.lowS).toBe(0);
+    expect(timeLeft(state, nowMs + highMs)).toBeUndefined();
+  });
+
+  it("is not told of a run that is paused, not computing, hardly begun, or without packs left", () => {
+    const { state, nowMs } = steady(400, 200);
+    expect(timeLeft({ ...state, paused: true }, nowMs)).toBeUndefined();
+    expect(timeLeft({ ...state, phase: "finishing" }, nowMs)).toBeUndefined();
+    expect(timeLeft({ ...state, durationsMs: [] }, nowMs)).toBeUndefined();
+    expect(timeLeft(computing(400), 0)).toBeUndefined();
+    const begun = steady(400, 4);
+    expect(timeLeft(begun.state, begun.nowMs)).toBeUndefined();
+    const over = steady(200, 200);
+    expect(timeLeft(over.state, over.nowMs)).toBeUndefined();
+  });
+
+  it("does not count the time of a pause", () => {
+    const { state, nowMs } = steady(400, 100);
+    const straight = structuredClone(state);
+    state.turn = 1;
+    state.paused = true;
+    markProgress({ state }, nowMs);
+    const resumedMs = nowMs + 3_600_000;
+    state.turn = 2;
+    state.paused = false;
+    markProgress({ state }, resumedMs);
+    for (let second = 1; second <= 5; second += 1) {
+      endPacks(state, 4);
+      markProgress({ state }, resumedMs + 1_000 * second);
+      endPacks(straight, 4);
+      markProgress({ state: straight }, nowMs + 1_000 * second);
+    }
+    const left = timeLeft(state, resumedMs + 5_000);
+    expect(left).toBeDefined();
+    expect(left).toEqual(timeLeft(straight, nowMs + 5_000));
+  });
+
+  it("of a retry is judged by the packs of the retry alone", () => {
+    const small = steady(100, 40);
+    const retried = steady(900, 840, { generation: 2, packsDone: 800, computeMs: 77_000 });
+    expect(timeLeft(small.state, small.nowMs)).toBeDefined();
+    expect(timeLeft(retried.state, retried.nowMs)).toEqual(timeLeft(small.state, small.nowMs));
+  });
+
+  it("counts a failed pack as one that is over", () => {
+    const state = computing(400);
+    markProgress({ state }, 0);
+    for (let second = 1; second <= 50; second += 1) {
+      endPacks(state, 3);
+      state.packsFailed += 1;
+      markProgress({ state }, 1_000 * second);
+    }
+    const left = timeLeft(state, 50_000);
+    expect(left?.expectedS).toBeGreaterThan(48);
+    expect(left?.expectedS).toBeLessThan(52);
+  });
+
+  it("is finite for packs that took no time at all", () => {
+    const { state, nowMs } = steady(400, 200);
+    state.durationsMs.fill(0);
+    for (const mark of state.progress.marks) mark.computeMs = 0;
+    const left = timeLeft(state, nowMs);
+    expect(left?.expectedS).toBeGreaterThan(45);
+    expect(left?.expectedS).toBeLessThan(55);
+  });
+
+  it("follows workers that come: twice as many halve it soon", () => {
+    const { state, nowMs } = steady(800, 400);
+    for (let second = 1; second <= 10; second += 1) {
+      endPacks(state, 8);
+      markProgress({ state }, nowMs + 1_000 * second);
+    }
+    const left = timeLeft(state, nowMs + 10_000);
+    expect(left?.expectedS).toBeGreaterThan(36);
+    expect(left?.expectedS).toBeLessThan(44);
+  });
+});

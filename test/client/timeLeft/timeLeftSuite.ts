@@ -1,0 +1,95 @@
+import { type TimeLeft, timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
+import { markProgress } from "../../../src/coordinator/progressMarks.ts";
+import { limits } from "../../../src/model/limits.ts";
+import type { State } from "../../../src/model/state.ts";
+import { computing } from "../../support/runFixtures.ts";
+import { seededRandom } from "../../support/virtualClock.ts";
+import { type Family, families, pickOf, type SuiteRun } from "./timeLeftFamilies.ts";
+
+/** What one run was told, and what came. */
+export interface Judged {
+  /** Of the packs, how many had ended: one of `shares`. */
+  readonly share: number;
+  readonly truthS: number;
+  readonly told: TimeLeft | undefined;
+  readonly elapsedS: number;
+}
+
+/** When an estimate is asked for. */
+export const shares = [0.2, 0.35, 0.5, 0.7, 0.9] as const;
+
+/** So many runs of a family, in plain arithmetic: no queue, no storage, only looks of a leader at a list of ends. */
+export const judged = (family: Family, runs: number): Judged[] =>
+  Array.from({ length: runs }, (_, seed) => judgeRun(family, seed + 1)).flat();
+
+function judgeRun(family: Family, seed: number): Judged[] {
+  const random = seededRandom(seed);
+  const packs = pickOf(random, [30, 60, 100, 200, 300, 1_000, 3_000]);
+  const most = pickOf(
+    random,
+    [1, 2, 4, 8, 16, 32, 64, 128].filter((threads) => threads <= packs / 4),
+  );
+  const packMs = 250 * 100 ** random.number();
+  const jitter = pickOf(random, [0.02, 0.1, 0.3]);
+  const durationsMs = Array.from({ length: packs }, () => packMs * (1 + jitter * (2 * random.number() - 1)));
+  const takeMs = 5 + 30 * random.number();
+  const besideMs = durationsMs.map(() => takeMs);
+  const even = { durationsMs, besideMs, threads: () => most, most, random };
+  const lookMs = pickOf(random, [100, 2_000]);
+  return looksAt({ ...even, ...families[family](even) }, lookMs);
+}
+
+/** The leader's marks as it would make them, and an estimate whenever the next share is reached. */
+function looksAt(run: SuiteRun, lookMs: number): Judged[] {
+  const packs = run.durationsMs.length;
+  const ends = endsOf(run);
+  const endMs = ends.at(-1)?.atMs ?? 0;
+  const state: State = computing(packs);
+  markProgress({ state }, 0);
+  const found: Judged[] = [];
+  let ended = 0;
+  let next = 0;
+  while (ended < packs) {
+    // Looks that find nothing new change nothing.
+    const atMs = Math.ceil((ends[ended]?.atMs ?? 0) / lookMs) * lookMs;
+    for (let end = ends[ended]; end !== undefined && end.atMs <= atMs; end = ends[ended]) {
+      state.durationsMs.push(Math.round(end.durationMs));
+      state.computeMs += Math.round(end.durationMs);
+      ended += 1;
+    }
+    state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
+    state.packsDone = ended;
+    // Storage tells the time in whole seconds.
+    const nowMs = Math.floor(atMs / 1_000) * 1_000;
+    markProgress({ state }, nowMs);
+    let share: number | undefined;
+    while ((shares[next] ?? 2) * packs <= ended) share = shares[next++];
+    if (share === undefined || ended === packs) continue;
+    const told = timeLeft(state, nowMs);
+    found.push({ share, told, truthS: (endMs - atMs) / 1_000, elapsedS: atMs / 1_000 });
+  }
+  return found;
+}
+
+/** When the packs end, in that order. */
+function endsOf({ durationsMs, besideMs, threads }: SuiteRun): { atMs: number; durationMs: number }[] {
+  const ended: { atMs: number; durationMs: number }[] = [];
+  /** Packs under way, the one that ends first at the end. */
+  const underWay: { atMs: number; durationMs: number }[] = [];
+  let nowMs = 0;
+  let begun = 0;
+  while (ended.length < durationsMs.length) {
+    while (begun < durationsMs.length && underWay.length < threads(ended.length)) {
+      const durationMs = durationsMs[begun] ?? 0;
+      const one = { atMs: nowMs + durationMs + (besideMs[begun] ?? 0), durationMs };
+      const place = underWay.findIndex(({ atMs }) => atMs <= one.atMs);
+      underWay.splice(place < 0 ? underWay.length : place, 0, one);
+      begun += 1;
+    }
+    const next = underWay.pop();
+    if (next === undefined) throw new Error("no thread is at work");
+    nowMs = next.atMs;
+    ended.push(next);
+  }
+  return ended;
+}
