@@ -28,14 +28,15 @@ export async function quiet(stage: Stage): Promise<SimulationResult> {
       return marker !== undefined && !waits;
     });
   await step(stage, () => !isOpen(), endsWithinMs);
+  await step(stage, () => engine.instances.every((one) => one.isDead() || !one.isStopped()), endsWithinMs);
   await step(stage, () => false, 10_000);
+  for (const one of engine.instances) one.kill();
   await drain(stage);
   for (const id of new Set([...ledger.runs.values()].map((run) => run.id))) {
     if (ledger.current(id, "spec") === undefined) continue;
     const view = await status(client, id);
     if (view.command?.answer === "pending") judge.report("commands are answered", `${id} has no answer`);
   }
-  for (const one of engine.instances) one.kill();
   await world.advance(2 * dayMs);
   await sweep(client);
   checkEnds(judge);
@@ -47,9 +48,10 @@ async function step(stage: Stage, done: () => boolean, limitMs: number): Promise
   await stage.world.until(() => done() || stage.judge.violations.length > 0, limitMs);
 }
 
-/** Messages that are hidden come back; whoever takes them must find nothing to do. */
+/** Messages that are hidden come back; a last worker that takes them must find nothing to do. */
 async function drain(stage: Stage): Promise<void> {
   const { storage } = stage.engine;
+  const last = stage.start({ leads: false, weather: { calm: true, fateOf: () => "arrives" }, translated: newerVersion });
   const all = [names.packs, names.urgent];
   for (let spentMs = 0; spentMs < drainsWithinMs; spentMs += 30_000) {
     const left = await Promise.all(
@@ -58,7 +60,7 @@ async function drain(stage: Stage): Promise<void> {
         return stats.kind === "found" ? stats.approximateCount : 0;
       }),
     );
-    if (left.every((count) => count === 0) || stage.judge.violations.length > 0) return;
+    if (left.every((count) => count === 0) || stage.judge.violations.length > 0) return last.kill();
     await step(stage, () => false, 30_000);
   }
   stage.judge.report("every run ends", "the queues do not run empty");

@@ -1,4 +1,4 @@
-import { addCalls, type BillingClass, type CallCounts, noCalls } from "../../../src/model/calls.ts";
+import { addCalls, billingClasses, type CallCounts, noCalls } from "../../../src/model/calls.ts";
 import { callMeter } from "../../../src/storage/callMeter.ts";
 import type { CallMeter, Clock, Random, Storage } from "../../../src/storage/ports.ts";
 import { storageErrorOfCode } from "../../../src/storage/storageErrors.ts";
@@ -8,7 +8,7 @@ import type { Throttle } from "./serviceLimits.ts";
 /**
  * The storage twin as one process sees the real service: each call takes time, is counted by billing class, may be
  * refused by a limit, and is then repeated as the SDK does (`connectStorage.ts`): at once, after 0.4 s and after
- * 1.2 s; lease calls never.
+ * 1.2 s; lease calls never. Refused tries are not among the counts.
  *
  * Not promised: that the time passes partly before and partly after a call's effect; here all of it passes before,
  * which saves half of the timers.
@@ -36,21 +36,31 @@ export interface MadeCall {
 }
 
 type Part = "blobs" | "queues" | "lease";
+type Counted = <T>(call: () => T) => T;
 
 export function farService(way: Way): FarStorage {
   const meter = callMeter();
   const { near } = way;
+  /** The twin counts a call as it is made, so what its meter gained by then is what this process called. */
+  const counted = <T>(call: () => T): T => {
+    const before = near.meter.counts();
+    const answer = call();
+    const after = near.meter.counts();
+    for (const one of billingClasses) for (let at = before[one]; at < after[one]; at += 1) meter.count(one);
+    return answer;
+  };
   return {
-    blobs: far(way, meter, "blobs", near.blobs),
-    queues: far(way, meter, "queues", near.queues),
-    lease: (container, blob) => far(way, meter, "lease", near.lease(container, blob), `${container}/${blob}`),
+    blobs: far(way, counted, "blobs", near.blobs),
+    queues: far(way, counted, "queues", near.queues),
+    lease: (container, blob) =>
+      far(way, counted, "lease", near.lease(container, blob), `${container}/${blob}`),
     meter,
   };
 }
 
 const repeatAfterMs = [0, 400, 1_200];
 
-function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T, blob?: string): T {
+function far<T extends object>(way: Way, counted: Counted, part: Part, target: T, blob?: string): T {
   const { clock, random, throttle, latencyMs = callLatencyMs, onCall } = way;
   const methods = Object.entries(target) as [string, (...args: unknown[]) => Promise<unknown>][];
   const wrap =
@@ -63,14 +73,13 @@ function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T
       };
       for (let tries = 0; ; tries += 1) {
         await clock.sleep(latencyMs(random));
-        count(meter, part, method, args);
         const limit = throttle.refusal(demand, clock.monotonicMs());
         if (limit === undefined) break;
         const waitMs = part === "lease" ? undefined : repeatAfterMs[tries];
         if (waitMs === undefined) throw storageErrorOfCode("memory", "ServerBusy", 503, `${limit} limit`);
         if (waitMs > 0) await clock.sleep(waitMs);
       }
-      const reply = await near.apply(target, args);
+      const reply = await counted(() => near.apply(target, args));
       onCall?.({ part, method, args, reply });
       return reply;
     };
@@ -78,27 +87,6 @@ function far<T extends object>(way: Way, meter: CallMeter, part: Part, target: T
 }
 
 const isList = new Set(["list", "listFolders", "removeMany", "ensureContainer"]);
-
-const classes: Readonly<Record<string, BillingClass>> = {
-  ensureContainer: "write",
-  create: "write",
-  replace: "write",
-  writeContent: "write",
-  ensure: "write",
-  list: "list",
-  listFolders: "list",
-  read: "read",
-  stream: "read",
-  readContent: "read",
-  remove: "delete",
-};
-
-/** Of a batch of deletes each one is billed as its own, which is nothing. */
-function count(meter: CallMeter, part: Part, method: string, args: readonly unknown[]): void {
-  if (part === "queues") return meter.count("queue");
-  if (method !== "removeMany") return meter.count(classes[method] ?? "other");
-  for (const _name of args[1] as readonly string[]) meter.count("delete");
-}
 
 /** What several processes have called together. */
 export const callsOf = (storages: readonly { readonly meter: CallMeter }[]): CallCounts =>

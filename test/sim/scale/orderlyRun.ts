@@ -77,6 +77,7 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
         if (queue === names.wake) return near.queues.send(queue, text, options);
         const message = decodeMessage(text);
         if (message.run !== run.id) return near.queues.send(queue, text, options);
+        near.meter.count("queue");
         take(message);
         return { id: "-", popReceipt: "-", dateMs: clock.wallMs() };
       },
@@ -87,6 +88,7 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
         const dateMs = clock.wallMs();
         const isParts = prefix.startsWith(`${at.root}parts/`);
         if (!isParts && !prefix.startsWith(at.nodes)) return near.blobs.list(container, prefix, options);
+        near.meter.count("list");
         const found = isParts ? listParts(prefix, options) : nodesThere(prefix).sort();
         const next = found[pageMax];
         const blobs = found.slice(0, pageMax).map(blobOf);
@@ -94,6 +96,7 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
       },
       async head(container, name, options) {
         if (!name.startsWith(at.nodes)) return near.blobs.head(container, name, options);
+        near.meter.count("other");
         const [there] = nodesThere(name);
         if (there === undefined) return { kind: "missing" };
         return { kind: "found", dateMs: clock.wallMs(), properties: blobOf(name) };

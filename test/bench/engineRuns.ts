@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readManifest } from "../../src/client/runDocuments.ts";
+import type { RunView } from "../../src/client/runView.ts";
+import { submit } from "../../src/client/submit.ts";
+import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
+import { chain, chainFile, serialChain } from "../support/chain.ts";
+import { type RealApp, startRealApp } from "../support/realApp.ts";
+
+/** Runs of the calculation `chain` on the built app in real processes, timed and counted. */
+export interface TimedRun {
+  /** From submit until the manifest can be read. */
+  readonly seconds: number;
+  readonly view: RunView;
+  /** Of the leader, the workers and the host around them: everything that an account would be billed for. */
+  readonly calls: CallCounts;
+  /** CPU time of the emulator as a share of one core, which is all it can use; NaN where the system does not tell. */
+  readonly azuriteShare: number;
+}
+
+/** The app's own settings as in Azure, instead of the quicker ones of embedded instances. */
+export const asInAzure: Readonly<Record<string, string>> = {
+  LEASEFOLD_SCHEDULE: "0 * * * * *",
+  LEASEFOLD_LOOP_MS: "2000",
+  LEASEFOLD_WATCH: "false",
+  AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:02",
+};
+
+/** Instances that have loaded the calculation and started their threads. */
+export async function startChainApp(
+  instances: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RealApp> {
+  const app = await startRealApp({ instances, calculations: [chainFile], env }, [chain]);
+  try {
+    await timedRun(app, { chunks: 8 * instances, packSize: 1 });
+    return app;
+  } catch (error) {
+    await app.stop();
+    throw error;
+  }
+}
+
+/** Throws unless the result has the bytes that one loop over all chunks gives. */
+export async function timedRun(
+  app: RealApp,
+  { packSize, ...params }: { readonly chunks: number; readonly packSize: number; readonly ms?: number },
+): Promise<TimedRun> {
+  const hostBefore = hostCalls(app);
+  const cpuBefore = cpuSecondsOf(app.azuritePid);
+  const startedMs = performance.now();
+  const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize });
+  for (;;) {
+    if ((await readManifest(app.client, { run, uid }, 1)) !== undefined) break;
+    if (performance.now() - startedMs > runMsMax) throw new Error(`no result after ${runMsMax / 1000} s`);
+    await sleep(lookEveryMs);
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  const azuriteShare = (cpuSecondsOf(app.azuritePid) - cpuBefore) / seconds;
+  const view = await app.until(run, (one) => !one.active);
+  if ((await app.result(run)) !== (await serialChain(params.chunks))) {
+    throw new Error(`${run}: the result is not that of one loop over ${params.chunks} chunks`);
+  }
+  // Instances tell what their host has called once a second.
+  await sleep(1_100);
+  const calls = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
+  return { seconds, view, calls, azuriteShare };
+}
+
+const lookEveryMs = 100;
+const runMsMax = 900_000;
+
+/** Polls, deletes and renewals of messages by the hosts of all instances, as they last told. */
+function hostCalls(app: RealApp): CallCounts {
+  const latest = new Map<string, CallCounts>();
+  for (const event of app.events) if (event.kind === "stats") latest.set(event.instance, event.hostCalls);
+  return [...latest.values()].reduce(addCalls, noCalls);
+}
+
+/** User and system time of a process (`man 5 proc_pid_stat`: fields 14 and 15, in hundredths). */
+export function cpuSecondsOf(pid: number): number {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return (Number(afterName[11]) + Number(afterName[12])) / 100;
+  } catch {
+    return Number.NaN;
+  }
+}
