@@ -4,7 +4,7 @@ import { isFinal } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { close, type ListedMarker } from "./close.ts";
 import { decide, decideMore } from "./decide.ts";
-import { deleteRun } from "./deletion/deleteRun.ts";
+import { deleteRun, isOutdated } from "./deletion/deleteRun.ts";
 import { look, type PageBudget } from "./look.ts";
 import { type OpenRun, openRun } from "./openRun.ts";
 import { type CoordinatorPorts, perform } from "./perform.ts";
@@ -36,7 +36,7 @@ export async function advance(
   const listed = { id: blob.name, etag: blob.etag };
   try {
     const marker = decodeMarker(blob.metadata, blob.name);
-    if (marker.want === "delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
+    if (marker.want === "delete") return await executeDelete(ports, leader, loop, marker, listed);
     const run = await runOf(ports, leader, runs, marker, listed, nowMs);
     if (run === "over") return;
     if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
@@ -89,7 +89,8 @@ async function lookAndDecide(
     loop.hurry = true;
     return;
   }
-  await perform(ports, leader, run, draft, time);
+  // What was adopted is older than this look.
+  if ((await perform(ports, leader, run, draft, time)) === "adopted") return;
   await sendMore(ports, leader, run, share, nowMs);
 }
 
@@ -104,8 +105,23 @@ async function sendMore(
   for (let round = 1; round < limits.sendRoundsMax; round += 1) {
     const more = decideMore(run.working, run.memory, share, nowMs);
     if (more.packs.length === 0) return;
-    await perform(ports, leader, run, more, { nowMs, localMs: ports.clock.monotonicMs() });
+    const done = await perform(ports, leader, run, more, { nowMs, localMs: ports.clock.monotonicMs() });
+    if (done === "adopted") return;
   }
+}
+
+async function executeDelete(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  loop: Loop,
+  marker: Marker,
+  listed: ListedMarker,
+): Promise<void> {
+  if (!(await isOutdated(ports, leader, marker, listed.id)))
+    return goOnDeleting(ports, leader, loop, marker.uid, listed);
+  leader.assertLeading();
+  const { blobs } = ports.storage;
+  await blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
 }
 
 async function goOnDeleting(

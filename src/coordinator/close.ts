@@ -7,7 +7,8 @@ import { isFinal, type State } from "../model/state.ts";
 import { topLevel } from "../model/tree.ts";
 import { cleanupMessage, type Draft } from "./draft.ts";
 import { readManifest } from "./look.ts";
-import { assertLegalMove, type CoordinatorPorts, type RunWork, sendAll } from "./perform.ts";
+import { assertLegalMove, type CoordinatorPorts, type RunWork } from "./perform.ts";
+import { sendAll } from "./send.ts";
 import type { Ownership } from "./stateChain.ts";
 
 /** A marker as the list gave it. */

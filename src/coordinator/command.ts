@@ -13,7 +13,7 @@ export function takeCommand(draft: Draft, memory: Memory, { marker }: Pick<Seen,
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
   state.command = marker.command;
   state.cap = marker.cap;
-  state.paused = marker.want === "paused";
+  state.paused = marker.want === "paused" && state.phase !== "finishing";
   state.turn = marker.turn;
   state.answer = "done";
   draft.decided = true;

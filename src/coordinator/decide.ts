@@ -1,7 +1,8 @@
+import { packsOfShard } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import { askForFinish, askForGroups, sealShards } from "./combine.ts";
 import { takeCommand } from "./command.ts";
-import type { Draft, Memory } from "./draft.ts";
+import { type Draft, type Memory, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
@@ -17,7 +18,7 @@ import { alone, type Share, updateWindow } from "./window.ts";
  * for `memory`, the leader's own notes. The order of the steps is the story of a run.
  */
 export function decide(state: State, seen: Seen, memory: Memory, time: DecideTime, share = alone): Draft {
-  const draft: Draft = { state: structuredClone(state), packs: [], tasks: [], decided: false };
+  const draft = newDraft(state);
   takeCommand(draft, memory, seen);
   trackPlan(draft, seen);
   trackParts(draft, seen);
@@ -47,7 +48,7 @@ export function decide(state: State, seen: Seen, memory: Memory, time: DecideTim
 
 /** The next packs of a run whose window is not full yet, without another look. */
 export function decideMore(state: State, memory: Memory, share: Share, nowMs: number): Draft {
-  const draft: Draft = { state: structuredClone(state), packs: [], tasks: [], decided: false };
+  const draft = newDraft(state);
   fanOut(draft, memory, share, nowMs);
   pruneBatches(draft.state);
   return draft;
@@ -62,9 +63,19 @@ export interface DecideTime {
   readonly packLimitMs: number;
 }
 
-/** Send times kept: the oldest are joined under the later time, which only makes the leader more patient. */
+/** Send times kept. Neighbours are joined under the later time, which makes the leader a little more patient. */
 const batchesKept = 40;
 
 function pruneBatches(state: State): void {
-  if (state.batches.length > batchesKept) state.batches.splice(0, state.batches.length - batchesKept);
+  const { layout, batches } = state;
+  if (layout === undefined || batches.length <= batchesKept) return;
+  const oldest = Math.min(
+    ...Object.keys(state.open).map((shard) => packsOfShard(layout, Number(shard)).from),
+  );
+  const open = batches.filter((batch) => batch.upTo > oldest);
+  // The oldest of those left are joined, so that the time of none moves on with the run.
+  state.batches =
+    open.length <= batchesKept
+      ? open
+      : open.filter((_, place) => place % 2 === 1 || place === open.length - 1);
 }

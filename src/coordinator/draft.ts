@@ -1,4 +1,5 @@
 import { wireVersion } from "../model/decode.ts";
+import { limits } from "../model/limits.ts";
 import type { WorkMessage } from "../model/message.ts";
 import { workName } from "../model/names.ts";
 import { chunksOfPack, type Layout, type Range, shardOf, sizeOf } from "../model/packs.ts";
@@ -13,13 +14,26 @@ export interface Draft {
   readonly state: State;
   /** Sent before the state is written: packs, first sends and repeated ones. A crash in between sends them again. */
   readonly packs: PackSend[];
+  /** How many of them have not been put yet: what failed half-way is decided again. */
+  puts: number;
   /** Sent only after the state that records them was confirmed: plan, combine, finish. */
   readonly tasks: TaskSend[];
+  /** Packs whose partial was found in this look, for the rate. */
+  gained: number;
   /** The state must be written at once, because something depends on it. */
   decided: boolean;
   /** The run ends: its final phase, unless a manifest turns up. */
   ending?: { phase: "complete" | "failed" | "cancelled"; error?: { code: string; message: string } };
 }
+
+export const newDraft = (state: State): Draft => ({
+  state: structuredClone(state),
+  packs: [],
+  puts: 0,
+  tasks: [],
+  gained: 0,
+  decided: false,
+});
 
 export interface PackSend {
   readonly pack: number;
@@ -40,19 +54,21 @@ export interface Memory {
   window: number;
   /** Workers take packs faster than the window grew. */
   starved: boolean;
-  rateSample?: { atMs: number; done: number } | undefined;
+  rateSample?: { readonly atMs: number; gained: number } | undefined;
   /** Since when the rate is measured; long ago where an earlier leader has measured it. */
   rateSinceMs: number;
   /** When the phase last changed, for the pace of the loop. */
   phaseSinceMs: number;
-  /** When the state was last written, and how many packs were sent since. */
+  /** When the state was last written, and the sends of packs that were put since, by `sendKey`. */
   wroteMs: number;
-  sendsUnwritten: number;
+  readonly unwritten: Set<string>;
   /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
   tasksUnsent: boolean;
   /** When failure records were last looked for, and whether they no longer fit on one page. */
   failuresMs: number;
   manyFailures: boolean;
+  /** Where the next look for them begins. */
+  failuresFrom: number;
   /** The latest send of a piece of work that threw and that the host will try again, by `workName`. */
   readonly tried: Map<string, number>;
   /** Groups of open shards looked at so far: where the next look begins when it cannot look at all. */
@@ -67,13 +83,26 @@ export const newMemory = (localMs: number, rate = 0): Memory => ({
   rateSinceMs: rate === 0 ? localMs : Number.NEGATIVE_INFINITY,
   phaseSinceMs: localMs,
   wroteMs: localMs,
-  sendsUnwritten: 0,
+  unwritten: new Set(),
   tasksUnsent: true,
   failuresMs: Number.NEGATIVE_INFINITY,
   manyFailures: false,
+  failuresFrom: 0,
   tried: new Map(),
   lookFrom: 0,
 });
+
+export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;
+
+/** Has a pack sent. One whose put is known to have happened since the last write costs none. */
+export function addSend(draft: Draft, memory: Memory, send: PackSend): void {
+  draft.packs.push(send);
+  if (!memory.unwritten.has(sendKey(draft.state, send))) draft.puts += 1;
+}
+
+/** Puts that still fit between two writes of the state. */
+export const roomToWrite = (draft: Draft, memory: Memory): number =>
+  limits.sendsPerWriteMax - draft.puts - memory.unwritten.size;
 
 /** The layout of a run that was planned. */
 export function layoutOf(state: State): Layout & { readonly packMs: number } {

@@ -4,8 +4,7 @@ import { workName } from "../model/names.ts";
 import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
 import type { Sends } from "../model/state.ts";
-import { type Draft, layoutOf, type Memory } from "./draft.ts";
-import { roomToWrite } from "./fanOut.ts";
+import { addSend, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
 import { sendsOf } from "./resend.ts";
 import type { Seen, SeenFailure } from "./seen.ts";
 import { tally } from "./tally.ts";
@@ -91,7 +90,7 @@ function trackPack(
   if (verdict === "fail") markFailed(draft, pack);
   else if (verdict === "replace") {
     if (state.paused || roomToWrite(draft, memory) <= 0) return;
-    draft.packs.push({ pack, send: sends + 1, urgent: true });
+    addSend(draft, memory, { pack, send: sends + 1, urgent: true });
     state.again[pack] = { ...made, sends: sends + 1, atMs: nowMs };
     state.sentAgain += 1;
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };

@@ -1,9 +1,7 @@
 import { emptyBitmap, encodeBitmap } from "../model/bitmap.ts";
-import { limits } from "../model/limits.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
-import type { Draft, Memory } from "./draft.ts";
-import { layoutOf } from "./draft.ts";
+import { addSend, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
 import { recountAhead } from "./seen.ts";
 import { outcomeOf } from "./track.ts";
 import { isUrgent, type Share } from "./window.ts";
@@ -28,8 +26,9 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
   const packs = packsOf(layout);
   const before = state.cursor;
   const outcome = outcomeOf(state);
-  let room = Math.min(Math.min(memory.window, state.cap) - state.inFlight, roomToWrite(draft, memory));
-  while (state.cursor < packs && room > 0) {
+  const window = Math.min(memory.window, state.cap);
+  const hasRoom = () => state.inFlight < window && roomToWrite(draft, memory) > 0;
+  while (state.cursor < packs && hasRoom()) {
     const shard = shardOf(layout, state.cursor);
     const { to } = packsOfShard(layout, shard);
     if (shard in state.sealed) {
@@ -38,20 +37,15 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
     }
     if (!(shard in state.open)) openShards(state, shard);
     if (state.open[shard]?.recount) break;
-    for (; state.cursor < to && room > 0; state.cursor += 1) {
+    for (; state.cursor < to && hasRoom(); state.cursor += 1) {
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
-      draft.packs.push({ pack, send: state.firstSend, urgent: isUrgent(state, share, pack) });
+      addSend(draft, memory, { pack, send: state.firstSend, urgent: isUrgent(state, share, pack) });
       state.inFlight += 1;
-      room -= 1;
     }
   }
   if (state.cursor > before) state.batches.push({ upTo: state.cursor, atMs: nowMs });
 }
-
-/** Sends that still fit between two writes of the state. */
-export const roomToWrite = (draft: Draft, memory: Memory): number =>
-  limits.sendsPerWriteMax - draft.packs.length - memory.sendsUnwritten;
 
 /**
  * In the first generation nothing can be there before it is sent. Later a shard that no state knows may hold what

@@ -1,7 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
 import type { Marker } from "../model/marker.ts";
 import { lastNumberOf, type Names, parseFailure, parseTried, resultBlobs, runBlobs } from "../model/names.ts";
-import { parseOutputFacts } from "../model/output.ts";
 import { shardsOf } from "../model/packs.ts";
 import { manifestSchema, planSchema, type Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
@@ -52,15 +51,17 @@ export async function look(
   signal: AbortSignal,
 ): Promise<Seen> {
   const wanted = wantedOf(state, memory, localMs);
-  const groups = turnOf(wanted.groups, memory, budget, pagesMax);
+  // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(budget, 1) === 1;
   if (failuresNow) memory.failuresMs = localMs;
+  const nodesNow = nodePages(wanted.nodes, budget);
+  const groups = turnOf(wanted.groups, memory, budget, pagesMax);
   const at = runBlobs(state.run, state.uid);
   const list: List = async (prefix, options) => {
     const all: ListedBlob[] = [];
     let cursor: string | undefined;
     do {
-      // The first page was taken out of the budget by whoever asked.
+      // The first page was taken out of the budget by whoever asked. Names of a shard fill more only in odd cases.
       if (cursor !== undefined) budget.left -= 1;
       const { metadata } = options;
       const page = await blobs.list(names.runs, prefix, { metadata, cursor, signal });
@@ -74,7 +75,7 @@ export async function look(
     wanted.plan ? blobs.read(names.runs, at.plan, { signal }) : undefined,
     wanted.manifest ? readManifest(blobs, names, state, signal) : undefined,
     Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
-    lookForNodes(blobs, names, state, wanted.nodes, list, budget, signal),
+    nodesNow ? lookForNodes(blobs, names, state, wanted.nodes, list, signal) : [],
     failuresNow ? lookForFailures(at, groups, memory, list, budget) : [],
   ]);
 
@@ -120,13 +121,23 @@ export async function readManifest(blobs: BlobStore, names: Names, state: State,
 /** A list costs as much as a dozen looks at single blobs, and a long run has hundreds of nodes on it. */
 const headsAtMost = 4;
 
+type Nodes = readonly { readonly level: number; readonly index: number }[];
+
+const levelsOf = (asked: Nodes): number[] => [...new Set(asked.map(({ level }) => level))];
+
+/** Takes the pages that the nodes need; false where there are too few of them in this loop. */
+function nodePages(asked: Nodes, budget: PageBudget): boolean {
+  if (asked.length <= headsAtMost) return true;
+  const pages = levelsOf(asked).length;
+  return budget.left >= pages && takePages(budget, pages) === pages;
+}
+
 async function lookForNodes(
   blobs: BlobStore,
   names: Names,
   { run, uid, generation }: State,
-  asked: readonly { readonly level: number; readonly index: number }[],
+  asked: Nodes,
   list: List,
-  budget: PageBudget,
   signal: AbortSignal,
 ): Promise<SeenNode[]> {
   const at = runBlobs(run, uid);
@@ -135,13 +146,12 @@ async function lookForNodes(
       asked.map(async ({ level, index }) => {
         const node = await blobs.head(names.runs, at.node(generation, level, index), { signal });
         if (node.kind === "missing") return [];
-        return [{ level, index, facts: parseOutputFacts(node.properties.contentType) }];
+        return [{ level, index, contentType: node.properties.contentType }];
       }),
     );
     return found.flat();
   }
-  const levels = [...new Set(asked.map(({ level }) => level))];
-  if (takePages(budget, levels.length) < levels.length) return [];
+  const levels = levelsOf(asked);
   const listed = await Promise.all(
     levels.map(async (level) => {
       const { blobs: nodes } = await list(at.nodesOf(generation, level), { metadata: false });
@@ -151,10 +161,7 @@ async function lookForNodes(
   return listed.flat();
 }
 
-/**
- * All failure records on one page while they fit there; from then on those of the shards at work, so that a run with
- * very many of them costs no more than another.
- */
+/** All failure records on one page while they fit there; from then on those of the shards that were listed. */
 async function lookForFailures(
   at: ReturnType<typeof runBlobs>,
   groups: readonly ShardGroup[],
@@ -163,14 +170,21 @@ async function lookForFailures(
   budget: PageBudget,
 ): Promise<readonly ListedBlob[]> {
   const metadata = true;
+  // One page was taken out of the budget by whoever called.
+  let pages = 1;
   if (!memory.manyFailures) {
     const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
     if (!more) return blobs;
     memory.manyFailures = true;
+    pages = 0;
   }
   const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
-  takePages(budget, prefixes.length);
-  const listed = await Promise.all(prefixes.map((prefix) => list(prefix, { metadata })));
+  // More prefixes than pages take turns.
+  pages += takePages(budget, prefixes.length - pages);
+  const from = memory.failuresFrom % prefixes.length;
+  memory.failuresFrom = from + pages;
+  const turn = [...prefixes.slice(from), ...prefixes.slice(0, from)].slice(0, pages);
+  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
   return listed.flatMap((one) => one.blobs);
 }
 
@@ -181,7 +195,7 @@ function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
 
 function seenOutput(blob: ListedBlob): SeenOutput[] {
   const index = lastNumberOf(blob.name);
-  return Number.isSafeInteger(index) ? [{ index, facts: parseOutputFacts(blob.contentType) }] : [];
+  return Number.isSafeInteger(index) ? [{ index, contentType: blob.contentType }] : [];
 }
 
 /** A failure record tells its cause and message in metadata, so that one list call brings them all. */

@@ -78,7 +78,8 @@ export async function failUnreadable(
   const first = known ?? firstState({ run: listed.id, uid, generation, cap, nowMs });
   const manifest = await manifestOrNone(ports, owner, first);
   if (known !== undefined && isFinal(known.phase)) return cleanUp(ports, owner, known, manifest, listed);
-  if (known !== undefined && known.term > owner.term) throw new DeposedError(known.term);
+  const ours = known?.termid === owner.termid;
+  if (known !== undefined && !ours && known.term >= owner.term) throw new DeposedError(known.term);
 
   const failed = { phase: "failed", error: { code: error.code, message: error.message } } as const;
   const mine = { term: owner.term, termid: owner.termid, sequence: ports.nextSequence(), finishedMs: nowMs };

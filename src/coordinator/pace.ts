@@ -23,21 +23,21 @@ export function p95(values: readonly number[]): number {
 /** Updates the smoothed rate from the packs done since the last sample. */
 export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
   const { state } = draft;
-  // A pause says nothing about the workers, and a recount is no work.
-  const standing = state.paused || Object.values(state.open).some((open) => open.recount);
-  const before = standing ? undefined : memory.rateSample;
-  if (before === undefined) {
-    memory.rateSample = { atMs: localMs, done: state.packsDone };
+  // A pause says nothing about the workers.
+  const sample = state.paused ? undefined : memory.rateSample;
+  if (sample === undefined) {
+    memory.rateSample = { atMs: localMs, gained: 0 };
     return;
   }
-  const elapsedMs = localMs - before.atMs;
+  sample.gained += draft.gained;
+  const elapsedMs = localMs - sample.atMs;
   if (elapsedMs < sampleMs) return;
-  const now = ((state.packsDone - before.done) * 1000) / elapsedMs;
+  const now = (sample.gained * 1_000) / elapsedMs;
   // In the beginning this is the plain mean since the run was planned.
   const overMs = Math.max(smoothMs, smoothPacks * mean(state.durationsMs));
   const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - memory.rateSinceMs));
   state.rate += weight * (now - state.rate);
-  memory.rateSample = { atMs: localMs, done: state.packsDone };
+  memory.rateSample = { atMs: localMs, gained: 0 };
 }
 
 /** Packs that are computed at the same moment, by Little's law. */

@@ -1,13 +1,13 @@
 import { InvariantError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { type Log, logEvents } from "../model/log.ts";
-import { encodeMessage, type WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import { phaseMoves, type State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
-import { type Draft, type Memory, packMessage, type TaskSend, taskMessage } from "./draft.ts";
+import { type Draft, type Memory, packMessage, sendKey, type TaskSend, taskMessage } from "./draft.ts";
 import { packsAtOnce } from "./pace.ts";
 import { recordedTasks } from "./resend.ts";
+import { sendAll } from "./send.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
 
 /** What the leader's shell acts on. */
@@ -40,34 +40,27 @@ export async function perform(
   run: RunWork,
   draft: Draft,
   at: { readonly nowMs: number; readonly localMs: number },
-): Promise<void> {
+): Promise<"kept" | "written" | "adopted"> {
   const { chain, memory } = run;
   const before = chain.state();
   if (memory.tasksUnsent) await sendRecorded(ports, owner, run);
-  await sendAll(
-    ports,
-    owner,
-    draft.packs.map((one) => ({ message: packMessage(draft.state, one), urgent: one.urgent })),
-    // Puts at the same time come in any order. Lateness is judged by the order, so no more than what is computed at
-    // the same time anyway.
-    Math.max(limits.sendsAtOnceMin, packsAtOnce(draft.state)),
-  );
+  await sendPacks(ports, owner, draft, memory);
   logSends(ports, owner, draft);
   const next: State = { ...draft.state, updatedMs: at.nowMs };
   run.working = next;
-  memory.sendsUnwritten += draft.packs.length;
-  const progressed = next.packsDone !== before.packsDone || memory.sendsUnwritten > 0;
+  const progressed = next.packsDone !== before.packsDone || memory.unwritten.size > 0;
   const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
-  const full = memory.sendsUnwritten >= limits.sendsPerWriteMax;
-  if (!draft.decided && !full && !(progressed && due)) return;
+  const full = memory.unwritten.size >= limits.sendsPerWriteMax;
+  // A write without an answer is repeated until there is one, also when nothing else has happened since.
+  if (!draft.decided && !full && !chain.unsettled() && !(progressed && due)) return "kept";
   assertLegalMove(before, next);
   memory.wroteMs = at.localMs;
   memory.tasksUnsent = true;
   const outcome = await writeOrFallBack(run, next);
   run.working = chain.state();
-  memory.sendsUnwritten = 0;
-  // What stands is an earlier write of mine; the next look finds out what was sent of it.
-  if (outcome === "adopted") return;
+  // What stands is an earlier write of mine. What was put since is not put again when it is decided again.
+  if (outcome === "adopted") return "adopted";
+  memory.unwritten.clear();
   if (before.phase !== next.phase) {
     ports.log(
       logEvents.runPhase({
@@ -81,6 +74,23 @@ export async function perform(
   }
   await sendTasks(ports, owner, next, draft.tasks);
   memory.tasksUnsent = false;
+  return "written";
+}
+
+/** Puts what was not put yet, and notes each one: if another one fails, these are not put twice. */
+async function sendPacks(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  { state, packs }: Draft,
+  { unwritten }: Memory,
+): Promise<void> {
+  const sends = packs
+    .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
+    .filter(({ key }) => !unwritten.has(key));
+  // Puts at the same time come in any order. Lateness is judged by the order, so no more than what is computed at
+  // the same time anyway.
+  const atOnce = Math.max(limits.sendsAtOnceMin, packsAtOnce(state));
+  await sendAll(ports, owner, sends, atOnce, ({ key }) => void unwritten.add(key));
 }
 
 /** What storage definitely refused was not decided: a later command must not be judged by it. */
@@ -115,78 +125,6 @@ function sendTasks(
     owner,
     tasks.map((task) => ({ message: taskMessage(state, task), urgent: true })),
   );
-}
-
-/** Puts messages with bounded parallelism; stops at once when the term ends. */
-export async function sendAll(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  sends: readonly { readonly message: WorkMessage; readonly urgent: boolean }[],
-  atOnce: number = limits.sendsAtOnce,
-): Promise<void> {
-  const waiting = sends.values();
-  const hedges = { left: Math.ceil(sends.length * limits.hedgesShare) };
-  let failed: { readonly error: unknown } | undefined;
-  const putSome = async (): Promise<void> => {
-    // They share one iterator, so each message is put by one of them.
-    for (const { message, urgent } of waiting) {
-      const queue = urgent ? ports.names.urgent : ports.names.packs;
-      try {
-        await sendOne(ports, owner, queue, encodeMessage(message), hedges);
-      } catch (error) {
-        failed ??= { error };
-      }
-      if (failed !== undefined) return;
-    }
-  };
-  const putters = Math.min(atOnce, limits.sendsAtOnce, sends.length);
-  await Promise.all(Array.from({ length: putters }, putSome));
-  if (failed !== undefined) throw (failed as { readonly error: unknown }).error;
-}
-
-/** A put without an answer is repeated: it may double the message, which only costs compute. */
-async function sendOne(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  queue: string,
-  text: string,
-  hedges: { left: number },
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    owner.assertLeading();
-    try {
-      await putHedged(ports, owner, queue, text, hedges);
-      return;
-    } catch (error) {
-      const busy = error instanceof StorageError && error.kind === "busy";
-      if (!busy || attempt >= limits.sendTries) throw error;
-      await ports.clock.sleep(100 * attempt, owner.lost);
-    }
-  }
-}
-
-/** One slow put holds up all that were sent with it, so the few slowest are put twice and the first answer counts. */
-async function putHedged(
-  { storage, clock }: CoordinatorPorts,
-  owner: Ownership,
-  queue: string,
-  text: string,
-  hedges: { left: number },
-): Promise<void> {
-  const put = () => storage.queues.send(queue, text, { signal: owner.lost });
-  const first = put();
-  let stopWaiting = (): void => {};
-  const slow = new Promise<"slow">((resolve) => {
-    stopWaiting = clock.after(limits.hedgeAfterMs, () => resolve("slow"));
-  });
-  try {
-    if ((await Promise.race([first, slow])) !== "slow" || hedges.left <= 0) return void (await first);
-  } finally {
-    stopWaiting();
-  }
-  hedges.left -= 1;
-  owner.assertLeading();
-  await Promise.any([first, put()]).catch(() => first);
 }
 
 export function assertLegalMove(before: State, next: State): void {

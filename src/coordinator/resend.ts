@@ -3,8 +3,8 @@ import { workName } from "../model/names.ts";
 import { packsOf, shardOf } from "../model/packs.ts";
 import type { Sends, State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
-import { type Draft, layoutOf, type Memory, nodeOf, type TaskSend } from "./draft.ts";
-import { roomToWrite, sentAtMs } from "./fanOut.ts";
+import { addSend, type Draft, layoutOf, type Memory, nodeOf, roomToWrite, type TaskSend } from "./draft.ts";
+import { sentAtMs } from "./fanOut.ts";
 import { p95, packsAtOnce } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
@@ -27,9 +27,9 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     if (roomToWrite(draft, memory) <= 0) return;
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
-    const lastSentMs = Math.max(again?.atMs ?? 0, sentAtMs(state, pack));
+    const lastSentMs = again?.atMs || sentAtMs(state, pack);
     if (time.nowMs - lastSentMs > silentMs(time)) {
-      repeat(draft, pack, time.nowMs, { late: again?.late ?? 0, anew: true });
+      repeat(draft, memory, pack, time.nowMs, { late: again?.late ?? 0, anew: true });
       continue;
     }
     const begunMs = memory.begunMs.get(pack);
@@ -41,7 +41,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
     memory.begunMs.set(pack, time.localMs);
-    repeat(draft, pack, time.nowMs, { late: late + 1 });
+    repeat(draft, memory, pack, time.nowMs, { late: late + 1 });
   }
 }
 
@@ -102,6 +102,7 @@ export const sendsOf = (state: State, pack: number): Sends =>
 /** `anew`: the sends before will never end in a record, so only this one and later ones count. */
 function repeat(
   draft: Draft,
+  memory: Memory,
   pack: number,
   nowMs: number,
   how: { readonly late: number; readonly anew?: boolean },
@@ -112,7 +113,7 @@ function repeat(
   const since = how.anew === true ? send : before.since;
   state.again[pack] = { sends: send, atMs: nowMs, late: how.late, since };
   state.sentAgain += 1;
-  draft.packs.push({ pack, send, urgent: true });
+  addSend(draft, memory, { pack, send, urgent: true });
 }
 
 function taskSend(name: string, send: number): TaskSend {

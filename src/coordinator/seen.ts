@@ -1,7 +1,6 @@
 import { limits } from "../model/limits.ts";
 import type { Marker } from "../model/marker.ts";
 import type { Work } from "../model/names.ts";
-import type { OutputFacts } from "../model/output.ts";
 import { packsOf, packsOfShard, shardOf } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
@@ -30,13 +29,15 @@ export interface Seen {
 export interface SeenOutput {
   /** The pack. */
   readonly index: number;
-  readonly facts: OutputFacts;
+  /** Tells how it came about, see `parseOutputFacts`. */
+  readonly contentType: string;
 }
 
 export interface SeenNode {
   readonly level: number;
   readonly index: number;
-  readonly facts: OutputFacts;
+  /** Tells how it came about, see `parseOutputFacts`. */
+  readonly contentType: string;
 }
 
 export interface SeenFailure {
@@ -95,20 +96,21 @@ function shardsToList(state: State): number[] {
     .sort((a, b) => a - b);
 }
 
+/** So few calls that joining more saves less than the names of sealed shards cost to read. */
+const groupsWanted = 2;
+
 /**
- * Joins neighbours whose partials fit on one page, because a list is paid by the page: names are sorted as text, so
- * the shards 00010 to 00019 share the prefix `0001`. A shard that would be alone is listed by its own name.
+ * Joins neighbours while there are more than two calls to make, because a list is paid by the page: names are sorted
+ * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page that is read without
+ * holding up the lease, since a page also brings the names of sealed shards beside.
  */
 export function groupsOf(shards: readonly number[], shardSize: number): ShardGroup[] {
-  let digits = 0;
-  while (digits < 4 && shardSize * 10 ** (digits + 1) <= limits.listPageMax) digits += 1;
-  const width = 10 ** digits;
-  const together = new Map<number, number[]>();
-  for (const shard of shards) {
-    const first = Math.floor(shard / width) * width;
-    together.set(first, [...(together.get(first) ?? []), shard]);
+  let groups = shards.map((shard) => ({ shard, digits: 0 }));
+  for (let digits = 1; groups.length > groupsWanted && digits <= 4; digits += 1) {
+    const width = 10 ** digits;
+    if (shardSize * width > limits.listTogetherMax) break;
+    const firsts = new Set(shards.map((shard) => Math.floor(shard / width) * width));
+    groups = [...firsts].map((shard) => ({ shard, digits }));
   }
-  return [...together].map(([first, members]) =>
-    members.length === 1 ? { shard: members[0] as number, digits: 0 } : { shard: first, digits },
-  );
+  return groups;
 }

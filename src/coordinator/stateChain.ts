@@ -43,6 +43,8 @@ export interface StateStore {
 export interface StateChain {
   /** As last confirmed. */
   state(): State;
+  /** True while the outcome of a write is unknown; the next write settles it. */
+  unsettled(): boolean;
   /**
    * Writes the next state under my term. `adopted`: an earlier write of mine, whose outcome was unknown until now,
    * stands instead; `state()` gives it, and whoever wrote decides again. Throws `DeposedError` if the chain is
@@ -134,6 +136,7 @@ function chainFrom(
 
   return {
     state: () => state,
+    unsettled: () => pending !== undefined,
     async write(next) {
       const unsettled = pending;
       const mine = unsettled ?? owned(store, owner, next);

@@ -82,7 +82,8 @@ export function coordinator(
     };
     try {
       await coordinate(shell, leadership, options.loop, newer);
-      if (!leadership.signal.aborted && (await old.due(leadership.lost))) {
+      // Between two slices a run that came meanwhile has its turn.
+      while (!leadership.signal.aborted && (await old.due(leadership.lost))) {
         await old.slice(leadership);
         await coordinate(shell, leadership, options.loop, newer);
       }

@@ -10,6 +10,7 @@ import {
 import { addCalls, decodeCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
+import { parseOutputFacts } from "../model/output.ts";
 import { packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import type { Draft } from "./draft.ts";
@@ -45,11 +46,13 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const recount = open.recount === true;
     const done = recount ? emptyBitmap(size) : decodeBitmap(open.done, size);
     const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, size);
-    for (const { index, facts } of found.get(shard) ?? []) {
+    for (const { index, contentType } of found.get(shard) ?? []) {
       if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
       if (failed !== undefined) clearBit(failed, index - packs.from);
       delete state.again[index];
       if (recount) continue;
+      const facts = parseOutputFacts(contentType);
+      draft.gained += 1;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
       state.calls = addCalls(state.calls, facts.calls);
@@ -65,11 +68,12 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
 /** Marks the nodes that are there. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
-  for (const { level, index, facts } of nodes) {
+  for (const { level, index, contentType } of nodes) {
     const name = workName({ kind: "node", level, index });
     const node = level === 1 ? state.sealed[index] : state.groups[name];
     if (node === undefined || node.node || node.gen !== state.generation) continue;
     node.node = true;
+    const facts = parseOutputFacts(contentType);
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
     state.calls = addCalls(state.calls, facts.calls);
     delete state.tasks[name];

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
+import { azuritePreload } from "./azuritePreload.ts";
 
 /** A storage emulator in a process of its own. */
 export interface Azurite {
@@ -39,7 +40,8 @@ export async function startAzurite(
     ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
     ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
   ];
-  const child = spawn(process.execPath, ["--import", endWithParent, azuriteScript(), ...flags], {
+  const { manifest, script } = azuritePackage();
+  const child = spawn(process.execPath, ["--import", azuritePreload(manifest), script, ...flags], {
     stdio: ["pipe", "pipe", "pipe"],
     // Ctrl-C in a terminal reaches a whole group of processes; this one ends last, when the others have drained.
     detached: process.platform !== "win32",
@@ -67,15 +69,6 @@ export async function startAzurite(
 const startCapMs = 30_000;
 const stopCapMs = 5_000;
 
-/**
- * Loaded into the emulator before its own code. Its standard input is a pipe that nobody writes to and that closes
- * when this process is gone, however it went. It must not keep the emulator alive: after SIGTERM that ends when
- * nothing is left to do.
- */
-const endWithParent = `data:text/javascript,${encodeURIComponent(
-  'process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();',
-)}`;
-
 /** The account and key that Microsoft publishes for the emulator; they are no secret. */
 const account = "devstoreaccount1";
 const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -89,11 +82,11 @@ const connectionStringOf = (blobPort: number, queuePort: number): string =>
     `QueueEndpoint=http://127.0.0.1:${queuePort}/${account}`,
   ].join(";");
 
-function azuriteScript(): string {
+function azuritePackage(): { readonly manifest: string; readonly script: string } {
   try {
     const manifest = createRequire(join(import.meta.dirname, "any.js")).resolve("azurite/package.json");
     const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: { azurite: string } };
-    return join(dirname(manifest), bin.azurite);
+    return { manifest, script: join(dirname(manifest), bin.azurite) };
   } catch (error) {
     throw new ConfigError("azurite-missing", `the package azurite is not installed: ${messageOf(error)}`, {
       cause: error,

@@ -14,6 +14,9 @@ export const limits = {
   /** Deletes in one batch request. The service takes 256 (learn.microsoft.com/rest/api/storageservices/blob-batch), but
    *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
   blobBatchMax: 32,
+  /** Names that one list of neighbouring shards brings at most: the SDK takes a quarter millisecond for each, in which
+   *  nothing else happens, and a beat of the lease has 0.9 s. */
+  listTogetherMax: 2_000,
   /** List pages of one loop of a leader, over all runs. */
   pagesPerLoopMax: 25,
   /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */
@@ -69,12 +72,11 @@ export const limits = {
   /** Failure records are looked for this often at most; and as often as this where the leader looks slowly. */
   failuresEveryMs: 1_000,
   failuresEverySlowMs: 5_000,
-  /** Blobs that one look deletes of a run that is being deleted. */
-  deletesPerLook: 5_000,
-  /** Pages that one slice of the expiry reads. */
-  expiryPagesMax: 20,
-  /** Runs whose deletion one slice of the expiry asks for. */
-  expiriesMax: 20,
+  /** Blobs that one look deletes of a run that is being deleted: other runs wait meanwhile. */
+  deletesPerLook: 500,
+  /** Runs that one slice of the expiry looks at, with some reads each, and how many of them at the same time. */
+  expiryRunsMax: 100,
+  expiryReadsAtOnce: 16,
   /** What was given up is swept away this much later than its last writer can be at work. */
   lateWritersMs: 3_600_000,
   /** The expiry is due so often where nobody leads. */

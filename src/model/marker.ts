@@ -21,6 +21,8 @@ const markerSchema = z.object({
   turn: number,
   /** Grows with each write of the marker. */
   command: number,
+  /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
+  by: z.literal("expiry").optional(),
 });
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
@@ -32,6 +34,7 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   cap: String(marker.cap),
   turn: String(marker.turn),
   command: String(marker.command),
+  ...(marker.by === undefined ? {} : { by: marker.by }),
 });
 
 /** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is no marker's. */

@@ -1,5 +1,6 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
@@ -28,7 +29,14 @@ export interface BenchResult {
   readonly goals: readonly { readonly goal: string; readonly met: boolean }[];
 }
 
-const benches: readonly Bench[] = [latencyBench, overheadBench, takeoverBench, leadingBench, scaleBench];
+const benches: readonly Bench[] = [
+  latencyBench,
+  overheadBench,
+  takeoverBench,
+  engineBench,
+  leadingBench,
+  scaleBench,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -7,6 +7,7 @@ import { addCalls, type CallCounts } from "../../src/model/calls.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import { chain, serialChain } from "../support/chain.ts";
+import { cpuSecondsOf } from "./engineRuns.ts";
 
 /**
  * The shape that most people build first: one message and one blob for each chunk, and a leader that lists the blobs
@@ -16,6 +17,8 @@ import { chain, serialChain } from "../support/chain.ts";
 export interface NaiveRun {
   readonly seconds: number;
   readonly calls: CallCounts;
+  /** As of `TimedRun`. */
+  readonly azuriteShare: number;
 }
 
 export interface NaivePlaces {
@@ -35,7 +38,7 @@ const lookEveryMs = 2_000;
 const atOnce = 32;
 
 export async function naiveRun(count: number): Promise<NaiveRun> {
-  const { connectionString, stop } = await startAzurite();
+  const { connectionString, pid, stop } = await startAzurite();
   const running: Worker[] = [];
   try {
     const params = chain.params.parse({ chunks: count });
@@ -46,10 +49,11 @@ export async function naiveRun(count: number): Promise<NaiveRun> {
     const started = Array.from({ length: workers }, async () => {
       const worker = new Worker(new URL("./engineNaiveWorker.ts", import.meta.url), { workerData: places });
       running.push(worker);
-      await once(worker, "online");
+      await once(worker, "message");
     });
     await Promise.all(started);
 
+    const cpuBefore = cpuSecondsOf(pid);
     const startedMs = performance.now();
     await sideBySide(count, async (chunk) => {
       await queues.send(places.queue, JSON.stringify({ chunk }));
@@ -62,7 +66,9 @@ export async function naiveRun(count: number): Promise<NaiveRun> {
     });
     const { body } = await runFinish(chain, { params, parts, folded: count, count });
     const seconds = (performance.now() - startedMs) / 1000;
-    if (Buffer.from(body).toString() !== (await serialChain(count))) throw new Error("the naive sum is wrong");
+    const azuriteShare = (cpuSecondsOf(pid) - cpuBefore) / seconds;
+    if (Buffer.from(body).toString() !== (await serialChain(count)))
+      throw new Error("the naive result is wrong");
 
     const told = await Promise.all(
       running.map(async (worker) => {
@@ -71,7 +77,7 @@ export async function naiveRun(count: number): Promise<NaiveRun> {
         return (await answer)[0] as CallCounts;
       }),
     );
-    return { seconds, calls: told.reduce(addCalls, meter.counts()) };
+    return { seconds, azuriteShare, calls: told.reduce(addCalls, meter.counts()) };
   } finally {
     await Promise.all(running.map((worker) => worker.terminate()));
     await stop();

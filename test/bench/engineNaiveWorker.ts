@@ -15,6 +15,7 @@ let ended = false;
 parentPort?.once("message", () => {
   ended = true;
 });
+parentPort?.postMessage("ready");
 while (!ended) {
   const messages = await queues.receive(queue, { max: batchSize, visibilityS: 600 });
   if (messages.length === 0) await sleep(100);

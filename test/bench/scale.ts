@@ -4,7 +4,6 @@ import { runLeading } from "../sim/scale/runLeading.ts";
 import { runScale, type ScaleCase, type ScaleResult } from "../sim/scale/runScale.ts";
 import { azureLimits } from "../sim/scale/serviceLimits.ts";
 import type { Bench } from "./bench.ts";
-import { quantile } from "./quantile.ts";
 
 /** A case by the name that its row has. Packs take a second and hold 100 chunks unless it says otherwise. */
 interface NamedCase extends Omit<ScaleCase, "packMs" | "threads"> {
@@ -74,14 +73,18 @@ export const scaleBench: Bench = {
       const simulatedS = (performance.now() - startedMs) / 1_000;
       const row = rowOf({ packs: rest.packs, threads, packMs }, run);
       rows.push({ name, ...row, simulatedS: rounded(simulatedS, 1) });
-      Object.assign(figures, { [`ratio ${name}`]: row.ratio, [`packsPerS ${name}`]: row.packsPerS });
+      figures[`packsPerS ${name}`] = row.packsPerS;
+      if (typeof row.ratio === "number") figures[`ratio ${name}`] = row.ratio;
       const chunks = rest.packs * (rest.chunksPerPack ?? 100);
       if (run.result !== `[[0,${chunks}]]`) throw new Error(`${name}: the result is ${run.result}`);
       if (name !== "target") continue;
-      Object.assign(figures, { callsPerChunk: run.callsPerChunk, dollarsPerMillionChunks: run.dollars });
+      Object.assign(figures, { callsPerChunk: run.callsPerPack / 100, dollarsPerMillionChunks: run.dollars });
       goals.push(
-        { goal: "10,000 packs of 1 s on 200 warm threads in 1.15 × the ideal 50 s", met: row.ratio <= 1.15 },
-        { goal: "at most 0.05 billed calls per chunk in packs of 100", met: run.callsPerChunk <= 0.05 },
+        {
+          goal: "10,000 packs of 1 s on 200 warm threads in 1.15 × the ideal 50 s",
+          met: Number(row.ratio) <= 1.15,
+        },
+        { goal: "at most 0.05 billed calls per chunk in packs of 100", met: run.callsPerPack / 100 <= 0.05 },
       );
     }
     const { sendsPerS } = await runLeading({ packs: quick ? 20_000 : 100_000, perS: 10_000, packMs: 1_000 });
@@ -100,6 +103,7 @@ const nextLimits = [
   "cap: the default of 2,000 packs in flight is two seconds of work for 1,000 threads with packs of 1 s; raise it.",
   `one queue: ${azureLimits.queuePerS} messages/s are 2,000 packs/s if it counts puts, 667 if it counts each put, get and delete; longer packs.`,
   "leader: see above; longer packs, since its work grows with packs and not with chunks.",
+  "single blobs: each instance reads spec and plan once, so several hundred that begin in one second are refused and ask again.",
   `account: ${azureLimits.accountPerS} requests/s are about 4,600 packs/s at 4.3 calls a pack; a second account.`,
 ];
 
@@ -107,21 +111,21 @@ function rowOf(
   { packs, threads, packMs }: { packs: number; threads: number | "elastic"; packMs: number },
   run: ScaleResult,
 ) {
-  const middle = run.perSecond.slice(
-    Math.floor(run.perSecond.length / 4),
-    Math.ceil((run.perSecond.length * 3) / 4),
-  );
-  const packsPerS = quantile(middle, 0.5);
+  const count = run.perSecond.length;
+  const middle = run.perSecond.slice(Math.floor(count / 4), Math.ceil((count * 3) / 4));
+  const packsPerS = rounded(middle.reduce((sum, one) => sum + one, 0) / middle.length, 1);
   const calls = addCalls(run.leaderCalls, run.workerCalls);
-  const idealMs = (packs * packMs) / Math.min(run.threadsPeak, packs);
   return {
     ...{ packs, threads, packMs, wallS: rounded(run.wallMs / 1_000, 1) },
-    ratio: rounded(run.wallMs / idealMs, 3),
+    // What the platform gives, and when, is no ideal to compare with.
+    ratio:
+      threads === "elastic" ? "–" : rounded((run.wallMs * Math.min(threads, packs)) / (packs * packMs), 3),
     used: `${Math.round(run.utilisation * 100)} %`,
     packsPerS,
     ...Object.fromEntries(billingClasses.map((one) => [one, calls[one]])),
     dollars: rounded(run.dollars, 4),
-    callsPerChunk: rounded(run.callsPerChunk, 4),
+    // In packs of 100, whatever they are here.
+    callsPerChunk: rounded(run.callsPerPack / 100, 4),
     refused: run.refused.account + run.refused.queue + run.refused.blob,
     limitedBy: limitOf(run, threads, packsPerS * (packMs / 1_000)),
   };
@@ -131,7 +135,7 @@ function limitOf(run: ScaleResult, threads: number | "elastic", busy: number): s
   if (run.refused.queue > run.perSecond.length) return "one queue";
   if (run.refused.blob + run.refused.account > run.perSecond.length) return "another limit";
   if (threads === "elastic") return "the platform's pace";
-  return busy > 0.9 * threads ? "threads" : run.wallMs < 20_000 ? "start and end" : "leader or cap";
+  return busy > 0.85 * threads ? "threads" : run.wallMs < 20_000 ? "start and end" : "leader or cap";
 }
 
 const rounded = (value: number, digits: number): number => Math.round(value * 10 ** digits) / 10 ** digits;

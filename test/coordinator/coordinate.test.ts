@@ -74,3 +74,39 @@ test("a marker whose spec belongs to another uid is a deletion of its own uid an
     "again/uidagain/plan.json",
   ]);
 });
+
+test("failures are seen, and nodes too, also where open shards could use every list page there is", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(300_000);
+  const shards = Math.ceil(300_000 / plan.shardSize);
+  const batches = [{ upTo: 300_000, atMs: Date.UTC(2030, 0, 1) }];
+  const state: State = { ...computing(300_000), cursor: 300_000, batches };
+  for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
+  await twin.put("big", plan, { state });
+  const failed = runBlobs("big", "uidbig").failure({ kind: "pack", shard: 0, pack: 3 }, 1, 1);
+  await twin.storage.blobs.create(twin.names.runs, failed, "", { metadata: { cause: "error", message: "" } });
+  const pages = await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  expect(Math.max(...pages)).toBeLessThanOrEqual(25);
+  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs("big", "uidbig").state);
+  expect(found.kind === "found" && (JSON.parse(Buffer.from(found.body).toString()) as State).phase).toBe(
+    "failed",
+  );
+});
+
+test("a flood of failure records costs no more list pages than the loop has", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(50_000);
+  const state: State = { ...computing(50_000), cursor: 50_000 };
+  for (let shard = 0; shard < Math.ceil(50_000 / plan.shardSize); shard += 1)
+    state.open[shard] = { done: "" };
+  await twin.put("big", plan, { state, marker: { want: "paused" } });
+  for (let pack = 0; pack < 6_000; pack += 1) {
+    const work = { kind: "pack", shard: Math.floor(pack / plan.shardSize), pack } as const;
+    const record = runBlobs("big", "uidbig").failure(work, 2, 1);
+    await twin.storage.blobs.create(twin.names.runs, record, "", {
+      metadata: { cause: "error", message: "" },
+    });
+  }
+  const pages = await twin.lead(30_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  expect(Math.max(...pages)).toBeLessThanOrEqual(25);
+});

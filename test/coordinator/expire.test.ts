@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
-import { decodeMarker } from "../../src/model/marker.ts";
+import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
 import { resultBlobs, runBlobs } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, manifest, planOf } from "../support/runFixtures.ts";
@@ -13,6 +13,18 @@ const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, fini
 async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
   await twin.put(id, planOf(10), { state });
   await twin.storage.blobs.remove(twin.names.active, id);
+}
+
+async function sweepAll(
+  twin: ReturnType<typeof leadOnTwin>,
+  sweep = expiry(twin.ports, 30),
+): Promise<number> {
+  let slices = 0;
+  do {
+    await sweep.slice(twin.leader);
+    slices += 1;
+  } while (await sweep.due());
+  return slices;
 }
 
 const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
@@ -28,7 +40,7 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
   expect(await sweep.due()).toBe(true);
-  await sweep.slice(twin.leader);
+  await sweepAll(twin, sweep);
   expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
     "delete",
     "none",
@@ -45,7 +57,7 @@ test("a retry of the same moment is not undone: the marker that is there stands"
   const twin = leadOnTwin();
   await twin.put("old", planOf(10), { state: ended("failed"), marker: { generation: 2 } });
   await twin.world.advance(31 * dayMs);
-  await expiry(twin.ports, 30).slice(twin.leader);
+  await sweepAll(twin);
   expect(await wantOf(twin, "old")).toBe("run");
 });
 
@@ -56,10 +68,10 @@ test("what nobody owns is swept away once no late writer can be at work, in both
   await twin.storage.blobs.create(twin.names.runs, blobs.part(0, 1), "");
   await twin.storage.blobs.create(twin.names.results, resultBlobs("again", "gone").manifest(1), "");
   await twin.world.advance(600_000);
-  await expiry(twin.ports, 30).slice(twin.leader);
+  await sweepAll(twin);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toContain(blobs.part(0, 1));
   await twin.world.advance(2 * 3_600_000);
-  await expiry(twin.ports, 30).slice(twin.leader);
+  await sweepAll(twin);
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.includes("/gone/"))).toEqual(
     [],
   );
@@ -82,7 +94,7 @@ test.each([
     );
     await twin.storage.blobs.create(twin.names.runs, runBlobs("r", "uidr").part(0, 3), "");
     await twin.world.advance(3 * 3_600_000);
-    await expiry(twin.ports, 30).slice(twin.leader);
+    await sweepAll(twin);
     expect(
       twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.includes("/parts/")),
     ).toHaveLength(left);
@@ -92,7 +104,7 @@ test.each([
 test("one sweep a day is enough for all instances, and none is made where runs are kept for ever", async () => {
   const twin = leadOnTwin();
   await twin.ready;
-  await expiry(twin.ports, 30).slice(twin.leader);
+  await sweepAll(twin);
   expect(await expiry(twin.ports, 30).due()).toBe(false);
   await twin.world.advance(dayMs + 1_000);
   expect(await expiry(twin.ports, 30).due()).toBe(true);
@@ -111,4 +123,49 @@ test("a folder that goes over a page is one folder", () => {
     { id: "a", uid: "u", newestMs: 5, stateMs: 5, hasParts: true },
     { id: "a", uid: "v", newestMs: 2, stateMs: undefined, hasParts: false },
   ]);
+});
+
+test("an expiry whose marker comes after a retry has come and gone deletes nothing", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "r", { ...ended("complete"), generation: 2 });
+  const marker = { uid: "uidr", want: "delete", generation: 1, cap: 1, turn: 0, command: 1 } as const;
+  const late = encodeMarker({ ...marker, by: "expiry" });
+  await twin.storage.blobs.create(twin.names.active, "r", "", { metadata: late });
+  await twin.lead(3_000);
+  expect(await wantOf(twin, "r")).toBe("none");
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toContain("r/uidr/state.json");
+});
+
+test("a person's delete is executed at any generation", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "r", { ...ended("complete"), generation: 2 });
+  const marker = { uid: "uidr", want: "delete", generation: 1, cap: 1, turn: 0, command: 1 } as const;
+  await twin.storage.blobs.create(twin.names.active, "r", "", { metadata: encodeMarker(marker) });
+  await twin.lead(3_000);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([]);
+});
+
+test("a submit that broke off expires too, and the same id can be submitted again", async () => {
+  const twin = leadOnTwin();
+  await twin.put("broken");
+  await twin.storage.blobs.remove(twin.names.active, "broken");
+  twin.storage.operator.deleteBlob(twin.names.runs, "broken/uidbroken/plan.json");
+  await twin.world.advance(31 * dayMs);
+  await sweepAll(twin);
+  await twin.lead(3_000);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
+  expect(await wantOf(twin, "broken")).toBe("none");
+});
+
+test("hundreds of runs are looked at in slices, and a blob that is leased keeps no other", async () => {
+  const twin = leadOnTwin();
+  for (let run = 0; run < 250; run += 1) await unmarked(twin, `r${run}`, ended("complete"));
+  await twin.storage.blobs.create(twin.names.runs, "r7/gone/x", "");
+  const lease = twin.storage.lease(twin.names.runs, "r7/gone/x");
+  await lease.acquire("6b1d0e8e-0000-4000-8000-000000000001", 60);
+  await twin.world.advance(31 * dayMs);
+  await lease.acquire("6b1d0e8e-0000-4000-8000-000000000001", 60);
+  expect(await sweepAll(twin)).toBeGreaterThan(2);
+  const wanted = await Promise.all(Array.from({ length: 250 }, (_, run) => wantOf(twin, `r${run}`)));
+  expect(new Set(wanted)).toEqual(new Set(["delete"]));
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sealShards } from "../../src/coordinator/combine.ts";
 import { decide } from "../../src/coordinator/decide.ts";
-import { type Draft, layoutOf } from "../../src/coordinator/draft.ts";
+import { type Draft, layoutOf, newDraft } from "../../src/coordinator/draft.ts";
 import { beginGeneration, beginTurn } from "../../src/coordinator/restart.ts";
 import type { Seen } from "../../src/coordinator/seen.ts";
 import { tally } from "../../src/coordinator/tally.ts";
@@ -145,7 +145,7 @@ test("what the bitmaps say is what is counted, whatever was done to them", () =>
         tally(state);
         expect(state).toMatchObject({ ...want, inFlight: unfinishedPacks(state).length });
         // Sealing moves bitmaps and changes no count.
-        sealShards({ state, packs: [], tasks: [], decided: false }, 0);
+        sealShards({ ...newDraft(state), state }, 0);
         tally(state);
         expect(state).toMatchObject(want);
       },

@@ -69,10 +69,11 @@ test("in full swing the leader looks seldom, and before the workers run dry wher
   expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
 });
 
-test("neighbouring shards that fit on a page are listed together, and one alone by its own name", () => {
+test("neighbouring shards are listed together where that saves calls and their names are not too many", () => {
   const ahead = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
   expect(groupsOf([7], 32)).toEqual([{ shard: 7, digits: 0 }]);
-  expect(groupsOf(ahead(0, 32), 32)).toEqual([{ shard: 0, digits: 2 }]);
+  expect(groupsOf([7, 8], 32).map(({ digits }) => digits)).toEqual([0, 0]);
+  expect(groupsOf(ahead(0, 32), 20)).toEqual([{ shard: 0, digits: 2 }]);
   expect(groupsOf(ahead(95, 112), 100)).toEqual([
     { shard: 90, digits: 1 },
     { shard: 100, digits: 1 },

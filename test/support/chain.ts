@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
+import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
 
 /** The calculation of `test/fixtures`, as a user's file; instances are given it by its path. */
 export const chainFile = fileURLToPath(new URL("../fixtures/chain.calculation.ts", import.meta.url));

@@ -30,6 +30,8 @@ export interface Role {
   /** Default 5 s. */
   readonly tickEveryMs?: number;
   readonly budgetMs?: number;
+  /** Pause of a leader between two looks where it is in a hurry. Default 100 ms. */
+  readonly fastLoopMs?: number;
   /** Early takeover; default never. */
   readonly breakAfterMs?: number;
   /** Seen from outside, everything it writes is of another wire version. */
@@ -99,7 +101,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
         budgetMs: role.budgetMs ?? 300_000,
         breakAfterMs: role.breakAfterMs ?? 0,
       }),
-      loop: { loopMs: 2_000, fastLoopMs: 100 },
+      loop: { loopMs: 2_000, fastLoopMs: role.fastLoopMs ?? 100 },
       keepDays: 0,
       packLimitMs,
     },

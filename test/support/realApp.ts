@@ -14,8 +14,8 @@ import { systemClock as clock, systemRandom as random } from "../../src/storage/
 /** The built app in real processes on a real Azurite, and a client of it. */
 export interface RealApp extends Embedded {
   readonly client: Client;
-  /** Everything that the instances reported. */
-  readonly events: InstanceEvent[];
+  /** Everything that the instances reported, with the moment of this process's monotonic clock. */
+  readonly events: (InstanceEvent & { readonly atMs: number })[];
   /** Looks at the run until the condition holds; throws with its last view after `limitMs`. */
   until(id: string, done: (view: RunView) => boolean, limitMs?: number): Promise<RunView>;
   result(id: string): Promise<string>;
@@ -26,8 +26,9 @@ export async function startRealApp(
   options: Omit<EmbeddedOptions, "onEvent">,
   known: readonly AnyCalculation[] = [],
 ): Promise<RealApp> {
-  const events: InstanceEvent[] = [];
-  const embedded = await startEmbedded({ ...options, onEvent: (event) => void events.push(event) });
+  const events: RealApp["events"] = [];
+  const onEvent = (event: InstanceEvent) => void events.push({ ...event, atMs: performance.now() });
+  const embedded = await startEmbedded({ ...options, onEvent });
   const { connectionString } = embedded;
   const builtIn = await loadCalculations([]);
   const get = (name: string) => known.find((one) => one.name === name) ?? builtIn.get(name);

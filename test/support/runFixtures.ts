@@ -3,6 +3,7 @@ import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/seen.t
 import { noCalls } from "../../src/model/calls.ts";
 import type { Marker } from "../../src/model/marker.ts";
 import type { Work } from "../../src/model/names.ts";
+import { outputContentType } from "../../src/model/output.ts";
 import { shardSizeFor } from "../../src/model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../src/model/run.ts";
 import { firstState, type State } from "../../src/model/state.ts";
@@ -25,7 +26,7 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
 
 export const part = (index: number, ms = 1000): SeenOutput => ({
   index,
-  facts: { ms, attempt: 1, calls: noCalls },
+  contentType: outputContentType("application/json", { ms, attempt: 1, calls: noCalls }),
 });
 export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
   Array.from({ length: to - from }, (_, offset) => part(from + offset, ms));

@@ -2,12 +2,31 @@ import { decodeJson } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
+import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
+import { stateSchema } from "../../model/state.ts";
 import type { ListedMarker } from "../close.ts";
-import type { PageBudget } from "../look.ts";
+import { type PageBudget, takePages } from "../look.ts";
 import type { CoordinatorPorts } from "../perform.ts";
 import type { Ownership } from "../stateChain.ts";
+
+/**
+ * True if an expiry asked for this deletion and the run has gone on since: its marker came late, and a retry that it
+ * did not see has been and gone.
+ */
+export async function isOutdated(
+  ports: CoordinatorPorts,
+  owner: Ownership,
+  { by, uid, generation }: Marker,
+  id: string,
+): Promise<boolean> {
+  if (by !== "expiry") return false;
+  const name = runBlobs(id, uid).state;
+  const found = await ports.storage.blobs.read(ports.names.runs, name, { signal: owner.lost });
+  // Once the deletion has begun there is no state any more.
+  return found.kind === "found" && decodeJson(stateSchema, found.body, name).generation > generation;
+}
 
 /**
  * Deletes what belongs to one uid: its blobs, then the spec under the ETag that it was read with, the marker last.
@@ -45,22 +64,13 @@ export async function deleteUnder(
   budget: PageBudget,
 ): Promise<boolean> {
   const { blobs } = ports.storage;
-  let cursor: string | undefined;
-  let deleted = 0;
-  do {
-    if (budget.left <= 0 || deleted >= limits.deletesPerLook) return false;
-    const page = await blobs.list(container, prefix, { cursor, signal: owner.lost });
-    budget.left -= 1;
-    cursor = page.cursor;
-    owner.assertLeading();
-    await blobs.removeMany(
-      container,
-      page.blobs.map((blob) => blob.name),
-      { signal: owner.lost },
-    );
-    deleted += page.blobs.length;
-  } while (cursor !== undefined);
-  return true;
+  if (takePages(budget, 1) === 0) return false;
+  const { lost: signal } = owner;
+  const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerLook, signal });
+  owner.assertLeading();
+  const names = page.blobs.map((blob) => blob.name);
+  if (names.length > 0) await blobs.removeMany(container, names, { signal });
+  return page.cursor === undefined;
 }
 
 /** True if no spec of this uid is left. A spec that does not decode belongs to whoever has the marker. */

@@ -1,4 +1,4 @@
-import { runIdPattern } from "../../model/names.ts";
+import { droppedBlobs, runIdPattern } from "../../model/names.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 
 /**
@@ -17,6 +17,8 @@ export interface UidFolder {
   hasParts: boolean;
 }
 
+type Dated = Pick<ListedBlob, "name" | "lastModifiedMs">;
+
 /** `{id}/{uid}/…`; the spec lies directly under the id. */
 const inFolder = /^([^/]+)\/([^/]+)\/(.+)$/;
 
@@ -25,7 +27,7 @@ const inFolder = /^([^/]+)\/([^/]+)\/(.+)$/;
  * next page and is kept as `open`.
  */
 export function foldersOn(
-  page: readonly Pick<ListedBlob, "name" | "lastModifiedMs">[],
+  page: readonly Dated[],
   open: UidFolder | undefined,
 ): { readonly ended: readonly UidFolder[]; readonly open: UidFolder | undefined } {
   const ended: UidFolder[] = [];
@@ -44,6 +46,21 @@ export function foldersOn(
   }
   return { ended, open: current };
 }
+
+/** Ids whose spec is so old: a submit that broke off leaves nothing else, and no folder tells of it. */
+export const oldSpecs = (page: readonly Dated[], rules: SweepRules): string[] =>
+  page
+    .filter(({ lastModifiedMs }) => rules.nowMs - lastModifiedMs > rules.keepMs)
+    .flatMap(({ name }) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []);
+
+/** Records of messages that nobody understood are kept as long as runs are. */
+export const oldRecords = (page: readonly Dated[], rules: SweepRules): string[] =>
+  page
+    .filter(
+      ({ name, lastModifiedMs }) =>
+        name.startsWith(droppedBlobs) && rules.nowMs - lastModifiedMs > rules.keepMs,
+    )
+    .map(({ name }) => name);
 
 export interface SweepRules {
   /** Storage's time. */

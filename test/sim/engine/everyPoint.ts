@@ -4,8 +4,7 @@ import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import { type Fate, fates, type Weather } from "../../support/network.ts";
-import { quiet } from "./quiet.ts";
-import { leaderOnly, type Script, scriptOn, workerOnly } from "./script.ts";
+import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
 
 /** One fault at one call in the life of a leader or a worker. */
@@ -61,10 +60,11 @@ export async function everyPoint({ who, call, fate }: Point): Promise<PointResul
     weather: faulty,
     translated: (storage) => noticeEmpty(storage, () => calls.length, dull),
   };
-  life.start(who === "leader" ? { ...leaderOnly, ...hero } : leaderOnly);
+  const leader: Role = { ...leaderOnly, fastLoopMs: 300 };
+  life.start(who === "leader" ? { ...leader, ...hero } : leader);
   life.start(who === "worker" ? { ...workerOnly, ...hero } : workerOnly);
-  await liveThrough(life, () => void life.start(who === "leader" ? leaderOnly : workerOnly));
-  const result = await quiet(life);
+  const another = () => void life.start(who === "leader" ? leader : workerOnly);
+  const result = await playOut(life, () => liveThrough(life, another));
   const matter = calls
     .map((_, index) => index + 1)
     .filter((index) => !dull.has(index) && matters(calls[index - 1]));

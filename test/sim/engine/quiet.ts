@@ -71,6 +71,7 @@ async function sweep({ storage, clock }: Client): Promise<void> {
   const owner = {
     ...{ term: 1_000_000, termid: "sweep", holder: "sweep", lost: new AbortController().signal },
     assertLeading: () => {},
+    ...{ signal: new AbortController().signal, progress: () => {}, note: () => {} },
   };
   const { due, slice } = expiry({ storage, names, clock, log: () => {}, packLimitMs: 300_000 }, 30);
   for (let slices = 0; slices < 20 && (await due()); slices += 1) await slice(owner);

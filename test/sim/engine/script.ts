@@ -27,7 +27,17 @@ export async function play(
   scenario: (script: Script) => Promise<void>,
 ): Promise<SimulationResult> {
   const script = scriptOn(stage(options));
-  await scenario(script);
+  return playOut(script, () => scenario(script));
+}
+
+/** A scenario that breaks off tells what the checkers have seen before. */
+export async function playOut(script: Script, scenario: () => Promise<void>): Promise<SimulationResult> {
+  try {
+    await scenario();
+  } catch (error) {
+    script.must(false, `it broke off: ${String(error)}`);
+    return script.result();
+  }
   return quiet(script);
 }
 

@@ -25,6 +25,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const cast = (): Role => ({
     weather,
     budgetMs: random.number() < 0.3 ? 30_000 : 300_000,
+    fastLoopMs: 100 + random.number() * 400,
     breakAfterMs: random.number() < 0.5 ? 4_000 : 0,
     leads: random.number() < 0.9,
     works: random.number() < 0.9,

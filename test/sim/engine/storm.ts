@@ -23,18 +23,24 @@ const troubles: readonly Fate[] = [
   "hangs",
   "hangs after",
   "dies after",
+  "stops before",
   "stops after",
 ];
+
+/** What everything else stands on meets trouble more often than the rest. */
+const isStateWrite = ({ op, args }: FarCall): boolean =>
+  op === "blobs.replace" && String(args[1]).endsWith("state.json");
 
 export function storm({ random }: VirtualWorld, trouble: number): Storm {
   const self: Storm = {
     calm: false,
     throttled: 0,
     delays: { veryLate: minutes, stop: minutes },
-    fateOf(): Fate {
+    fateOf(call): Fate {
       if (self.calm) return "arrives";
       if (self.throttled > 0 && random.number() < self.throttled) return "refused";
-      if (random.number() >= trouble) return "arrives";
+      const often = isStateWrite(call) ? 5 * trouble : trouble;
+      if (random.number() >= often) return "arrives";
       const fate = troubles[Math.floor(random.number() * troubles.length)] ?? "arrives";
       const drastic = fate.startsWith("stops") || fate.startsWith("dies");
       return drastic && random.number() < 0.8 ? "arrives" : fate;

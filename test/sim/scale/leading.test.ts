@@ -8,9 +8,9 @@ const pagesOfParts = (run: LeadingResult): number => run.partPages / run.partLoo
 
 test("work in order costs the leader about two pages of partials a loop and at most 300 calls a minute", async () => {
   for (const { packs, perS } of [
-    { packs: 1_000, perS: 5 },
-    { packs: 12_000, perS: 100 },
-    { packs: 45_000, perS: 500 },
+    { packs: 400, perS: 5 },
+    { packs: 7_000, perS: 100 },
+    { packs: 32_000, perS: 500 },
   ]) {
     const run = await runLeading({ packs, perS, packMs: 1_000 });
     expect.soft(run.wallMs, `${packs} packs`).toBeGreaterThan(60_000);
@@ -22,13 +22,13 @@ test("work in order costs the leader about two pages of partials a loop and at m
 }, 60_000);
 
 test("more runs than a loop has pages take turns, and all of them end", async () => {
-  const run = await runLeading({ packs: 200, perS: 5, packMs: 1_000, runs: 30 });
+  const run = await runLeading({ packs: 60, perS: 5, packMs: 1_000, runs: 30 });
   expect(run.pagesPerLoopMax).toBeLessThanOrEqual(limits.pagesPerLoopMax);
   expect(run.sendsBetweenWritesMax).toBeLessThanOrEqual(limits.sendsPerWriteMax);
 }, 60_000);
 
 test("the leader sends more than 1,000 packs a second where the workers are faster", async () => {
-  const run = await runLeading({ packs: 20_000, perS: 5_000, packMs: 1_000 });
+  const run = await runLeading({ packs: 12_000, perS: 5_000, packMs: 1_000 });
   expect(run.sendsPerS).toBeGreaterThan(1_000);
 }, 60_000);
 

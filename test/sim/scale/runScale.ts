@@ -38,8 +38,8 @@ export interface ScaleResult {
   readonly leaderCalls: CallCounts;
   readonly workerCalls: CallCounts;
   readonly emptyPolls: number;
-  /** Billed calls per chunk, deletes being free. */
-  readonly callsPerChunk: number;
+  /** Billed calls per pack, deletes being free. */
+  readonly callsPerPack: number;
   readonly dollars: number;
   readonly refused: Throttle["refused"];
   /** Partials written in each second since the submit. */
@@ -91,7 +91,7 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
     ...{ wallMs, leaderCalls, workerCalls, emptyPolls, refused: service.refused },
     utilisation: (packs * packMs) / (aliveMs * threadsEach),
     threadsPeak: fleet.peak() * threadsEach,
-    callsPerChunk: (totalCalls(calls) - calls.delete) / (packs * chunksPerPack),
+    callsPerPack: (totalCalls(calls) - calls.delete) / packs,
     dollars: dollarsOf(calls),
     perSecond: watch.perSecond(submittedMs),
     result: await resultOf(near, names),

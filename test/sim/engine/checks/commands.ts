@@ -24,14 +24,14 @@ function wrongWith(state: State, marker: Marker): string | undefined {
   if (state.command === 0 || state.answer === undefined) return undefined;
   if (state.cap !== marker.cap) return `its cap is ${state.cap}, not ${marker.cap}`;
   if (state.turn !== marker.turn) return `its turn is ${state.turn}, not ${marker.turn}`;
+  if (state.answer === "too-late") return undefined;
   if (isFinal(state.phase)) {
-    const cancelled = marker.want === "cancelled" && state.answer === "done";
-    return cancelled && state.phase === "failed" ? "it failed instead of being cancelled" : undefined;
+    const failed = marker.want === "cancelled" && state.phase === "failed";
+    return failed ? "it failed instead of being cancelled" : undefined;
   }
   if (state.paused !== (marker.want === "paused"))
     return `paused is ${state.paused}, it wants ${marker.want}`;
-  const goesOn = marker.want === "cancelled" && state.answer !== "too-late";
-  return goesOn ? `it goes on ${state.phase} after a cancel` : undefined;
+  return marker.want === "cancelled" ? `it goes on ${state.phase} after a cancel` : undefined;
 }
 
 /** A pause that came when all was over may have taken the number of a turn that the next generation begins with. */

@@ -25,6 +25,8 @@ export interface RunRecord {
   readonly parts: Map<number, string>;
   readonly failures: Map<string, SeenRecord>;
   readonly manifests: Map<number, Manifest>;
+  /** An operator deleted something of it. */
+  lostByHand?: boolean;
   /** Messages that were put for it, wherever they came from. */
   readonly sent: { readonly message: WorkMessage; readonly atMs: number }[];
   /** What any of its states has reached. */

@@ -22,7 +22,8 @@ export const failsForAReason =
     if (place.kind !== "run") return;
     if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
-      if (cause !== "poison" && code !== brokenCode) report(checker, `${effect.name}: ${code}: ${message}`);
+      const lost = cause === "storage-lost" && ledger.record(place.id, place.uid).lostByHand === true;
+      if (cause !== "poison" && code !== brokenCode && !lost) report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;
@@ -40,7 +41,7 @@ function hasReason(run: RunRecord, generation: number): boolean {
   const poisoned = new Map<string, number>();
   for (const { work, generation: of, failure } of run.failures.values()) {
     if (of !== generation) continue;
-    if (failure.cause === "error") return true;
+    if (failure.cause !== "poison") return true;
     const name = workName(work);
     poisoned.set(name, (poisoned.get(name) ?? 0) + 1);
   }

@@ -2,48 +2,45 @@ import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import type { SimulationResult } from "../stage.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
+import { creates, holdFirst } from "./zombies.ts";
 
-const isManifest = (op: string, args: readonly unknown[]): boolean =>
-  op === "blobs.create" && String(args[1]).endsWith("manifest.json");
-
-/** A finisher whose manifest is held up on its way while the leader gives it up; `release` lets it arrive. */
-function holdManifest(script: Script): { readonly isHeld: () => boolean; readonly release: () => void } {
-  let held = false;
-  let release = (): void => {};
-  const arrival = new Promise<void>((resolve) => {
-    release = resolve;
+/** A finisher whose manifest is held up on its way while the leader gives it up, because the code is broken now. */
+function holdManifest(script: Script) {
+  return holdFirst(script, (call) => {
+    const fits = creates("manifest.json")(call);
+    if (fits) script.broken.fold = () => true;
+    return fits;
   });
-  script.hold = ({ op, args }) => {
-    if (held || !isManifest(op, args)) return undefined;
-    held = true;
-    script.broken.fold = () => true;
-    return arrival;
-  };
-  return { isHeld: () => held, release: () => release() };
 }
+
+const finishFailed = (script: Script): boolean =>
+  [...(script.run()?.failures.values() ?? [])].some(({ work }) => work.kind === "finish");
+
+/** Calls of one look leave together, and two looks are further apart than this. */
+const sameLookMs = 40;
 
 export const closes: Readonly<Record<string, Scenario>> = {
   "a manifest written by a finisher that was given up": () =>
     play({ seed: 12, chunkMs: () => 200 }, async (script) => {
-      const { run, must } = script;
+      const { must, world, engine } = script;
       script.start(leaderOnly);
       script.start(workerOnly);
       script.start(workerOnly);
       const manifest = holdManifest(script);
       await script.submit({ id: "r", chunks: 10, packSize: 1 });
       await script.until("the manifest is on its way", manifest.isHeld);
+      // It arrives right after the leader has looked for it, in the look that brings the record of the last failure.
+      const at = { read: Number.NEGATIVE_INFINITY, list: Number.NEGATIVE_INFINITY };
       const { hold } = script;
-      // It arrives after the leader's look, with the record of the last failure in hand, and before its last look.
       script.hold = (call) => {
-        const [container, name] = call.args.map(String);
-        const looks = call.op === "blobs.list" && container === "sim-runs" && name?.endsWith("failed/");
-        const failed = [...(run()?.failures.values() ?? [])].some(({ work }) => work.kind === "finish");
-        if (looks && failed) queueMicrotask(manifest.release);
+        const name = String(call.args[1]);
+        if (call.op === "blobs.read" && name.endsWith("manifest.json")) at.read = world.nowMs();
+        if (call.op === "blobs.list" && name.includes("failed/") && finishFailed(script)) at.list = world.nowMs();
+        if (Math.abs(at.read - at.list) < sameLookMs) engine.client.clock.after(1, manifest.letGo);
         return hold?.(call);
       };
       await script.untilEnded();
-      const failed = [...(run()?.failures.values() ?? [])].some(({ work }) => work.kind === "finish");
-      must(failed, "its send had ended in a record");
+      must(finishFailed(script), "its send had ended in a record");
       script.mustBe("complete");
     }),
 
@@ -57,7 +54,7 @@ export const closes: Readonly<Record<string, Scenario>> = {
       await script.until("the manifest is on its way", manifest.isHeld);
       await script.untilEnded();
       script.mustBe("failed");
-      manifest.release();
+      manifest.letGo();
       await world.advance(10_000);
       must(run()?.manifests.has(1) === true, "the manifest has arrived");
       broken.fold = undefined;

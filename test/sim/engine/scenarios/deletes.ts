@@ -1,3 +1,5 @@
+import { runBlobs } from "../../../../src/model/names.ts";
+import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -51,10 +53,45 @@ export const deletes: Readonly<Record<string, Scenario>> = {
       last = await deleteAfter(afterMs);
     return last;
   },
+
+  "delete at every moment of a run, and submit again at once": async () => {
+    let last = await deleteAfter(0, true);
+    for (let afterMs = 300; afterMs <= 6_000 && last.violations.length === 0; afterMs += 300)
+      last = await deleteAfter(afterMs, true);
+    return last;
+  },
+
+  "a partial that was deleted by hand": () =>
+    play({ seed: 27, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+      const { run, must, engine, judge } = script;
+      script.start({ breakAfterMs: 4_000 });
+      script.start();
+      script.hold = ({ op, args }) => {
+        const known = run();
+        const combines = op === "queues.send" && String(args[1]).includes('"combine","level":1,"index":0');
+        if (!combines || known === undefined) return undefined;
+        script.hold = undefined;
+        const name = runBlobs("r", known.uid).part(0, 0);
+        engine.storage.operator.deleteBlob(names.runs, name);
+        judge.ledger.apply({ kind: "removed", container: names.runs, name });
+        known.lostByHand = true;
+        return undefined;
+      };
+      await script.submit({ id: "r", chunks: 9, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("failed");
+      must(run()?.state?.error?.message.includes("pack 0") === true, "it says which partial is not there");
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      const again = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2) ?? [];
+      const packs = again.map(({ message }) => (message.kind === "compute" ? message.pack : -1));
+      must(packs.every((pack) => pack === 0), "only that pack is computed again");
+    }),
 };
 
 /** Leader and worker are killed a little later, so that another has to end the deletion. */
-const deleteAfter = (afterMs: number) =>
+const deleteAfter = (afterMs: number, submitAgain = false) =>
   play({ seed: 20, tree: deepTree, chunkMs: () => 200 }, async (script) => {
     const { world, run } = script;
     const first = script.start({ breakAfterMs: 4_000 });
@@ -64,5 +101,9 @@ const deleteAfter = (afterMs: number) =>
     await world.advance(150);
     first.kill();
     script.start({ breakAfterMs: 4_000 });
-    await script.until("nothing of it is left", () => run() === undefined);
+    if (!submitAgain) return script.until("nothing of it is left", () => run() === undefined);
+    await script.submit({ id: "r", chunks: 5, packSize: 1 });
+    await script.untilEnded();
+    script.mustBe("complete");
+    script.must(run()?.manifests.get(1)?.chunks === 5, "the result is the new run's");
   });

@@ -40,6 +40,31 @@ const burnOnce = (kind: string) => () =>
   });
 
 export const poison: Readonly<Record<string, Scenario>> = {
+  "two planners of a list, one of which dies half-way": () =>
+    play({ seed: 29, tree: deepTree, chunkMs: () => 300 }, async (script) => {
+      const { run, must } = script;
+      script.start(leaderOnly);
+      let died = false;
+      script.start({
+        ...workerOnly,
+        weather: {
+          calm: false,
+          fateOf({ op, args }) {
+            if (died || op !== "blobs.create" || !String(args[1]).includes("/plan/")) return "arrives";
+            died = true;
+            return "dies after";
+          },
+        },
+      });
+      await script.submit({ id: "r", chunks: 11, packSize: 2, list: true });
+      await script.until("one of them is dead", () => died);
+      script.start(workerOnly);
+      await script.untilEnded();
+      script.mustBe("complete");
+      const segments = [...(run()?.blobs.keys() ?? [])].filter((name) => name.includes("/plan/"));
+      must(segments.length === 3, "one segment of the one, two of the other");
+    }),
+
   "a plan message burnt into poison unrun is replaced": burnOnce("plan"),
   "a compute message burnt into poison unrun is replaced": burnOnce("compute"),
   "a combine message burnt into poison unrun is replaced": burnOnce("combine"),

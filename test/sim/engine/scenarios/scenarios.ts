@@ -5,6 +5,7 @@ import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { retries } from "./retries.ts";
 import { versions } from "./versions.ts";
+import { zombies } from "./zombies.ts";
 
 export type Scenario = () => Promise<SimulationResult>;
 
@@ -16,4 +17,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...closes,
   ...poison,
   ...versions,
+  ...zombies,
 };

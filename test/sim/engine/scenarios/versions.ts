@@ -1,3 +1,5 @@
+import { submit } from "../../../../src/client/submit.ts";
+import { requestOf } from "../../../support/engineWorld.ts";
 import { newerVersion } from "../newerVersion.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
@@ -47,6 +49,22 @@ export const versions: Readonly<Record<string, Scenario>> = {
       old.terminate();
       await script.untilEnded();
       script.mustBe("complete");
+    }),
+
+  "an old leader gives way to a newer one": () =>
+    play({ seed: 28, chunkMs: () => 2_000 }, async (script) => {
+      const { world, run, must } = script;
+      script.start({ breakAfterMs: 4_000 });
+      await script.submit({ id: "s", chunks: 100, packSize: 1, cap: 2 });
+      await script.until("the old one leads", () => (run("s")?.parts.size ?? 0) >= 2);
+      script.start({ ...newer, breakAfterMs: 4_000 });
+      const { client } = script.user({ newer: true });
+      await world.finish(submit(client, requestOf({ id: "r", chunks: 6, packSize: 1 })));
+      const submittedMs = world.nowMs();
+      await script.untilEnded();
+      script.mustBe("complete");
+      must(world.nowMs() - submittedMs < 90_000, "nobody waited for the old one's budget to end");
+      await script.untilEnded(1, "s");
     }),
 
   "old workers give a newer leader's messages back": () =>

@@ -1,0 +1,44 @@
+/**
+ * Code that the emulator's process loads before its own.
+ *
+ * Its standard input is a pipe that nobody writes to and that closes when the process that started it is gone,
+ * however it went. It must not keep the emulator alive: after SIGTERM that ends when nothing is left to do.
+ */
+const endWithParent = `
+process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();
+`;
+
+/**
+ * The emulator keeps its records in LokiJS, whose batch functions sort every index anew for a single record, and which
+ * looks through all records where a condition comes first that no index serves: with 10,000 blobs a delete took 92 ms
+ * and now takes 1.3. These three functions only choose the way for one record, or the order of conditions; where
+ * LokiJS has no such function any more, nothing is changed.
+ */
+const fasterIndex = (azuriteManifest: string): string => `
+import { createRequire } from "node:module";
+try {
+  const Loki = createRequire(${JSON.stringify(azuriteManifest)})("lokijs");
+  const records = Loki.Collection.prototype;
+  const { removeBatchByPositions, update } = records;
+  if (removeBatchByPositions) records.removeBatchByPositions = function (places) {
+    if (places.length === 1) this.remove(this.data[places[0]]);
+    else if (places.length > 1) removeBatchByPositions.call(this, places);
+  };
+  if (update) records.update = function (found) {
+    const one = Array.isArray(found) && found.length === 1;
+    if (!Array.isArray(found) || found.length > 0) return update.call(this, one ? found[0] : found);
+  };
+  const results = Loki.Resultset.prototype;
+  const { findAnd } = results;
+  const telling = ["messageId", "name", "blobName"];
+  if (findAnd) results.findAnd = results.$and = function (conditions) {
+    const indexed = (one) => telling.some((key) => typeof one[key] === "string" && key in this.collection.binaryIndices);
+    const first = this.filterInitialized ? undefined : conditions.find(indexed);
+    return findAnd.call(this, first === undefined ? conditions : [first, ...conditions.filter((one) => one !== first)]);
+  };
+} catch {}
+`;
+
+/** The same as a module that `node --import` takes. */
+export const azuritePreload = (azuriteManifest: string): string =>
+  `data:text/javascript,${encodeURIComponent(`${fasterIndex(azuriteManifest)}${endWithParent}`)}`;

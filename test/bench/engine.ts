@@ -1,0 +1,159 @@
+import { billingClasses, dollarsOf } from "../../src/model/calls.ts";
+import type { Bench } from "./bench.ts";
+import { crashTails, killedRuns } from "./engineKills.ts";
+import { naiveRun } from "./engineNaive.ts";
+import { billedCalls, makeReport, perPiece, type Report, round } from "./engineReport.ts";
+import { asInAzure, chainRuns } from "./engineRuns.ts";
+import { emulatorCosts } from "./engineStorage.ts";
+import { quantile } from "./quantile.ts";
+
+interface Amounts {
+  /** How often the run of many chunks is repeated; the median counts. */
+  readonly times: number;
+  readonly chunks: number;
+  readonly packs: number;
+  readonly kills: number;
+  readonly tails: number;
+  /** Chunks of the naive shape: enough to be fair, few enough to wait for. */
+  readonly naive: number;
+  readonly liveBlobs: readonly number[];
+}
+
+const usual: Amounts = {
+  ...{ times: 3, chunks: 100_000, packs: 2_000, kills: 30, tails: 5, naive: 2_000 },
+  liveBlobs: [0, 10_000],
+};
+const full: Amounts = { ...usual, times: 5, tails: 20, naive: 5_000, liveBlobs: [0, 10_000, 50_000] };
+/** Only tries the bench itself. */
+const few: Amounts = {
+  ...{ times: 1, chunks: 20_000, packs: 200, kills: 2, tails: 1, naive: 200 },
+  liveBlobs: [0, 1_000],
+};
+
+/** Trivial chunks, in real processes on a real Azurite, beside the shape of one message and one blob for each chunk. */
+export const engineBench: Bench = {
+  name: "engine",
+  question: "what do runs of trivial chunks cost in time, calls and dollars, and what do kills cost them?",
+  async run(options) {
+    const amounts = options.quick ? few : options.full ? full : usual;
+    const report = makeReport(options.say);
+    await speed(report, amounts);
+    await economy(report, amounts);
+    await kills(report, amounts);
+    await tails(report, amounts);
+    await emulator(report, amounts);
+    return report.result();
+  },
+};
+
+async function speed(report: Report, { chunks, times }: Amounts): Promise<void> {
+  const runs = await chainRuns({}, times, { chunks, packSize: 1_000 });
+  const perS =
+    chunks /
+    quantile(
+      runs.map((run) => run.seconds),
+      0.5,
+    );
+  const share = quantile(
+    runs.map((run) => run.azuriteShare),
+    0.5,
+  );
+  report.say(`${chunks} chunks in packs of 1,000: ${round(perS)} a second`);
+  report.row(`chunks/s from submit to result: ${chunks} in packs of 1,000, median of ${times}`, round(perS));
+  report.row("share of its one core that Azurite was busy in these", round(share));
+  report.figures({ chunksPerS: perS, "chunks-azuriteShare": share });
+  report.goal("at least 30,000 chunks/s from submit to result", perS >= 30_000);
+}
+
+const packSize = 100;
+
+/** Calls and dollars of both shapes; those of Leasefold with all that leads, polls and deletes messages. */
+async function economy(report: Report, { packs, naive: naiveChunks }: Amounts): Promise<void> {
+  const naive = await naiveRun(naiveChunks);
+  report.say(
+    `${naiveChunks} chunks with a message and a blob each: ${round(naiveChunks / naive.seconds)} a second`,
+  );
+  const chunks = packs * packSize;
+  const [run] = await chainRuns(asInAzure, 1, { chunks, packSize });
+  if (run === undefined) return;
+  const { seconds, calls, azuriteShare } = run;
+  const packsPerS = packs / seconds;
+  report.say(`${packs} packs of ${packSize}: ${round(packsPerS)} packs a second`);
+  report.row(
+    `packs/s (naive: chunks/s) from submit to result: ${packs} packs`,
+    round(packsPerS),
+    round(naiveChunks / naive.seconds),
+  );
+  report.row(
+    "share of its one core that Azurite was busy in these",
+    round(azuriteShare),
+    round(naive.azuriteShare),
+  );
+  const callsPerChunk = billedCalls(calls) / chunks;
+  const naiveCallsPerChunk = billedCalls(naive.calls) / naiveChunks;
+  report.row(`billed calls per chunk, packs of ${packSize}`, round(callsPerChunk), round(naiveCallsPerChunk));
+  report.row(
+    "calls by class, per pack (naive: per chunk)",
+    perPiece(calls, packs),
+    perPiece(naive.calls, naiveChunks),
+  );
+  const dollars = (1e6 * dollarsOf(calls)) / chunks;
+  const naiveDollars = (1e6 * dollarsOf(naive.calls)) / naiveChunks;
+  report.row("dollars per million chunks, by calls", round(dollars), round(naiveDollars));
+  report.figures({
+    packsPerS,
+    callsPerChunk,
+    dollarsPerMillion: dollars,
+    "packs-azuriteShare": azuriteShare,
+  });
+  report.figures({
+    "naive-chunksPerS": naiveChunks / naive.seconds,
+    "naive-callsPerChunk": naiveCallsPerChunk,
+  });
+  report.figures({ "naive-dollarsPerMillion": naiveDollars });
+  report.figures(Object.fromEntries(billingClasses.map((one) => [`${one}-per-pack`, calls[one] / packs])));
+  report.goal(`at least 60 packs/s over ${packs} packs`, packsPerS >= 60);
+  report.goal(`at most 0.05 billed calls per chunk at packs of ${packSize}`, callsPerChunk <= 0.05);
+}
+
+async function kills(report: Report, { packs, kills }: Amounts): Promise<void> {
+  const { runs, duplicates } = await killedRuns(packs, kills, report.say);
+  const seconds = quantile(
+    runs.map((run) => run.seconds),
+    0.5,
+  );
+  const again = runs.reduce((sum, { view }) => sum + (view.packs?.again ?? 0), 0);
+  const exact = runs.filter((run) => run.exact).length;
+  const what = `${packs} packs on four instances, one killed each 3 s until ${kills} were`;
+  report.row(`${what}: seconds of a run, median of ${runs.length}`, round(seconds));
+  report.row("packs sent again; of them computed although another had", `${again}; ${duplicates}`);
+  report.figures({ "killed-seconds": seconds, "killed-again": again, "killed-duplicates": duplicates });
+  report.goal(
+    `each result is byte for byte that of one loop (${exact} of ${runs.length})`,
+    exact === runs.length,
+  );
+}
+
+async function tails(report: Report, { tails: times }: Amounts): Promise<void> {
+  const tails = await crashTails(times);
+  const worst = tails.reduce((a, b) => (b.seconds / b.boundS > a.seconds / a.boundS ? b : a));
+  report.say(
+    `worker killed in mid-pack: ${tails.map(({ seconds }) => round(seconds)).join(", ")} s to the result`,
+  );
+  report.row(
+    `worker killed in mid-pack: seconds to the result, worst of ${times}`,
+    round(worst.seconds),
+    "600 or more",
+  );
+  report.figures({ "tail-seconds": worst.seconds, "tail-bound": worst.boundS });
+  const bound = `within 4 × p95 of a pack + 2 s + two loops (${round(worst.boundS)} s)`;
+  report.goal(`after a worker's death in mid-pack the run ends ${bound}`, worst.seconds <= worst.boundS);
+}
+
+async function emulator(report: Report, { liveBlobs }: Amounts): Promise<void> {
+  for (const { liveBlobs: live, cpuMs } of await emulatorCosts(liveBlobs)) {
+    const told = Object.entries(cpuMs).map(([name, ms]) => `${name} ${round(ms)}`);
+    report.row(`Azurite with ${live} live blobs: CPU ms of a call`, told.join(" · "));
+    for (const [name, ms] of Object.entries(cpuMs)) report.figures({ [`azurite-${name}-ms-at-${live}`]: ms });
+  }
+}

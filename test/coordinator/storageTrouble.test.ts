@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { decide } from "../../src/coordinator/decide.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import { runBlobs } from "../../src/model/names.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, memory, planOf, seen } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
+
+async function stateOf(twin: ReturnType<typeof leadOnTwin>, id: string): Promise<State> {
+  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs(id, `uid${id}`).state);
+  if (found.kind === "missing") throw new Error("no state");
+  return JSON.parse(Buffer.from(found.body).toString());
+}
+
+test.each(["request", "reply"])(
+  "a state write whose %s is lost is repeated though nothing else happens",
+  async (lost) => {
+    const twin = leadOnTwin();
+    const batches = [{ upTo: 10, atMs: Date.UTC(2030, 0, 1) }];
+    const state: State = { ...computing(10), cursor: 10, batches, open: { 0: { done: "" } } };
+    await twin.put("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
+    const { replace } = twin.storage.blobs;
+    let losses = 0;
+    twin.storage.blobs.replace = async (container, name, body, write) => {
+      // The second write is the one that answers the command; the first is the seal.
+      const loses =
+        name.endsWith("state.json") && (JSON.parse(String(body)) as State).command === 1 && losses++ === 0;
+      if (loses && lost === "request") throw busy();
+      const reply = await replace(container, name, body, write);
+      if (loses) throw busy();
+      return reply;
+    };
+    await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+    expect(losses).toBeGreaterThan(0);
+    expect(await stateOf(twin, "r")).toMatchObject({ command: 1, answer: "done", paused: true });
+  },
+);
+
+test("a put that keeps failing has none of the others made twice", async () => {
+  const twin = leadOnTwin();
+  await twin.put("r", planOf(400));
+  const { send } = twin.storage.queues;
+  let refused = 0;
+  const put = new Map<string, number>();
+  twin.storage.queues.send = async (queue, text, options) => {
+    // More often than a put is tried, so that a whole round of sends ends in its error.
+    if (text.includes('"pack":5,') && refused++ < 10) throw busy();
+    put.set(text, (put.get(text) ?? 0) + 1);
+    return send(queue, text, options);
+  };
+  await twin.lead(20_000);
+  const state = await stateOf(twin, "r");
+  expect(state.cursor).toBe(256);
+  expect(put.size).toBe(257);
+  expect(Math.max(...put.values())).toBe(1);
+});
+
+test("the time of the oldest pack's send does not move on with the run", () => {
+  const mind = memory();
+  let state: State = computing(100_000);
+  mind.window = 100;
+  for (let loop = 0; loop < 300; loop += 1) {
+    mind.window = 2_000;
+    const nowMs = 1_000_000 + loop * 2_000;
+    state = decide({ ...state, rate: 1_000 }, seen({ nowMs }), mind, {
+      nowMs,
+      localMs: loop * 2_000,
+      packLimitMs: 300_000,
+    }).state;
+    state.inFlight = 0;
+  }
+  expect(state.batches.length).toBeLessThanOrEqual(41);
+  const [first] = state.batches;
+  expect(first?.atMs).toBeLessThan(1_000_000 + 60_000);
+});

@@ -1,0 +1,20 @@
+import type { Mutation } from "../../election/simulationCode.ts";
+import type { Checker } from "../checks/judge.ts";
+import type { EngineCase } from "../simulationWorker.ts";
+
+/** A rule of DESIGN, section 3, broken in the code under test, often in one place and at times in two. */
+export interface Mutant {
+  /** What is missing. */
+  readonly without: string;
+  /** The number of the rule. */
+  readonly rule: number;
+  readonly killedBy: Checker;
+  /** Where to look first: scenarios by name, points, or the first of a row of seeds. */
+  readonly cases: readonly EngineCase[] | { readonly seedsFrom: number };
+  readonly edits: readonly Mutation[];
+}
+
+/** One change of one file. */
+export const edit = (file: string, find: string, replace: string): readonly Mutation[] => [
+  { file: `src/${file}`, find, replace },
+];

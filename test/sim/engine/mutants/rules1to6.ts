@@ -1,0 +1,169 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const chain = "coordinator/stateChain.ts";
+const blobs = "storage/memory/memoryBlobs.ts";
+
+/** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
+export const rules1to6: readonly Mutant[] = [
+  {
+    without: "create-only (a blob that is there is written over)",
+    rule: 1,
+    killedBy: "the first writer wins",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      blobs,
+      'if (find(container, name) !== undefined) return { kind: "existed" };',
+      'if (find(container, name) !== undefined && container === "sim-coordination") return { kind: "existed" };',
+    ),
+  },
+  {
+    without: "a name of its own for the result of each attempt",
+    rule: 1,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: ["two finishers, the first of which sleeps with its result written"],
+    edits: edit("worker/finishRun.ts", "result(gen, tag, result.extension)", 'result(gen, "same", result.extension)'),
+  },
+  {
+    without: "a name of its own for the segments of each planning attempt",
+    rule: 1,
+    killedBy: "fails only for a reason",
+    cases: ["two planners of a list, one of which dies half-way"],
+    edits: edit("worker/planRun.ts", "at.segment(tag, starts.length)", 'at.segment("same", starts.length)').concat(
+      edit("worker/planRun.ts", "segments: { attempt: tag, starts }", 'segments: { attempt: "same", starts }'),
+    ),
+  },
+  {
+    without: "If-Match on the state",
+    rule: 2,
+    killedBy: "state is one chain by term",
+    cases: ["a leader sleeps for minutes with a state write in its socket, each in turn"],
+    edits: edit(
+      blobs,
+      'if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };',
+      'if (blob === undefined) return { kind: "conflict" };',
+    ),
+  },
+  {
+    without: "sealing the state before anything else is written",
+    rule: 2,
+    killedBy: "state is one chain by term",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      chain,
+      "await chain.write({ ...next, terms, updatedMs: nowMs });",
+      "if (retried) await chain.write({ ...next, terms, updatedMs: nowMs });",
+    ),
+  },
+  {
+    without: "the end of a term that finds another's termid",
+    rule: 2,
+    killedBy: "state is one chain by term",
+    cases: ["a leader sleeps for minutes with a state write in its socket, each in turn"],
+    edits: edit(
+      chain,
+      "if (found?.state.termid !== owner.termid) throw new DeposedError(found?.state.term ?? 0);",
+      "if (found === undefined) throw new DeposedError(0);",
+    ),
+  },
+  {
+    without: "reading back what stands after a conflict (mine is taken for written)",
+    rule: 3,
+    killedBy: "sent what was recorded",
+    cases: ["state writes that get no answer three times in a row", "a state write whose reply was lost, then written with other bytes"],
+    edits: edit(chain, "state = found.state;\n      etag = found.etag;", "state = mine;\n      etag = found.etag;").concat(
+      edit(chain, "const mine = unsettled ?? owned(store, owner, next);", "const mine = owned(store, owner, next);"),
+    ),
+  },
+  {
+    without: "a new number for other bytes",
+    rule: 3,
+    killedBy: "state is one chain by term",
+    cases: { seedsFrom: 1 },
+    edits: edit(chain, "sequence: store.nextSequence(),", "sequence: 1 + 0 * store.nextSequence(),"),
+  },
+  {
+    without: "the message before the cursor",
+    rule: 4,
+    killedBy: "recorded what was sent",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "coordinator/perform.ts",
+      "await sendPacks(ports, owner, draft, memory);",
+      "void ports.clock.sleep(200).then(() => sendPacks(ports, owner, draft, memory)).catch(() => {});",
+    ),
+  },
+  {
+    without: "the record before a combine or finish is sent",
+    rule: 4,
+    killedBy: "sent what was recorded",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "coordinator/perform.ts",
+      "  assertLegalMove(before, next);\n",
+      "  await sendTasks(ports, owner, next, draft.tasks);\n  assertLegalMove(before, next);\n",
+    ),
+  },
+  {
+    without: "the members of a sealed shard in the message",
+    rule: 5,
+    killedBy: "fails only for a reason",
+    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    edits: edit("coordinator/draft.ts", "level === 1 ? state.sealed[index]?.members : undefined;", "level === 0 ? state.sealed[index]?.members : undefined;"),
+  },
+  {
+    without: "every member in a fold (what is not there is left out)",
+    rule: 5,
+    killedBy: "fails only for a reason",
+    cases: ["a partial that was deleted by hand"],
+    edits: edit(
+      "worker/folding/wantedOutputs.ts",
+      "return Array.from(wanted, (index) => {\n    const output = found.get(index);",
+      "return Array.from(wanted).filter((index) => found.has(index)).map((index) => {\n    const output = found.get(index);",
+    ),
+  },
+  {
+    without: "success before failure",
+    rule: 5,
+    killedBy: "every chunk is counted once",
+    cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
+    edits: edit("coordinator/track.ts", "if (failed !== undefined) clearBit(failed, index - packs.from);", ""),
+  },
+  {
+    without: "the generation in a node's name",
+    rule: 6,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    edits: edit(
+      "model/names.ts",
+      "`${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`",
+      "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/${pad(index, 5)}`",
+    ).concat(
+      edit(
+        "model/names.ts",
+        "`${root}nodes/${pad(generation, 3)}/${level}/`",
+        "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/`",
+      ),
+    ),
+  },
+  {
+    without: "a recount before a retry sends anything",
+    rule: 6,
+    killedBy: "a retry computes what has no partial",
+    cases: ["a partial arrives between the end of a run and its retry"],
+    edits: edit("coordinator/restart.ts", "for (const open of Object.values(state.open)) open.recount = true;", ""),
+  },
+  {
+    without: "passing over what has its partial",
+    rule: 6,
+    killedBy: "a retry computes what has no partial",
+    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    edits: edit("coordinator/fanOut.ts", 'if (outcome(pack) !== "open") continue;', 'if (outcome(pack) === "failed") continue;'),
+  },
+  {
+    without: "combining anew above what was mended",
+    rule: 6,
+    killedBy: "fails only for a reason",
+    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    edits: edit("coordinator/restart.ts", "if (whole) state.groups[name] = group;", "if (whole || level > 0) state.groups[name] = group;"),
+  },
+];

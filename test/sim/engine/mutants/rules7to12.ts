@@ -1,0 +1,171 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const life = { who: "worker", call: 0, fate: "arrives" } as const;
+
+/** Ending: what a failure is, what a command does, when a run is over, what may be deleted, and by whom. */
+export const rules7to12: readonly Mutant[] = [
+  {
+    without: "waiting for every send to end (one that failed is enough)",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["a record of one send says nothing of another that still works"],
+    edits: edit("coordinator/failures.ts", 'if (!ended.has(send)) return "wait";', 'if (!ended.has(send)) return "fail";'),
+  },
+  {
+    without: "another send in the place of a poisoned one",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["a compute message burnt into poison unrun is replaced"],
+    edits: edit("coordinator/failures.ts", '? "replace" : "fail"', '? "fail" : "fail"'),
+  },
+  {
+    without: "the poison handler's record",
+    rule: 7,
+    killedBy: "the scenario's own end",
+    cases: ["a finish message burnt into poison unrun is replaced"],
+    edits: edit("worker/handlePoison.ts", "if (message === undefined) return;", "if (message !== undefined) return;"),
+  },
+  {
+    without: "telling storage that is away from work that fails",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["storage refuses partials for a minute while packs come to their last attempts"],
+    edits: edit("worker/fateOf.ts", 'busy && !asked ? "put-back" : "end"', 'busy && asked ? "put-back" : "end"'),
+  },
+  {
+    without: "another look at the marker before finishing is recorded",
+    rule: 8,
+    killedBy: "the scenario's own end",
+    cases: ["cancel against finishing: after the leader's list, before its record"],
+    edits: edit("coordinator/advance.ts", "if (finishing && !(await markerStands(ports, leader, listed))) {", "if (finishing && loop.nowMs < 0) {"),
+  },
+  {
+    without: "the ETag on the removal of a marker",
+    rule: 8,
+    killedBy: "deleted only what is worthless",
+    cases: ["a retry is asked for right before the marker of the ended run is removed"],
+    edits: edit(
+      "coordinator/close.ts",
+      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n    ifMatch: listed.etag,\n",
+      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n",
+    ),
+  },
+  {
+    without: "cancel being too late once finishing is recorded",
+    rule: 8,
+    killedBy: "every run ends",
+    cases: ["cancel against finishing: at every moment around the record"],
+    edits: edit("coordinator/command.ts", 'if (state.phase === "finishing" && marker.want', 'if (state.phase === "planning" && marker.want'),
+  },
+  {
+    without: "the marker's cap",
+    rule: 8,
+    killedBy: "the cap is kept",
+    cases: { seedsFrom: 1 },
+    edits: edit("coordinator/fanOut.ts", "Math.min(memory.window, state.cap)", "Math.max(memory.window, state.cap)"),
+  },
+  {
+    without: "the last look for a manifest before a run fails",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a manifest written by a finisher that was given up"],
+    edits: edit("coordinator/close.ts", "draft.manifest ?? (await manifestOrNone(ports, owner, before))", "draft.manifest"),
+  },
+  {
+    without: "the final state before the marker goes",
+    rule: 9,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit("coordinator/close.ts", "const outcome = await chain.write(next);", "await ports.storage.blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);"),
+  },
+  {
+    without: "keeping the partials of a result with gaps",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit("coordinator/close.ts", "manifest?.complete === true && layout", "manifest !== undefined && layout").concat(
+      edit("worker/cleanUp.ts", "!decodeJson(manifestSchema, found.body, name).complete", "decodeJson(manifestSchema, found.body, name).chunks < 0"),
+    ),
+  },
+  {
+    without: "blobs before the spec in a deletion",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit("coordinator/deletion/deleteRun.ts", "(await deleteUnder(ports, owner, runs, runBlobs(listed.id, uid).root, budget)) &&", "runs !== '' &&"),
+  },
+  {
+    without: "the spec before the marker in a deletion",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit("coordinator/deletion/deleteRun.ts", '|| !(await deleteSpec(ports, owner, listed.id, uid))) return "more";', ') return "more";'),
+  },
+  {
+    without: "a look whose marker stands where a submit meets one",
+    rule: 10,
+    killedBy: "the scenario's own end",
+    cases: ["delete and resubmit under the same id", "delete at every moment of a run, and submit again at once"],
+    edits: edit("client/submit.ts", 'return marker?.uid === uid && marker.want !== "delete";', "return marker !== undefined;"),
+  },
+  {
+    without: "the uid in the names of a run's blobs",
+    rule: 11,
+    killedBy: "an old run is never met",
+    cases: ["delete and resubmit under the same id"],
+    edits: edit("model/names.ts", "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid}/`;", "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid.length}/`;"),
+  },
+  {
+    without: "sending again what was sent under an earlier turn",
+    rule: 11,
+    killedBy: "recorded what was sent",
+    cases: ["pause and resume between two listings"],
+    edits: edit("coordinator/command.ts", "beginTurn(state);", "void beginTurn;"),
+  },
+  {
+    without: "the worker's look at a pause",
+    rule: 11,
+    killedBy: "a pause holds",
+    cases: ["a pause holds for minutes, under another leader too"],
+    edits: edit("worker/markerWatch.ts", 'if (marker.want === "paused") return "the run is paused";', "").concat(
+      edit("worker/markerWatch.ts", 'if (marker.turn > message.turn) return "the run was paused and resumed since";', ""),
+    ),
+  },
+  {
+    without: "an end of the trust in a reading of the marker",
+    rule: 11,
+    killedBy: "a pause holds",
+    cases: ["a pause holds for minutes, under another leader too"],
+    edits: edit("worker/markerWatch.ts", "> limits.markerTrustMs;", "> 20 * limits.markerTrustMs;"),
+  },
+  {
+    without: "a look whether the run is still there",
+    rule: 11,
+    killedBy: "fails only for a reason",
+    cases: ["delete and resubmit under the same id"],
+    edits: edit("worker/markerWatch.ts", 'if (marker === undefined) return "the run has ended";', "if (marker === undefined) return undefined;").concat(
+      edit("worker/markerWatch.ts", 'if (marker.uid !== message.uid) return "the id belongs to another run now";', ""),
+    ),
+  },
+  {
+    without: "telling newer bytes from broken ones",
+    rule: 12,
+    killedBy: "a newer version is respected",
+    cases: ["old workers give a newer leader's messages back"],
+    edits: edit("model/decode.ts", "version > wireVersion", "version > 1_000 * wireVersion"),
+  },
+  {
+    without: "giving a newer message back",
+    rule: 12,
+    killedBy: "a newer version is respected",
+    cases: ["old workers give a newer leader's messages back"],
+    edits: edit("worker/understand.ts", "if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);\n    else ", "void NewerVersionError;\n    "),
+  },
+  {
+    without: "giving way to a newer instance",
+    rule: 12,
+    killedBy: "the scenario's own end",
+    cases: ["an old leader gives way to a newer one"],
+    edits: edit("coordinator/trouble.ts", "if (!at.newer.gaveWay) throw", "if (at.nowMs < 0) throw"),
+  },
+];
