@@ -62,6 +62,8 @@ export interface Memory {
   /** When the state was last written, and the sends of packs that were put since, by `sendKey`. */
   wroteMs: number;
   readonly unwritten: Set<string>;
+  /** Other messages put since. */
+  tasksPut: number;
   /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
   tasksUnsent: boolean;
   /** When failure records were last looked for, and whether they no longer fit on one page. */
@@ -69,6 +71,8 @@ export interface Memory {
   manyFailures: boolean;
   /** Where the next look for them begins. */
   failuresFrom: number;
+  /** When nodes were last looked for. */
+  nodesMs: number;
   /** The latest send of a piece of work that threw and that the host will try again, by `workName`. */
   readonly tried: Map<string, number>;
   /** Groups of open shards looked at so far: where the next look begins when it cannot look at all. */
@@ -84,10 +88,12 @@ export const newMemory = (localMs: number, rate = 0): Memory => ({
   phaseSinceMs: localMs,
   wroteMs: localMs,
   unwritten: new Set(),
+  tasksPut: 0,
   tasksUnsent: true,
   failuresMs: Number.NEGATIVE_INFINITY,
   manyFailures: false,
   failuresFrom: 0,
+  nodesMs: localMs,
   tried: new Map(),
   lookFrom: 0,
 });
@@ -102,7 +108,7 @@ export function addSend(draft: Draft, memory: Memory, send: PackSend): void {
 
 /** Puts that still fit between two writes of the state. */
 export const roomToWrite = (draft: Draft, memory: Memory): number =>
-  limits.sendsPerWriteMax - draft.puts - memory.unwritten.size;
+  limits.sendsPerWriteMax - draft.puts - memory.unwritten.size - memory.tasksPut;
 
 /** The layout of a run that was planned. */
 export function layoutOf(state: State): Layout & { readonly packMs: number } {

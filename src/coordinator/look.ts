@@ -55,6 +55,7 @@ export async function look(
   const failuresNow = wanted.failures && takePages(budget, 1) === 1;
   if (failuresNow) memory.failuresMs = localMs;
   const nodesNow = nodePages(wanted.nodes, budget);
+  if (nodesNow && wanted.nodes.length > 0) memory.nodesMs = localMs;
   const groups = turnOf(wanted.groups, memory, budget, pagesMax);
   const at = runBlobs(state.run, state.uid);
   const list: List = async (prefix, options) => {

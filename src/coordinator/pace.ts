@@ -49,8 +49,12 @@ const fastForMs = 10_000;
 /** A run that ends so soon is looked at often. */
 const endingMs = 2_000;
 
-/** In full swing no pause is shorter than this part of the long one: a small cap must not make leading dear. */
+/**
+ * In full swing no pause is shorter than this part of the long one, or than so many packs take: a small cap must not
+ * make leading dear, and a fast run must not wait.
+ */
 const shortestShare = 4;
+const shortestPacks = 200;
 
 /**
  * The leader's pause until its next look: short while a run is planned, begun or finished, and for its last packs;
@@ -67,7 +71,8 @@ export function pauseBetween(
     const fast = memory.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
-    return young ? loopMs / shortestShare : Math.max(loopMs / shortestShare, runsDryMs(working) / 2);
+    const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
+    return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
   });
   return Math.min(loopMs, ...pauses);
 }

@@ -50,7 +50,7 @@ export async function perform(
   run.working = next;
   const progressed = next.packsDone !== before.packsDone || memory.unwritten.size > 0;
   const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
-  const full = memory.unwritten.size >= limits.sendsPerWriteMax;
+  const full = memory.unwritten.size + memory.tasksPut >= limits.sendsPerWriteMax;
   // A write without an answer is repeated until there is one, also when nothing else has happened since.
   if (!draft.decided && !full && !chain.unsettled() && !(progressed && due)) return "kept";
   assertLegalMove(before, next);
@@ -61,6 +61,7 @@ export async function perform(
   // What stands is an earlier write of mine. What was put since is not put again when it is decided again.
   if (outcome === "adopted") return "adopted";
   memory.unwritten.clear();
+  memory.tasksPut = draft.tasks.length;
   if (before.phase !== next.phase) {
     ports.log(
       logEvents.runPhase({

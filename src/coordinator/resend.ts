@@ -22,6 +22,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.keys(state.again).length;
+  const lateMs = lateAfterMs(state);
 
   for (const pack of unfinished) {
     if (roomToWrite(draft, memory) <= 0) return;
@@ -37,7 +38,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     // Its worker lives: it said that the first attempt threw, and the host has others to come.
     const place = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
     if ((memory.tried.get(workName(place)) ?? 0) >= sendsOf(state, pack).since) continue;
-    if (begunMs === undefined || time.localMs - begunMs <= lateAfterMs(state)) continue;
+    if (begunMs === undefined || time.localMs - begunMs <= lateMs) continue;
     if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
     memory.begunMs.set(pack, time.localMs);

@@ -70,12 +70,24 @@ export function wantedOf(state: State, memory: Memory, localMs: number): Wanted 
   return {
     plan: state.phase === "planning" && "plan" in state.tasks,
     groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
-    nodes: computing ? Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []) : [],
+    nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
     failures:
       localMs - memory.failuresMs >= failuresEveryMs &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
   };
+}
+
+/** Nobody waits for a node before the last pack; from so many on, or after so long, one list tells of them all. */
+const nodesTogether = 12;
+const nodesEveryMs = 10_000;
+
+function nodesToLookFor(state: State, memory: Memory, localMs: number) {
+  const nodes = Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []);
+  const packsOver =
+    state.layout !== undefined && state.cursor >= packsOf(state.layout) && state.inFlight === 0;
+  const due = packsOver || nodes.length >= nodesTogether || localMs - memory.nodesMs >= nodesEveryMs;
+  return due ? nodes : [];
 }
 
 /** Shards that are recounted ahead of the cursor at a time. */

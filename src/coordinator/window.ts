@@ -40,7 +40,7 @@ function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
 
 /**
  * Once a look: two packs per worker and five seconds of work at the rate of this run, or at its fair share of all; a
- * fixed number until the first outcomes, never under 8, at most twice the last window. Where the workers took more
+ * fixed number until the first outcomes, never under 8, at most twice the last window and at least nine tenths of it. Where the workers took more
  * than half of it since the last look, the rate says less than they can, and it is doubled. The cap is applied by
  * whoever sends.
  */
@@ -55,7 +55,9 @@ export function updateWindow(state: State, memory: Memory, share: Share): void {
       : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
   memory.starved = !shared && outcomes > 0 && state.inFlight <= memory.window / 2 && mayGrow(state, memory);
   const twice = memory.window === 0 ? wanted : memory.window * 2;
-  memory.window = Math.max(memory.starved ? twice : Math.min(wanted, twice), limits.windowMin);
+  // Alone it falls slowly, because the first outcomes make the rate look low.
+  const least = shared ? 0 : Math.floor(memory.window * 0.9);
+  memory.window = Math.max(memory.starved ? twice : Math.min(wanted, twice), least, limits.windowMin);
 }
 
 /** Something is left to send, and the cap does not forbid it. */

@@ -16,7 +16,7 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
 test("a run alone shares nothing and has two packs per worker and five seconds of work", () => {
   const state = running(100_000, 200, 1_000);
   expect(shareOut([state])).toEqual([{ atOnce: undefined }]);
-  const mind = { ...memory(), window: 10_000 };
+  const mind = { ...memory(), window: 1_000 };
   updateWindow(state, mind, { atOnce: undefined });
   expect(mind.window).toBe(200 * 7);
 });
@@ -65,6 +65,7 @@ test("in full swing the leader looks seldom, and before the workers run dry wher
   expect(pause(running(100_000, 200, 1_000, { inFlight: 1_400 }))).toBe(2_000);
   // 2,000 in flight, 1,000 of them computed at once: a second until the queue is empty.
   expect(pause(running(100_000, 1_000, 1_000, { inFlight: 2_000 }))).toBe(500);
+  expect(pause(running(100_000, 1_000, 1_000, { inFlight: 1_100, cap: 1_100 }))).toBe(200);
   expect(pause(running(100_000, 100, 1_000, { inFlight: 100, cap: 100 }))).toBe(500);
   expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
 });

@@ -1,4 +1,5 @@
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
+import { leaderBlob } from "../../../src/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { burnMessages, doubleMessages } from "./hostileQueues.ts";
 import { newerVersion } from "./newerVersion.ts";
@@ -31,6 +32,7 @@ const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
   [6, deploy],
   [6, terminate],
   [6, (_, company) => void join(company)],
+  [8, breakLease],
 ];
 
 /** The leader is struck more often than others. */
@@ -64,6 +66,23 @@ function throttle(_: EngineInstance, { play, weather }: Company): void {
   play.engine.client.clock.after(1_000 + random.number() * 20_000, () => {
     weather.throttled = 0;
   });
+}
+
+/** By hand; at times no lease call comes through for a while, so that two lead in good faith. */
+function breakLease(_: EngineInstance, { play, weather }: Company): void {
+  const { operator } = play.engine.storage;
+  const { random } = play.world;
+  if (random.number() < 0.5) {
+    weather.leaseCut = true;
+    play.engine.client.clock.after(random.number() * 8_000, () => {
+      weather.leaseCut = false;
+    });
+  }
+  try {
+    operator.breakLease(names.coordination, leaderBlob);
+  } catch {
+    // Nobody has led yet, or nobody holds it now.
+  }
 }
 
 const someQueue = ({ play }: Company): string =>

@@ -8,6 +8,8 @@ export interface Storm extends Weather<FarCall> {
   calm: boolean;
   /** Share of calls that the service refuses as too many. */
   throttled: number;
+  /** Calls about the lease get no answer. */
+  leaseCut: boolean;
 }
 
 /** Dying and stopping in the middle of a call strike through `mishaps`; here only the way is bad. */
@@ -35,9 +37,11 @@ export function storm({ random }: VirtualWorld, trouble: number): Storm {
   const self: Storm = {
     calm: false,
     throttled: 0,
+    leaseCut: false,
     delays: { veryLate: minutes, stop: minutes },
     fateOf(call): Fate {
       if (self.calm) return "arrives";
+      if (self.leaseCut && call.op.startsWith("lease.")) return "hangs";
       if (self.throttled > 0 && random.number() < self.throttled) return "refused";
       const often = isStateWrite(call) ? 5 * trouble : trouble;
       if (random.number() >= often) return "arrives";

@@ -58,7 +58,7 @@ export const rules1to6: readonly Mutant[] = [
     without: "the end of a term that finds another's termid",
     rule: 2,
     killedBy: "state is one chain by term",
-    cases: ["a leader sleeps for minutes with a state write in its socket, each in turn"],
+    cases: ["two lead at once, because an operator broke the lease"],
     edits: edit(
       chain,
       "if (found?.state.termid !== owner.termid) throw new DeposedError(found?.state.term ?? 0);",
@@ -124,7 +124,7 @@ export const rules1to6: readonly Mutant[] = [
   {
     without: "success before failure",
     rule: 5,
-    killedBy: "every chunk is counted once",
+    killedBy: "the result is the fold of what the manifest says",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
     edits: edit("coordinator/track.ts", "if (failed !== undefined) clearBit(failed, index - packs.from);", ""),
   },

@@ -53,7 +53,7 @@ export const rules7to12: readonly Mutant[] = [
   {
     without: "cancel being too late once finishing is recorded",
     rule: 8,
-    killedBy: "every run ends",
+    killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit("coordinator/command.ts", 'if (state.phase === "finishing" && marker.want', 'if (state.phase === "planning" && marker.want'),
   },

@@ -13,8 +13,12 @@ function holdManifest(script: Script) {
   });
 }
 
-const finishFailed = (script: Script): boolean =>
-  [...(script.run()?.failures.values() ?? [])].some(({ work }) => work.kind === "finish");
+/** Whether every send of the finish has ended in a record. */
+function finishFailed(script: Script): boolean {
+  const { state, failures } = script.run() ?? {};
+  const ended = [...(failures?.values() ?? [])].filter(({ work }) => work.kind === "finish");
+  return ended.length >= (state?.tasks["finish"]?.sends ?? 1);
+}
 
 /** Calls of one look leave together, and two looks are further apart than this. */
 const sameLookMs = 40;

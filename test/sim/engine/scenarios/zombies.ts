@@ -1,4 +1,4 @@
-import { poisonOf, runBlobs } from "../../../../src/model/names.ts";
+import { leaderBlob, poisonOf, runBlobs } from "../../../../src/model/names.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Fate, Weather } from "../../../support/network.ts";
@@ -41,6 +41,13 @@ export const zombies: Readonly<Record<string, Scenario>> = {
   "a leader sleeps for minutes with a state write in its socket, each in turn": () => everySleep("stops before"),
 
   "a state write arrives minutes after its leader gave it up, each in turn": () => everySleep("very late"),
+
+  "two lead at once, because an operator broke the lease": async () => {
+    let last = await leaseBroken(0);
+    for (let afterMs = 310; afterMs <= 3_100 && last.violations.length === 0; afterMs += 310)
+      last = await leaseBroken(afterMs);
+    return last;
+  },
 
   "two finishers, the first of which sleeps with its result written": () =>
     play({ seed: 31, chunkMs: () => 200 }, async (script) => {
@@ -161,6 +168,28 @@ export const zombies: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete", 2);
     }),
 };
+
+/** The first one's own lease calls hang from then on, so it goes on in good faith until its deadline. */
+const leaseBroken = (afterMs: number) =>
+  play({ seed: 37, tree: deepTree, chunkMs: () => 250 }, async (script) => {
+    const { world, engine, run, must } = script;
+    let cut = false;
+    const weather: Weather<FarCall> = {
+      calm: false,
+      fateOf: ({ op }) => (cut && op.startsWith("lease.") ? "hangs" : "arrives"),
+    };
+    script.start({ ...leaderOnly, weather, breakAfterMs: 0 });
+    script.start(workerOnly);
+    await script.submit({ id: "r", chunks: 60, packSize: 1, cap: 6 });
+    await script.until("the first leader leads", () => run()?.state?.phase === "computing");
+    script.start({ ...leaderOnly, breakAfterMs: 0 });
+    await world.advance(afterMs);
+    cut = true;
+    engine.storage.operator.breakLease(names.coordination, leaderBlob);
+    await script.untilEnded();
+    script.mustBe("complete");
+    must((run()?.highest.terms ?? 0) >= 2, "another has led it too");
+  });
 
 /** A small life for each of its leader's state writes; another leader takes over meanwhile. */
 async function everySleep(fate: Fate): Promise<SimulationResult> {

@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { command } from "../../src/client/commands/command.ts";
+import { findManifest } from "../../src/client/result.ts";
+import { status } from "../../src/client/status.ts";
+import { submit } from "../../src/client/submit.ts";
+import { runBlobs, specBlob } from "../../src/model/names.ts";
+import { chain, chainFile, serialChain } from "../support/chain.ts";
+import { type RealApp, startRealApp } from "../support/realApp.ts";
+
+/** Runs are steered while they work, in real processes; what they left behind is read from storage itself. */
+let app: RealApp;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-steering-"));
+  app = await startRealApp({ instances: 2, calculations: [chainFile] }, [chain]);
+});
+afterAll(async () => {
+  await app?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Names and ETags below a prefix. */
+async function blobsBelow(container: string, prefix: string): Promise<Map<string, string>> {
+  const { blobs } = await app.client.storage.blobs.list(container, prefix);
+  return new Map(blobs.map(({ name, etag }) => [name, etag]));
+}
+
+/** Packs that the leaders sent, as they logged it. */
+const packsSent = (run: string): number =>
+  app.events
+    .flatMap((event) => (event.kind === "log" && event.message.includes('"packs-sent"') ? event.message : []))
+    .map((line) => JSON.parse(line) as { run: string; packs: number })
+    .filter((sent) => sent.run === run)
+    .reduce((sum, { packs }) => sum + packs, 0);
+
+const answered = (run: string) =>
+  app.until(run, (view) => view.command !== undefined && view.command.answer !== "pending");
+
+test("a pause stops sending, a resume goes on, and the result is exact", async () => {
+  const chunks = 60;
+  const params = { chunks, ms: 200 };
+  const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize: 1, cap: 8 });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 10);
+  await command(app.client, run, { kind: "pause" });
+  expect((await answered(run)).command).toMatchObject({ want: "paused", answer: "done" });
+  // A worker ends the pack that it computes, and believes what it read of the marker for five seconds.
+  const sentAtPause = packsSent(run);
+  await sleep(6_000);
+  const parts = await blobsBelow(app.client.names.runs, runBlobs(run, uid).parts);
+  await sleep(2_000);
+  expect(await blobsBelow(app.client.names.runs, runBlobs(run, uid).parts)).toEqual(parts);
+  expect(parts.size).toBeLessThan(chunks);
+  expect(packsSent(run)).toBe(sentAtPause);
+  expect(await status(app.client, run)).toMatchObject({ paused: true, active: true });
+
+  await command(app.client, run, { kind: "resume" });
+  const view = await app.until(run, (one) => !one.active);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: chunks, done: chunks, failed: 0 } });
+  expect(packsSent(run)).toBeGreaterThan(sentAtPause);
+  expect(await app.result(run)).toBe(await serialChain(chunks));
+});
+
+test("a retry computes exactly the packs that have no partial, and touches no other", async () => {
+  const chunks = 12;
+  const params = { chunks, broken: "3,8", mendedBy: join(folder, "mended") };
+  const request = { calculation: "chain", params, packSize: 1, tolerate: { chunks: 2 } };
+  const { run, uid } = await submit(app.client, request);
+  const first = await app.until(run, (view) => !view.active);
+  expect(first).toMatchObject({ word: "complete-with-gaps", chunks: { done: 10, failed: 2 } });
+  const at = runBlobs(run, uid);
+  const { runs } = app.client.names;
+  const before = await blobsBelow(runs, at.parts);
+
+  await writeFile(join(folder, "mended.3"), "");
+  await command(app.client, run, { kind: "retry" });
+  const second = await app.until(run, (view) => !view.active && view.generation === 2);
+  expect(second).toMatchObject({ word: "complete-with-gaps", chunks: { done: 11, failed: 1 } });
+  const after = await blobsBelow(runs, at.parts);
+  const added = [...after.keys()].filter((name) => !before.has(name));
+  expect(added).toEqual([at.part(0, 3)]);
+  for (const [name, etag] of before) expect(after.get(name), name).toBe(etag);
+  expect((await findManifest(app.client, run)).missing).toEqual([{ from: 8, to: 9 }]);
+
+  await writeFile(join(folder, "mended.8"), "");
+  await command(app.client, run, { kind: "retry" });
+  const third = await app.until(run, (view) => !view.active && view.generation === 3);
+  expect(third).toMatchObject({ word: "complete", chunks: { done: chunks, failed: 0 } });
+  // Eleven of the attempts are those of the first two generations.
+  expect(await findManifest(app.client, run)).toMatchObject({ complete: true, missing: [], generation: 3 });
+  expect(await app.result(run)).toBe(await serialChain(chunks));
+});
+
+test("a delete leaves nothing of a run that works, and its id may be used again at once", async () => {
+  const { names, storage } = app.client;
+  const id = "again";
+  const request = { id, calculation: "chain", packSize: 1 };
+  const { uid } = await submit(app.client, { ...request, params: { chunks: 200, ms: 100 } });
+  await app.until(id, (view) => (view.packs?.done ?? 0) >= 5);
+  await command(app.client, id, { kind: "delete" });
+  const deleted = async () => (await storage.blobs.head(names.runs, specBlob(id))).kind === "missing";
+  while (!(await deleted())) await sleep(50);
+  const { uid: newUid } = await submit(app.client, { ...request, params: { chunks: 20 } });
+  expect(newUid).not.toBe(uid);
+  const view = await app.until(id, (one) => !one.active);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: 20, done: 20 } });
+  expect(await app.result(id)).toBe(await serialChain(20));
+
+  await command(app.client, id, { kind: "delete" });
+  const left = async () => [
+    ...(await blobsBelow(names.active, id)).keys(),
+    ...(await blobsBelow(names.results, `${id}/`)).keys(),
+    ...(await blobsBelow(names.runs, `${id}/`)).keys(),
+  ];
+  await expect.poll(left, { timeout: 60_000, interval: 200 }).toEqual([]);
+});
