@@ -14,7 +14,7 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
 });
 
 test("a run alone shares nothing and has two packs per worker and five seconds of work", () => {
-  const state = running(100_000, 200, 1_000);
+  const state = running(100_000, 200, 1_000, { inFlight: 700 });
   expect(shareOut([state])).toEqual([{ atOnce: undefined }]);
   const mind = { ...memory(), window: 1_000 };
   updateWindow(state, mind, { atOnce: undefined });

@@ -155,7 +155,10 @@ export function seededRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const hex = (digits: number): string =>
-    Array.from({ length: digits }, () => Math.floor(number() * 16).toString(16)).join("");
+  const hex = (digits: number): string => {
+    let text = "";
+    while (text.length < digits) text += "0123456789abcdef"[Math.floor(number() * 16)];
+    return text;
+  };
   return { number, uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}` };
 }

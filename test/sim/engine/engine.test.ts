@@ -226,7 +226,7 @@ test("the result's bytes do not depend on instances, order, duplicates, faults a
         await expectExact(engine, chunks);
       },
     ),
-    { numRuns: Number(process.env["LEASEFOLD_SIM_RUNS"] ?? 60) },
+    { numRuns: Number(process.env["LEASEFOLD_SIM_RUNS"] ?? 20) },
   );
 });
 

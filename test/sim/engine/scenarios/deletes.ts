@@ -49,14 +49,14 @@ export const deletes: Readonly<Record<string, Scenario>> = {
 
   "delete at every moment of a run": async () => {
     let last = await deleteAfter(0);
-    for (let afterMs = 200; afterMs <= 6_000 && last.violations.length === 0; afterMs += 200)
+    for (let afterMs = 350; afterMs <= 6_000 && last.violations.length === 0; afterMs += 350)
       last = await deleteAfter(afterMs);
     return last;
   },
 
   "delete at every moment of a run, and submit again at once": async () => {
     let last = await deleteAfter(0, true);
-    for (let afterMs = 300; afterMs <= 6_000 && last.violations.length === 0; afterMs += 300)
+    for (let afterMs = 470; afterMs <= 6_000 && last.violations.length === 0; afterMs += 470)
       last = await deleteAfter(afterMs, true);
     return last;
   },

@@ -37,7 +37,7 @@ export const pauses: Readonly<Record<string, Scenario>> = {
       script.start(leaderOnly);
       const { size } = run()?.parts ?? { size: 0 };
       const { length } = run()?.sent ?? { length: 0 };
-      await world.advance(20 * 60_000);
+      await world.advance(5 * 60_000);
       must(run()?.parts.size === size, "no partial comes during a pause");
       must(run()?.sent.length === length, "nothing is sent during a pause");
       await script.tell("resume");

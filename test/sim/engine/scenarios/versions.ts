@@ -55,7 +55,7 @@ export const versions: Readonly<Record<string, Scenario>> = {
     play({ seed: 28, chunkMs: () => 2_000 }, async (script) => {
       const { world, run, must } = script;
       script.start({ breakAfterMs: 4_000 });
-      await script.submit({ id: "s", chunks: 100, packSize: 1, cap: 2 });
+      await script.submit({ id: "s", chunks: 70, packSize: 1, cap: 2 });
       await script.until("the old one leads", () => (run("s")?.parts.size ?? 0) >= 2);
       script.start({ ...newer, breakAfterMs: 4_000 });
       const { client } = script.user({ newer: true });

@@ -44,7 +44,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
 
   "two lead at once, because an operator broke the lease": async () => {
     let last = await leaseBroken(0);
-    for (let afterMs = 310; afterMs <= 3_100 && last.violations.length === 0; afterMs += 310)
+    for (let afterMs = 430; afterMs <= 2_600 && last.violations.length === 0; afterMs += 430)
       last = await leaseBroken(afterMs);
     return last;
   },
