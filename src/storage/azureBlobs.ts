@@ -1,11 +1,7 @@
-import type {
-  BlobServiceClient,
-  BlockBlobClient,
-  ContainerListBlobFlatSegmentResponse,
-  ContainerListBlobHierarchySegmentResponse,
-} from "@azure/storage-blob";
+import type { BlobServiceClient, BlockBlobClient } from "@azure/storage-blob";
 import { removeInBatches } from "./azureBatch.ts";
 import { azureCalls, dateMsOf } from "./azureCalls.ts";
+import { azureList } from "./azureList.ts";
 import {
   byteLengthOf,
   createOutcomes,
@@ -16,7 +12,7 @@ import {
   replacedBy,
 } from "./azureShapes.ts";
 import { downloadStream } from "./azureStream.ts";
-import type { BlobStore, FolderPage, ListOptions, ListPage } from "./ports.ts";
+import type { BlobStore } from "./ports.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
@@ -30,6 +26,8 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
     service.getContainerClient(container).getBlockBlobClient(name);
 
   return {
+    ...azureList(service),
+
     ensureContainer(container, options) {
       const made = call(`Create Container ${container}`, options, async ({ signal }) => {
         await service.getContainerClient(container).create({ abortSignal: signal });
@@ -104,38 +102,6 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
       return withOutcomes(replaced, { ConditionNotMet: conflict, BlobNotFound: conflict });
     },
 
-    list(container, prefix, options = {}) {
-      return call(`List Blobs ${container}/${prefix}`, options, async ({ signal }): Promise<ListPage> => {
-        const pages = service
-          .getContainerClient(container)
-          .listBlobsFlat({ prefix, includeMetadata: options.metadata === true, abortSignal: signal })
-          .byPage(pageOf(options));
-        const page: ContainerListBlobFlatSegmentResponse = (await pages.next()).value;
-        const blobs = page.segment.blobItems.map((item) => ({
-          name: item.name,
-          ...propertiesOf(
-            { ...item.properties, metadata: item.metadata },
-            item.properties.contentLength ?? 0,
-          ),
-        }));
-        const next = page.continuationToken;
-        return { blobs, dateMs: dateMsOf(page), ...(next ? { cursor: next } : {}) };
-      });
-    },
-
-    listFolders(container, prefix, options = {}) {
-      return call(`List Blobs ${container}/${prefix}`, options, async ({ signal }): Promise<FolderPage> => {
-        const pages = service
-          .getContainerClient(container)
-          .listBlobsByHierarchy("/", { prefix, abortSignal: signal })
-          .byPage(pageOf(options));
-        const page: ContainerListBlobHierarchySegmentResponse = (await pages.next()).value;
-        const folders = (page.segment.blobPrefixes ?? []).map(({ name }) => name);
-        const next = page.continuationToken;
-        return { folders, dateMs: dateMsOf(page), ...(next ? { cursor: next } : {}) };
-      });
-    },
-
     remove(container, name, options) {
       const removed = call(`Delete Blob ${container}/${name}`, options, async ({ signal }) => {
         const conditions = options?.ifMatch === undefined ? {} : ifMatchOf(options.ifMatch);
@@ -152,8 +118,3 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
       removeInBatches(service.getContainerClient(container), names, options),
   };
 }
-
-const pageOf = ({ pageSize, cursor }: ListOptions) => ({
-  maxPageSize: pageSize ?? 5000,
-  ...(cursor === undefined ? {} : { continuationToken: cursor }),
-});

@@ -1,11 +1,12 @@
 import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from "@azure/core-rest-pipeline";
 import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
 import type { BillingClass } from "../model/calls.ts";
+import { keepListText } from "./listText.ts";
 import type { CallMeter } from "./ports.ts";
 
 /**
- * The HTTP client below both SDKs: counts every request it sends, repeats included, by billing class and adds
- * nothing else. Connections are kept alive and shared.
+ * The HTTP client below both SDKs: counts every request it sends, repeats included, by billing class, and
+ * keeps the text of a list for whoever reads it (`listText.ts`). Connections are kept alive and shared.
  *
  * The SDKs take a client only in the shape of their older core library, so a request is translated back; the parts
  * of that shape which they read are `status`, `headers.toJson`, `request` and the bodies.
@@ -22,7 +23,11 @@ export function countingHttpClient(
         if (url.searchParams.get("comp") === "batch") countDeletes(meter, web.body);
       }
       const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web));
-      const compatible = { ...response, request: web, headers: { toJson: headers.toJSON.bind(headers) } };
+      const compatible = {
+        ...keepListText(response),
+        request: web,
+        headers: { toJson: headers.toJSON.bind(headers) },
+      };
       return compatible as unknown as HttpOperationResponse;
     },
   };

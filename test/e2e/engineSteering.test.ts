@@ -52,10 +52,10 @@ const answered = (run: string) =>
   app.until(run, (view) => view.command !== undefined && view.command.answer !== "pending");
 
 test("a pause stops sending, a resume goes on, and the result is exact", async () => {
-  const chunks = 60;
-  const params = { chunks, ms: 200 };
+  const chunks = 40;
+  const params = { chunks, ms: 150 };
   const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize: 1, cap: 8 });
-  await app.until(run, (view) => (view.packs?.done ?? 0) >= 10);
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 6);
   await command(app.client, run, { kind: "pause" });
   expect((await answered(run)).command).toMatchObject({ want: "paused", answer: "done" });
   // Workers end what they compute and drop the rest; from then on nothing may come any more.
@@ -114,7 +114,7 @@ const untilGone = (id: string) =>
   expect.poll(() => leftOf(id), { timeout: 60_000, interval: 200 }).toEqual([]);
 
 test("a delete leaves nothing of a run that has ended", async () => {
-  const { run } = await submit(app.client, { calculation: "chain", params: { chunks: 300 }, packSize: 1 });
+  const { run } = await submit(app.client, { calculation: "chain", params: { chunks: 40 }, packSize: 1 });
   await app.until(run, (view) => !view.active);
   expect(await leftOf(run)).not.toEqual([]);
   await command(app.client, run, { kind: "delete" });

@@ -5,7 +5,9 @@ import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
 /** The calculation of `test/fixtures`, as a user's file; instances are given it by its path. */
 export const chainFile = fileURLToPath(new URL("../fixtures/chain.calculation.ts", import.meta.url));
 
-export const chain = (await loadCalculations([chainFile])).get("chain");
+/** What a process knows that was given the file. */
+export const chainCalculations = await loadCalculations([chainFile]);
+export const chain = chainCalculations.get("chain");
 
 /** The bytes of the result as one loop over all chunks gives them, without packs, shards or storage. */
 export async function serialChain(chunks: number): Promise<string> {

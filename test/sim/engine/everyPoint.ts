@@ -4,6 +4,7 @@ import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import { type Fate, fates, type Weather } from "../../support/network.ts";
+import { burnNext } from "./burnNext.ts";
 import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
 
@@ -40,8 +41,8 @@ export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolea
 }
 
 /**
- * A run with all that can happen to it: a tree of three levels, a cap, a pause, a chunk that fails and is tolerated, a
- * retry that mends it, a deletion, and another run under the same id. Whoever `who` says meets the fault at the given
+ * A run with all that can happen to it: a tree of three levels, a cap, a message burnt into poison, a pause, a chunk
+ * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who` says meets the fault at the given
  * call; another of its kind is there to take over.
  */
 export async function everyPoint({ who, call, fate }: Point): Promise<PointResult> {
@@ -75,6 +76,7 @@ async function liveThrough(life: Script, anotherComes: () => void): Promise<void
   const { run, broken, until, untilEnded, must } = life;
   broken.chunks.add(5);
   const request = { id: "r", chunks: 13, packSize: 2, cap: 4, tolerate: { chunks: 2 } } as const;
+  burnNext(life, "compute", 1);
   await life.submit(request);
   // Late enough that the first of its kind has begun, or has met its fault.
   await life.world.until(() => run()?.state !== undefined, 3_000);
@@ -106,7 +108,7 @@ function matters(call: FarCall | undefined): boolean {
   return !beat && !poll;
 }
 
-const effects = /\.(create|replace|setMetadata|remove|removeMany|send|update|receive)$/;
+const effects = /\.(create|replace|setMetadata|remove|removeMany|send)$/;
 const hasEffect = (call: FarCall | undefined): boolean => call !== undefined && effects.test(call.op);
 
 /** Notes each receive that brought nothing: a fault there is a fault at the call before or after it. */

@@ -1,5 +1,5 @@
-import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { leaderBlob } from "../../../src/model/names.ts";
+import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { burnMessages, doubleMessages } from "./hostileQueues.ts";
 import { newerVersion } from "./newerVersion.ts";

@@ -51,7 +51,11 @@ async function step(stage: Stage, done: () => boolean, limitMs: number): Promise
 /** Messages that are hidden come back; a last worker that takes them must find nothing to do. */
 async function drain(stage: Stage): Promise<void> {
   const { storage } = stage.engine;
-  const last = stage.start({ leads: false, weather: { calm: true, fateOf: () => "arrives" }, translated: newerVersion });
+  const last = stage.start({
+    leads: false,
+    weather: { calm: true, fateOf: () => "arrives" },
+    translated: newerVersion,
+  });
   const all = [names.packs, names.urgent];
   for (let spentMs = 0; spentMs < drainsWithinMs; spentMs += 30_000) {
     const left = await Promise.all(

@@ -9,7 +9,10 @@ export interface LeaderFigures {
   /** Pages of partials, and loops that read any. */
   partPages: number;
   partLoops: number;
-  /** Messages of work put, clean-up not among them; and the most between two writes of the state of one run. */
+  /**
+   * Messages of work put, clean-up not among them; and the most between two writes of the state of one run, where one
+   * that was put twice because its answer was slow counts once.
+   */
   sends: number;
   sendsBetweenWritesMax: number;
   cleanUps: number;
@@ -36,7 +39,7 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
   };
   let pages = 0;
   let partsInLoop = 0;
-  const unwritten = new Map<string, number>();
+  const unwritten = new Map<string, Set<string>>();
 
   const onList = (container: string, prefix: string, metadata: boolean): void => {
     if (container === names.active && metadata) {
@@ -59,10 +62,10 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
       return;
     }
     const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "";
-    const count = (unwritten.get(run) ?? 0) + 1;
-    unwritten.set(run, count);
+    const texts = unwritten.get(run) ?? new Set();
+    unwritten.set(run, texts.add(text));
     figures.sends += 1;
-    figures.sendsBetweenWritesMax = Math.max(figures.sendsBetweenWritesMax, count);
+    figures.sendsBetweenWritesMax = Math.max(figures.sendsBetweenWritesMax, texts.size);
   };
 
   return {
@@ -74,7 +77,7 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
       if (method === "list")
         onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
       if ((method === "replace" || method === "create") && name.endsWith("/state.json")) {
-        unwritten.set(name.slice(0, name.indexOf("/")), 0);
+        unwritten.delete(name.slice(0, name.indexOf("/")));
         figures.stateWrites += 1;
         figures.stateBytesMax = Math.max(figures.stateBytesMax, (body as string).length);
       }

@@ -13,12 +13,19 @@ import { azureLimits, type ServiceLimits, type Throttle, throttle } from "./serv
 import { makePlaces, runId, runUid, startRun } from "./startRun.ts";
 import { thinWorker } from "./thinWorker.ts";
 
-/** One run of so many packs in virtual time, on a modelled service and platform. */
+/**
+ * One run of so many packs in virtual time, on a modelled service and platform. A worker is one instance of the app
+ * as it is deployed by default: one core (Flex Consumption, 2 GB), on which its two threads take turns, so that the
+ * one computes while the other waits for storage.
+ */
 export interface ScaleCase {
   readonly packs: number;
+  /** Core time of a pack. */
   readonly packMs: number;
-  /** Threads that are always there, or those that the platform makes of the queue. */
-  readonly threads: number | Scaling;
+  /** Workers that are always there, or those that the platform makes of the queue. */
+  readonly workers: number | Scaling;
+  /** Cores of a worker. Default 1. */
+  readonly cores?: number;
   readonly chunksPerPack?: number;
   readonly limits?: ServiceLimits;
   readonly cap?: number;
@@ -31,9 +38,9 @@ export interface ScaleCase {
 export interface ScaleResult {
   /** From the submit until the manifest is there. */
   readonly wallMs: number;
-  /** Computing time over the time that threads were there for, until the manifest. */
+  /** Core time of all packs over that of the workers while they were there, until the manifest. */
   readonly utilisation: number;
-  readonly threadsPeak: number;
+  readonly workersPeak: number;
   /** Calls until everything is cleaned up; looks at empty queues are the platform's and counted apart. */
   readonly leaderCalls: CallCounts;
   readonly workerCalls: CallCounts;
@@ -62,10 +69,10 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
 
   const leader = door();
   startLeader({ storage: leader, host: door(), names, clock: world.clock(), random: world.random, log() {} });
-  const { fleet, workers, threadsEach } = startWorkers(scale, world, names, near, door);
+  const { fleet, doors } = startWorkers(scale, world, names, near, door);
   await world.advance(5_000);
 
-  const workersBefore = callsOf(workers);
+  const workersBefore = callsOf(doors);
   const leaderBefore = leader.meter.counts();
   const emptyBefore = watch.emptyPolls();
   const aliveBefore = fleet.instanceMs();
@@ -85,12 +92,12 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   const leaderCalls = subtractCalls(leader.meter.counts(), leaderBefore);
   const emptyPolls = watch.emptyPolls() - emptyBefore;
   const polls: CallCounts = { write: 0, list: 0, read: 0, other: 0, queue: emptyPolls, delete: 0 };
-  const workerCalls = subtractCalls(subtractCalls(callsOf(workers), workersBefore), polls);
+  const workerCalls = subtractCalls(subtractCalls(callsOf(doors), workersBefore), polls);
   const calls = addCalls(leaderCalls, workerCalls);
   return {
     ...{ wallMs, leaderCalls, workerCalls, emptyPolls, refused: service.refused },
-    utilisation: (packs * packMs) / (aliveMs * threadsEach),
-    threadsPeak: fleet.peak() * threadsEach,
+    utilisation: (packs * packMs) / (aliveMs * (scale.cores ?? 1)),
+    workersPeak: fleet.peak(),
     callsPerPack: (totalCalls(calls) - calls.delete) / packs,
     dollars: dollarsOf(calls),
     perSecond: watch.perSecond(submittedMs),
@@ -105,27 +112,25 @@ function startWorkers(
   near: Storage,
   door: (clock: ReturnType<VirtualWorld["clock"]>) => FarStorage,
 ) {
-  const { packMs, threads, chunksPerPack = 100 } = scale;
-  const app = appHost();
-  // A single thread is an instance of its own; else they are as many to an instance as the app has.
-  const threadsEach = threads === 1 ? 1 : app.threads;
-  const takes = app.takes - app.threads + threadsEach;
+  const { packMs, workers, cores = 1, chunksPerPack = 100 } = scale;
+  const { threads, takes } = appHost();
   const clock = world.clock();
-  const workers: FarStorage[] = [];
+  const { random } = world;
+  const doors: FarStorage[] = [];
   const fleet = startFleet(
-    { clock, random: world.random },
-    typeof threads === "number" ? { ...azureScaling, warm: Math.ceil(threads / threadsEach) } : threads,
+    { clock, random },
+    typeof workers === "number" ? { ...azureScaling, warm: workers } : workers,
     takes,
     () => lengthOf(near, [names.packs, names.urgent]),
     () => {
       const storage = door(clock);
-      workers.push(storage);
-      const chunkMs = packMs / chunksPerPack;
-      const options = { storage, names, clock, random: world.random, threads: threadsEach, takes, chunkMs };
+      doors.push(storage);
+      const instance = { takes, threads, cores, chunkMs: packMs / chunksPerPack };
+      const options = { storage, names, clock, random, ...instance };
       return (scale.hosted === true ? hostedWorker : thinWorker)(options);
     },
   );
-  return { fleet, workers, threadsEach };
+  return { fleet, doors };
 }
 
 /** What the platform sees of the queues. */

@@ -5,25 +5,26 @@ import { callReport } from "../../../src/worker/callReport.ts";
 import { documents } from "../../../src/worker/documents.ts";
 import { markerWatch } from "../../../src/worker/markerWatch.ts";
 import type { WorkerPorts } from "../../../src/worker/ports.ts";
-import { rangesCode } from "../../support/rangesCode.ts";
+import { modelCode } from "./modelCode.ts";
 
 export interface WorkerOptions {
   readonly storage: Storage;
   readonly names: Names;
   readonly clock: Clock;
   readonly random: Random;
-  readonly threads: number;
   /** Messages that each of the two functions takes at once: `batchSize` + `newBatchThreshold`. */
   readonly takes: number;
+  readonly threads: number;
+  readonly cores: number;
+  /** Core time of one chunk. */
   readonly chunkMs: number;
 }
 
-/** The app's worker with a calculation whose chunks all take the same virtual time. */
-export function workerPorts({ threads, chunkMs, ...given }: WorkerOptions): WorkerPorts {
-  const { storage, names, clock, random } = given;
+/** The app's worker with a calculation whose chunks all cost the same. */
+export function workerPorts({ storage, names, clock, random, ...instance }: WorkerOptions): WorkerPorts {
   return {
     ...{ storage, names, clock, random, log: () => {} },
-    userCode: rangesCode(clock, threads, random, { chunkMs: () => chunkMs }),
+    userCode: modelCode(clock, random, instance),
     documents: documents(storage.blobs, names),
     watch: markerWatch(storage.blobs, names, clock),
     report: callReport(storage.meter),

@@ -29,7 +29,8 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
     if (is === "done") {
       counted.packsDone += 1;
       counted.chunksDone += chunks;
-      if (state.phase !== "complete" && !run.parts.has(pack) && run.lostByHand !== true) yield `pack ${pack} is done without a partial`;
+      if (state.phase !== "complete" && !run.parts.has(pack) && run.lostByHand !== true)
+        yield `pack ${pack} is done without a partial`;
     } else if (is === "failed") {
       counted.packsFailed += 1;
       counted.chunksFailed += chunks;

@@ -23,7 +23,8 @@ export const failsForAReason =
     if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
       const lost = cause === "storage-lost" && ledger.record(place.id, place.uid).lostByHand === true;
-      if (cause !== "poison" && code !== brokenCode && !lost) report(checker, `${effect.name}: ${code}: ${message}`);
+      if (cause !== "poison" && code !== brokenCode && !lost)
+        report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;

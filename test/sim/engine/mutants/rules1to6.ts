@@ -21,15 +21,27 @@ export const rules1to6: readonly Mutant[] = [
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
-    edits: edit("worker/finishRun.ts", "result(gen, tag, result.extension)", 'result(gen, "same", result.extension)'),
+    edits: edit(
+      "worker/finishRun.ts",
+      "result(gen, tag, result.extension)",
+      'result(gen, "same", result.extension)',
+    ),
   },
   {
     without: "a name of its own for the segments of each planning attempt",
     rule: 1,
     killedBy: "fails only for a reason",
     cases: ["two planners of a list, one of which dies half-way"],
-    edits: edit("worker/planRun.ts", "at.segment(tag, starts.length)", 'at.segment("same", starts.length)').concat(
-      edit("worker/planRun.ts", "segments: { attempt: tag, starts }", 'segments: { attempt: "same", starts }'),
+    edits: edit(
+      "worker/planRun.ts",
+      "at.segment(tag, starts.length)",
+      'at.segment("same", starts.length)',
+    ).concat(
+      edit(
+        "worker/planRun.ts",
+        "segments: { attempt: tag, starts }",
+        'segments: { attempt: "same", starts }',
+      ),
     ),
   },
   {
@@ -69,9 +81,20 @@ export const rules1to6: readonly Mutant[] = [
     without: "reading back what stands after a conflict (mine is taken for written)",
     rule: 3,
     killedBy: "sent what was recorded",
-    cases: ["state writes that get no answer three times in a row", "a state write whose reply was lost, then written with other bytes"],
-    edits: edit(chain, "state = found.state;\n      etag = found.etag;", "state = mine;\n      etag = found.etag;").concat(
-      edit(chain, "const mine = unsettled ?? owned(store, owner, next);", "const mine = owned(store, owner, next);"),
+    cases: [
+      "state writes that get no answer three times in a row",
+      "a state write whose reply was lost, then written with other bytes",
+    ],
+    edits: edit(
+      chain,
+      "state = found.state;\n      etag = found.etag;",
+      "state = mine;\n      etag = found.etag;",
+    ).concat(
+      edit(
+        chain,
+        "const mine = unsettled ?? owned(store, owner, next);",
+        "const mine = owned(store, owner, next);",
+      ),
     ),
   },
   {
@@ -104,11 +127,43 @@ export const rules1to6: readonly Mutant[] = [
     ),
   },
   {
+    without: "sending anew what an earlier leader recorded",
+    rule: 4,
+    killedBy: "every run ends",
+    cases: ["a leader dies with each kind of task recorded and not sent"],
+    edits: edit(
+      "coordinator/perform.ts",
+      "await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()));",
+      "await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()).slice(0, 0));",
+    ).concat(
+      edit(
+        "coordinator/resend.ts",
+        "if (!silent && !late) continue;",
+        "if (!silent || !late || kind !== '') continue;",
+      ),
+    ),
+  },
+  {
+    without: "the same members with each send of a combine",
+    rule: 5,
+    killedBy: "a member set is fixed",
+    cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
+    edits: edit(
+      "coordinator/draft.ts",
+      "level === 1 ? state.sealed[index]?.members : undefined;",
+      "level === 1 && task.send === 1 ? state.sealed[index]?.members : undefined;",
+    ),
+  },
+  {
     without: "the members of a sealed shard in the message",
     rule: 5,
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
-    edits: edit("coordinator/draft.ts", "level === 1 ? state.sealed[index]?.members : undefined;", "level === 0 ? state.sealed[index]?.members : undefined;"),
+    edits: edit(
+      "coordinator/draft.ts",
+      "level === 1 ? state.sealed[index]?.members : undefined;",
+      "level === 0 ? state.sealed[index]?.members : undefined;",
+    ),
   },
   {
     without: "every member in a fold (what is not there is left out)",
@@ -126,7 +181,11 @@ export const rules1to6: readonly Mutant[] = [
     rule: 5,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
-    edits: edit("coordinator/track.ts", "if (failed !== undefined) clearBit(failed, index - packs.from);", ""),
+    edits: edit(
+      "coordinator/track.ts",
+      "if (failed !== undefined) clearBit(failed, index - packs.from);",
+      "",
+    ),
   },
   {
     without: "the generation in a node's name",
@@ -150,20 +209,32 @@ export const rules1to6: readonly Mutant[] = [
     rule: 6,
     killedBy: "a retry computes what has no partial",
     cases: ["a partial arrives between the end of a run and its retry"],
-    edits: edit("coordinator/restart.ts", "for (const open of Object.values(state.open)) open.recount = true;", ""),
+    edits: edit(
+      "coordinator/restart.ts",
+      "for (const open of Object.values(state.open)) open.recount = true;",
+      "",
+    ),
   },
   {
     without: "passing over what has its partial",
     rule: 6,
     killedBy: "a retry computes what has no partial",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
-    edits: edit("coordinator/fanOut.ts", 'if (outcome(pack) !== "open") continue;', 'if (outcome(pack) === "failed") continue;'),
+    edits: edit(
+      "coordinator/fanOut.ts",
+      'if (outcome(pack) !== "open") continue;',
+      'if (outcome(pack) === "failed") continue;',
+    ),
   },
   {
     without: "combining anew above what was mended",
     rule: 6,
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
-    edits: edit("coordinator/restart.ts", "if (whole) state.groups[name] = group;", "if (whole || level > 0) state.groups[name] = group;"),
+    edits: edit(
+      "coordinator/restart.ts",
+      "if (whole) state.groups[name] = group;",
+      "if (whole || level > 0) state.groups[name] = group;",
+    ),
   },
 ];

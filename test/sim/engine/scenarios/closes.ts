@@ -39,7 +39,8 @@ export const closes: Readonly<Record<string, Scenario>> = {
       script.hold = (call) => {
         const name = String(call.args[1]);
         if (call.op === "blobs.read" && name.endsWith("manifest.json")) at.read = world.nowMs();
-        if (call.op === "blobs.list" && name.includes("failed/") && finishFailed(script)) at.list = world.nowMs();
+        if (call.op === "blobs.list" && name.includes("failed/") && finishFailed(script))
+          at.list = world.nowMs();
         if (Math.abs(at.read - at.list) < sameLookMs) engine.client.clock.after(1, manifest.letGo);
         return hold?.(call);
       };

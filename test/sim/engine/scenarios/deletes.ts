@@ -84,9 +84,13 @@ export const deletes: Readonly<Record<string, Scenario>> = {
       await script.tell("retry");
       await script.untilEnded(2);
       script.mustBe("complete", 2);
-      const again = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2) ?? [];
+      const again =
+        run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2) ?? [];
       const packs = again.map(({ message }) => (message.kind === "compute" ? message.pack : -1));
-      must(packs.every((pack) => pack === 0), "only that pack is computed again");
+      must(
+        packs.every((pack) => pack === 0),
+        "only that pack is computed again",
+      );
     }),
 };
 

@@ -1,36 +1,14 @@
-import { simNames as names } from "../../../support/engineWorld.ts";
-import { burnMessages } from "../hostileQueues.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { burnNext } from "../burnNext.ts";
+import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
-
-/** Burns the next message of this kind before anyone runs it, so many times. */
-function burnKind(script: Script, kind: string, times: number): () => number {
-  let burnt = 0;
-  script.hold = ({ op, args }) => {
-    if (op !== "queues.receive" || burnt >= times) return undefined;
-    return burnIfThere(String(args[0]));
-  };
-  async function burnIfThere(queue: string): Promise<void> {
-    if (queue !== names.urgent && queue !== names.packs) return;
-    const { storage } = script.engine;
-    const waiting = await storage.queues.peek(queue, 32);
-    const fresh = waiting.some(
-      ({ text, dequeueCount }) => dequeueCount === 0 && text.includes(`"kind":"${kind}"`),
-    );
-    if (!fresh || burnt >= times) return;
-    burnt += 1;
-    await burnMessages(storage, queue);
-  }
-  return () => burnt;
-}
 
 const burnOnce = (kind: string) => () =>
   play({ seed: 21, tree: deepTree, chunkMs: () => 300 }, async (script) => {
     const { world, run, must } = script;
     script.start(leaderOnly);
     script.start(workerOnly);
-    const burnt = burnKind(script, kind, 1);
+    const burnt = burnNext(script, kind, 1);
     await script.submit({ id: "r", chunks: 9, packSize: 1 });
     await script.untilEnded();
     script.mustBe("complete");
@@ -75,7 +53,7 @@ export const poison: Readonly<Record<string, Scenario>> = {
       const { run, must } = script;
       script.start(leaderOnly);
       script.start(workerOnly);
-      burnKind(script, "finish", 3);
+      burnNext(script, "finish", 3);
       await script.submit({ id: "r", chunks: 9, packSize: 1 });
       await script.untilEnded();
       script.mustBe("failed");
@@ -104,7 +82,7 @@ export const poison: Readonly<Record<string, Scenario>> = {
         },
       });
       script.start(workerOnly);
-      burnKind(script, "compute", 3);
+      burnNext(script, "compute", 3);
       await script.submit({ id: "r", chunks: 9, packSize: 1 });
       await script.untilEnded();
       script.mustBe("complete");

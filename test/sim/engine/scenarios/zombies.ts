@@ -38,7 +38,8 @@ const isStateWrite = ({ op, args }: FarCall): boolean =>
   op === "blobs.replace" && String(args[1]).endsWith("state.json");
 
 export const zombies: Readonly<Record<string, Scenario>> = {
-  "a leader sleeps for minutes with a state write in its socket, each in turn": () => everySleep("stops before"),
+  "a leader sleeps for minutes with a state write in its socket, each in turn": () =>
+    everySleep("stops before"),
 
   "a state write arrives minutes after its leader gave it up, each in turn": () => everySleep("very late"),
 
@@ -64,6 +65,47 @@ export const zombies: Readonly<Record<string, Scenario>> = {
       const results = [...(run()?.blobs.keys() ?? [])].filter((name) => name.includes("/result."));
       must(results.length >= 2, "each finisher wrote a result under its own name");
     }),
+
+  "a combiner of a shard with gaps sleeps, and another folds the same members": () =>
+    play({ seed: 38, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+      const { run, broken, must } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      script.start(workerOnly);
+      broken.chunks.add(2);
+      const node = holdFirst(script, creates("/nodes/001/1/00001"));
+      await script.submit({ id: "r", chunks: 9, packSize: 1, tolerate: { chunks: 1 } });
+      await script.untilEnded();
+      node.letGo();
+      await script.world.advance(5_000);
+      must(run()?.manifests.get(1)?.folded === 8, "one chunk is missing");
+      const sends =
+        run()?.sent.filter(({ message }) => message.kind === "combine" && message.index === 1) ?? [];
+      must(
+        sends.some(({ message }) => message.send === 2),
+        "the combine was sent again",
+      );
+    }),
+
+  "a leader dies with each kind of task recorded and not sent": async () => {
+    let last: SimulationResult | undefined;
+    for (const kind of ["plan", "combine", "finish"]) {
+      last = await play({ seed: 39, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+        const weather: Weather<FarCall> = {
+          calm: false,
+          fateOf: ({ op, args }) =>
+            op === "queues.send" && String(args[1]).includes(`"kind":"${kind}"`) ? "dies before" : "arrives",
+        };
+        script.start({ ...leaderOnly, weather });
+        script.start(workerOnly);
+        await script.submit({ id: "r", chunks: 7, packSize: 1 });
+        await script.until("it is dead", () => script.engine.instances[0]?.isDead() === true);
+        script.start(leaderOnly);
+      });
+      if (last.violations.length > 0) break;
+    }
+    return last as SimulationResult;
+  },
 
   "a partial arrives after its pack was given up and before its shard is sealed": () =>
     play({ seed: 32, chunkMs: () => 400 }, async (script) => {
@@ -194,7 +236,11 @@ const leaseBroken = (afterMs: number) =>
 /** A small life for each of its leader's state writes; another leader takes over meanwhile. */
 async function everySleep(fate: Fate): Promise<SimulationResult> {
   let last: SimulationResult | undefined;
-  for (let write = 1, seen = Number.POSITIVE_INFINITY; write <= seen && !last?.violations.length; write += 1) {
+  for (
+    let write = 1, seen = Number.POSITIVE_INFINITY;
+    write <= seen && !last?.violations.length;
+    write += 1
+  ) {
     last = await play({ seed: 30, tree: deepTree, chunkMs: () => 1_500 }, async (script) => {
       let writes = 0;
       const weather: Weather<FarCall> = {

@@ -1,0 +1,155 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const life = { who: "worker", call: 0, fate: "arrives" } as const;
+
+/** Going: what may be deleted, which messages still count, and what another version wrote. */
+export const rules10to12: readonly Mutant[] = [
+  {
+    without: "keeping the partials of a result with gaps",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit(
+      "coordinator/close.ts",
+      "manifest?.complete === true && layout",
+      "manifest !== undefined && layout",
+    ).concat(
+      edit(
+        "worker/cleanUp.ts",
+        "!decodeJson(manifestSchema, found.body, name).complete",
+        "decodeJson(manifestSchema, found.body, name).chunks < 0",
+      ),
+    ),
+  },
+  {
+    without: "blobs before the spec in a deletion",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit(
+      "coordinator/deletion/deleteRun.ts",
+      "(await deleteUnder(ports, owner, runs, runBlobs(listed.id, uid).root, budget)) &&",
+      "runs !== '' &&",
+    ),
+  },
+  {
+    without: "the spec before the marker in a deletion",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit(
+      "coordinator/deletion/deleteRun.ts",
+      '|| !(await deleteSpec(ports, owner, listed.id, uid))) return "more";',
+      ') return "more";',
+    ),
+  },
+  {
+    without: "the sweep of what late writers left",
+    rule: 10,
+    killedBy: "what is left is documented",
+    cases: ["a combiner wakes minutes after its run was cleaned up"],
+    edits: edit(
+      "coordinator/deletion/sweep.ts",
+      "quiet: nowMs - folder.newestMs > quietMs,",
+      "quiet: nowMs < folder.newestMs,",
+    ),
+  },
+  {
+    without: "a look whose marker stands where a submit meets one",
+    rule: 10,
+    killedBy: "the scenario's own end",
+    cases: [
+      "delete and resubmit under the same id",
+      "delete at every moment of a run, and submit again at once",
+    ],
+    edits: edit(
+      "client/submit.ts",
+      'return marker?.uid === uid && marker.want !== "delete";',
+      "return marker !== undefined;",
+    ),
+  },
+  {
+    without: "the uid in the names of a run's blobs",
+    rule: 11,
+    killedBy: "an old run is never met",
+    cases: ["delete and resubmit under the same id"],
+    edits: edit(
+      "model/names.ts",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid}/`;",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid.length}/`;",
+    ),
+  },
+  {
+    without: "sending again what was sent under an earlier turn",
+    rule: 11,
+    killedBy: "recorded what was sent",
+    cases: ["pause and resume between two listings"],
+    edits: edit("coordinator/command.ts", "beginTurn(state);", "void beginTurn;"),
+  },
+  {
+    without: "the worker's look at a pause",
+    rule: 11,
+    killedBy: "a pause holds",
+    cases: ["a pause holds for minutes, under another leader too"],
+    edits: edit(
+      "worker/markerWatch.ts",
+      'if (marker.want === "paused") return "the run is paused";',
+      "",
+    ).concat(
+      edit(
+        "worker/markerWatch.ts",
+        'if (marker.turn > message.turn) return "the run was paused and resumed since";',
+        "",
+      ),
+    ),
+  },
+  {
+    without: "an end of the trust in a reading of the marker",
+    rule: 11,
+    killedBy: "a pause holds",
+    cases: ["a pause holds for minutes, under another leader too"],
+    edits: edit("worker/markerWatch.ts", "> limits.markerTrustMs;", "> 20 * limits.markerTrustMs;"),
+  },
+  {
+    without: "a look whether the run is still there",
+    rule: 11,
+    killedBy: "fails only for a reason",
+    cases: ["delete and resubmit under the same id"],
+    edits: edit(
+      "worker/markerWatch.ts",
+      'if (marker === undefined) return "the run has ended";',
+      "if (marker === undefined) return undefined;",
+    ).concat(
+      edit(
+        "worker/markerWatch.ts",
+        'if (marker.uid !== message.uid) return "the id belongs to another run now";',
+        "",
+      ),
+    ),
+  },
+  {
+    without: "telling newer bytes from broken ones",
+    rule: 12,
+    killedBy: "a newer version is respected",
+    cases: ["old workers give a newer leader's messages back"],
+    edits: edit("model/decode.ts", "version > wireVersion", "version > 1_000 * wireVersion"),
+  },
+  {
+    without: "giving a newer message back",
+    rule: 12,
+    killedBy: "a newer version is respected",
+    cases: ["old workers give a newer leader's messages back"],
+    edits: edit(
+      "worker/understand.ts",
+      "if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);\n    else ",
+      "void NewerVersionError;\n    ",
+    ),
+  },
+  {
+    without: "giving way to a newer instance",
+    rule: 12,
+    killedBy: "the scenario's own end",
+    cases: ["an old leader gives way to a newer one"],
+    edits: edit("coordinator/trouble.ts", "if (!at.newer.gaveWay) throw", "if (at.nowMs < 0) throw"),
+  },
+];

@@ -1,0 +1,120 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const life = { who: "worker", call: 0, fate: "arrives" } as const;
+
+/** Ending: what a failure is, what a command does, and when a run is over. */
+export const rules7to9: readonly Mutant[] = [
+  {
+    without: "waiting for every send to end (one that failed is enough)",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["a record of one send says nothing of another that still works"],
+    edits: edit(
+      "coordinator/failures.ts",
+      'if (!ended.has(send)) return "wait";',
+      'if (!ended.has(send)) return "fail";',
+    ),
+  },
+  {
+    without: "another send in the place of a poisoned one",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["a compute message burnt into poison unrun is replaced"],
+    edits: edit("coordinator/failures.ts", '? "replace" : "fail"', '? "fail" : "fail"'),
+  },
+  {
+    without: "the poison handler's record",
+    rule: 7,
+    killedBy: "the scenario's own end",
+    cases: ["a finish message burnt into poison unrun is replaced"],
+    edits: edit(
+      "worker/handlePoison.ts",
+      "if (message === undefined) return;",
+      "if (message !== undefined) return;",
+    ),
+  },
+  {
+    without: "telling storage that is away from work that fails",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: ["storage refuses partials for a minute while packs come to their last attempts"],
+    edits: edit(
+      "worker/fateOf.ts",
+      'busy && !asked ? "put-back" : "end"',
+      'busy && asked ? "put-back" : "end"',
+    ),
+  },
+  {
+    without: "another look at the marker before finishing is recorded",
+    rule: 8,
+    killedBy: "the scenario's own end",
+    cases: ["cancel against finishing: after the leader's list, before its record"],
+    edits: edit(
+      "coordinator/advance.ts",
+      "if (finishing && !(await markerStands(ports, leader, listed))) {",
+      "if (finishing && loop.nowMs < 0) {",
+    ),
+  },
+  {
+    without: "the ETag on the removal of a marker",
+    rule: 8,
+    killedBy: "deleted only what is worthless",
+    cases: ["a retry is asked for right before the marker of the ended run is removed"],
+    edits: edit(
+      "coordinator/close.ts",
+      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n    ifMatch: listed.etag,\n",
+      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n",
+    ),
+  },
+  {
+    without: "cancel being too late once finishing is recorded",
+    rule: 8,
+    killedBy: "nothing unexpected",
+    cases: ["cancel against finishing: at every moment around the record"],
+    edits: edit(
+      "coordinator/command.ts",
+      'if (state.phase === "finishing" && marker.want',
+      'if (state.phase === "planning" && marker.want',
+    ),
+  },
+  {
+    without: "taking over a cap that was changed",
+    rule: 8,
+    killedBy: "commands are answered",
+    cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
+    edits: edit("coordinator/command.ts", "state.cap = marker.cap;", ""),
+  },
+  {
+    without: "the marker's cap",
+    rule: 8,
+    killedBy: "the cap is kept",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "coordinator/fanOut.ts",
+      "Math.min(memory.window, state.cap)",
+      "Math.max(memory.window, state.cap)",
+    ),
+  },
+  {
+    without: "the last look for a manifest before a run fails",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a manifest written by a finisher that was given up"],
+    edits: edit(
+      "coordinator/close.ts",
+      "draft.manifest ?? (await manifestOrNone(ports, owner, before))",
+      "draft.manifest",
+    ),
+  },
+  {
+    without: "the final state before the marker goes",
+    rule: 9,
+    killedBy: "deleted only what is worthless",
+    cases: [life],
+    edits: edit(
+      "coordinator/close.ts",
+      "const outcome = await chain.write(next);",
+      "await ports.storage.blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
+    ),
+  },
+];

@@ -1,0 +1,51 @@
+import type { Clock } from "../../../src/storage/ports.ts";
+
+/** The processor of one instance, shared evenly by the threads that compute on it. */
+export interface SharedCores {
+  /** Resolves once this much core time was spent on it. */
+  work(ms: number): Promise<void>;
+}
+
+interface Job {
+  /** The share of a thread at which it is done. */
+  readonly doneAt: number;
+  readonly done: () => void;
+}
+
+/**
+ * While no more threads compute than there are cores, each has one; else all have the same part of them. `share`
+ * counts the core time that a thread would have had that computed from the beginning.
+ */
+export function sharedCores(clock: Clock, cores: number): SharedCores {
+  const jobs: Job[] = [];
+  let share = 0;
+  let atMs = 0;
+  let takeBack = (): void => {};
+
+  const speed = (): number => Math.min(1, cores / Math.max(1, jobs.length));
+  const advance = (): void => {
+    const nowMs = clock.monotonicMs();
+    share += (nowMs - atMs) * speed();
+    atMs = nowMs;
+  };
+  const waitForNext = (): void => {
+    takeBack();
+    const [next] = jobs;
+    if (next !== undefined) takeBack = clock.after((next.doneAt - share) / speed(), endNext);
+  };
+  const endNext = (): void => {
+    advance();
+    jobs.shift()?.done();
+    waitForNext();
+  };
+  return {
+    work: (ms) =>
+      new Promise((done) => {
+        advance();
+        const job = { doneAt: share + ms, done };
+        const place = jobs.findIndex((one) => one.doneAt > job.doneAt);
+        jobs.splice(place < 0 ? jobs.length : place, 0, job);
+        waitForNext();
+      }),
+  };
+}
