@@ -113,14 +113,14 @@ const groupsWanted = 2;
 
 /**
  * Joins neighbours while there are more than two calls to make, because a list is paid by the page: names are sorted
- * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page that is read without
- * holding up the lease, since a page also brings the names of sealed shards beside.
+ * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page, which also brings the
+ * names of sealed shards beside.
  */
 export function groupsOf(shards: readonly number[], shardSize: number): ShardGroup[] {
   let groups = shards.map((shard) => ({ shard, digits: 0 }));
   for (let digits = 1; groups.length > groupsWanted && digits <= 4; digits += 1) {
     const width = 10 ** digits;
-    if (shardSize * width > limits.listTogetherMax) break;
+    if (shardSize * width > limits.listPageMax) break;
     const firsts = new Set(shards.map((shard) => Math.floor(shard / width) * width));
     groups = [...firsts].map((shard) => ({ shard, digits }));
   }

@@ -14,9 +14,6 @@ export const limits = {
   /** Deletes in one batch request. The service takes 256 (learn.microsoft.com/rest/api/storageservices/blob-batch), but
    *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
   blobBatchMax: 32,
-  /** Names that one list of neighbouring shards brings at most: the SDK takes a quarter millisecond for each, in which
-   *  nothing else happens, and a beat of the lease has 0.9 s. */
-  listTogetherMax: 2_000,
   /** List pages of one loop of a leader, over all runs. */
   pagesPerLoopMax: 25,
   /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */

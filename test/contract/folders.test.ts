@@ -39,6 +39,12 @@ describe.each(accounts)("folders on $title", ({ open }) => {
     expect((await blobs.listFolders(container, "none/")).folders).toEqual([]);
   });
 
+  it("gives folders with any characters in their names", async () => {
+    const folders = ["a b/", "a&b/", "a<b>/", `a"b'c/`, "é日/"];
+    const { blobs, container } = await filled(folders.map((folder) => `${folder}1`));
+    expect(new Set((await blobs.listFolders(container, "")).folders)).toEqual(new Set(folders));
+  });
+
   it("gives every folder exactly once over pages of two, whatever lies in them", async () => {
     const ids = ["r1", "r2", "r3", "r4", "r5"];
     const { blobs, container } = await filled(

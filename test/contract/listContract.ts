@@ -63,4 +63,31 @@ export function listContract(open: OpenAccount): void {
     expect(seen.map((blob) => blob.metadata["name"])).toEqual(names);
     expect(pages).toBe(3);
   });
+
+  it("gives names and metadata with any characters as they were written", async () => {
+    const account = open();
+    const { blobs } = account.storage;
+    const container = await freshContainer(account);
+    const names = ["a b", "a&b", "a&amp;b", "a<b>", `a"b'c`, "a%20b", "a+b", "日本/é", "😀", "x;y=1"];
+    const metadata = { text: `<&> "' &amp; a=b;c`, empty: "", name: "x", etag: "y" };
+    for (const name of names) await blobs.create(container, name, "", { metadata });
+    const { blobs: listed } = await blobs.list(container, "", { metadata: true });
+    expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(names));
+    for (const { name, etag, metadata: read } of listed) {
+      expect(read).toEqual(metadata);
+      expect(ofKind(await blobs.head(container, name), "found").properties.etag).toBe(etag);
+    }
+  });
+
+  it("gives each of many lists at once its own blobs", async () => {
+    const account = open();
+    const { blobs } = account.storage;
+    const container = await freshContainer(account);
+    const prefixes = Array.from({ length: 20 }, (_, index) => `p${index + 10}/`);
+    await Promise.all(prefixes.map((prefix) => blobs.create(container, `${prefix}1`, "")));
+    const pages = await Promise.all(prefixes.map((prefix) => blobs.list(container, prefix)));
+    expect(pages.map((page) => page.blobs.map(({ name }) => name))).toEqual(
+      prefixes.map((prefix) => [`${prefix}1`]),
+    );
+  });
 }

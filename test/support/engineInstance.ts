@@ -32,6 +32,8 @@ export interface Role {
   readonly budgetMs?: number;
   /** Pause of a leader between two looks where it is in a hurry. Default 100 ms. */
   readonly fastLoopMs?: number;
+  /** Finished runs are deleted after so many days. Default never. */
+  readonly keepDays?: number;
   /** Early takeover; default never. */
   readonly breakAfterMs?: number;
   /** Seen from outside, everything it writes is of another wire version. */
@@ -64,6 +66,8 @@ export interface InstanceParts {
   readonly weather: Weather<FarCall>;
   readonly code?: RangesOptions | undefined;
   readonly tree?: TreeLimits | undefined;
+  /** Bytes that a worker folds at once. */
+  readonly foldBytesMax?: number | undefined;
   log(event: LogEvent): void;
   /** Stands around each delivery of work. */
   readonly handling?: ((delivery: Delivery, work: () => Promise<void>) => Promise<void>) | undefined;
@@ -102,7 +106,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
         breakAfterMs: role.breakAfterMs ?? 0,
       }),
       loop: { loopMs: 2_000, fastLoopMs: role.fastLoopMs ?? 100 },
-      keepDays: 0,
+      keepDays: role.keepDays ?? 0,
       packLimitMs,
     },
   );
@@ -115,7 +119,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     packLimitMs,
     tree: parts.tree ?? limits,
     versionOf: () => "test",
-    foldBytesMax: limits.foldBytesMax,
+    foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
   };
   const tick = (startedBy: "tick" | "wake") =>
     coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });

@@ -28,6 +28,7 @@ export interface EngineOptions {
   readonly seed?: number;
   readonly code?: RangesOptions;
   readonly tree?: TreeLimits;
+  readonly foldBytesMax?: number;
   /** Stands between the twin and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
@@ -98,9 +99,9 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const engine: EngineWorld = {
     ...{ world, storage, client, log, faults: {}, instances: [] },
     start(role) {
-      const { code, tree, handling } = options;
+      const { code, tree, foldBytesMax, handling } = options;
       const name = `i${engine.instances.length + 1}`;
-      const parts = { name, world, service, near, names, weather, code, tree, handling };
+      const parts = { name, world, service, near, names, weather, code, tree, foldBytesMax, handling };
       const instance = startInstance({ ...parts, log: (event) => void log.push(event) }, role);
       engine.instances.push(instance);
       return instance;

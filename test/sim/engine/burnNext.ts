@@ -1,5 +1,5 @@
 import { simNames as names } from "../../support/engineWorld.ts";
-import { burnMessages } from "./hostileQueues.ts";
+import { burnMessages } from "./hostile.ts";
 import type { Stage } from "./stage.ts";
 
 /** Burns the next message of this kind before anyone runs it, so many times. */

@@ -1,7 +1,7 @@
 import { leaderBlob } from "../../../src/model/names.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
-import { burnMessages, doubleMessages } from "./hostileQueues.ts";
+import { burnMessages, doubleMessages } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";
 import type { Stage } from "./stage.ts";
 import type { Storm } from "./storm.ts";

@@ -15,18 +15,20 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const deep = seed % 3 !== 0;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
-  const play = stage({ seed, tree: deep ? deepTree : undefined, chunkMs });
+  const play = stage({ seed, tree: deep ? deepTree : undefined, chunkMs, large: seed % 5 === 0 });
   const { world, judge, broken, queues } = play;
   const { random } = world;
   paceMs = 50 + random.number() * random.number() * 3_000;
   const weather = storm(world, random.number() < 0.3 ? 0 : random.number() * 0.04);
   queues.doubled = random.number() < 0.5 ? random.number() * 0.2 : 0;
   queues.heldBack = random.number() < 0.5 ? random.number() * 0.1 : 0;
+  if (random.number() < 0.3) queues.pageSize = 2 + Math.floor(random.number() * 6);
   const cast = (): Role => ({
     weather,
     budgetMs: random.number() < 0.3 ? 30_000 : 300_000,
     fastLoopMs: 100 + random.number() * 400,
     breakAfterMs: random.number() < 0.5 ? 4_000 : 0,
+    keepDays: random.number() < 0.5 ? 30 : 0,
     leads: random.number() < 0.9,
     works: random.number() < 0.9,
   });

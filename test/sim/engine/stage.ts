@@ -24,7 +24,7 @@ import { retryIsExact } from "./checks/retries.ts";
 import { sendsAndRecordsAgree } from "./checks/sends.ts";
 import { stateIsOneChain } from "./checks/stateChain.ts";
 import { oldRunIsNeverMet } from "./checks/strangers.ts";
-import { type Hostility, hostileQueues } from "./hostileQueues.ts";
+import { type Hostility, hostile } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";
 
 export interface SimulationResult {
@@ -38,6 +38,8 @@ export interface StageOptions {
   readonly seed: number;
   readonly tree?: TreeLimits | undefined;
   readonly chunkMs?: RangesOptions["chunkMs"];
+  /** Partials are too large for metadata, and a worker folds only a few of them at once. */
+  readonly large?: boolean;
   /** Everyone's faults are known to be over long before a worker could be deceived by an old reading. */
   readonly calm?: boolean;
 }
@@ -73,12 +75,13 @@ export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn
 
 export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = { chunks: new Set(), fold: undefined };
-  const queues: Hostility = { doubled: 0, heldBack: 0 };
+  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000 };
   let judge: Judge | undefined;
   let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
   const code: RangesOptions = {
     signed: true,
+    ...(options.large === true ? { padding: 5_000 } : {}),
     ...(options.chunkMs === undefined ? {} : { chunkMs: options.chunkMs }),
     onChunk(chunk) {
       const handling = judge?.by();
@@ -100,13 +103,14 @@ export function stage(options: StageOptions): Stage {
   const engine = engineWorld({
     seed: options.seed,
     code,
+    ...(options.large === true ? { foldBytesMax: 12_000 } : {}),
     ...(options.tree === undefined ? {} : { tree: options.tree }),
-    watched(near, world) {
+    watched(twin, world) {
       const made = new Judge(world.nowMs, [...checks, pauses]);
       judge = made;
-      const hostile = hostileQueues(near, world.random, queues);
+      const near = hostile(twin, world.random, queues);
       const watched = watchStorage(
-        hostile,
+        near,
         (effect) => made.see(effect),
         (container, name) => made.ledger.isThere(container, name),
       );

@@ -24,15 +24,16 @@ export interface Way {
   readonly throttle: Throttle;
   /** Default `callLatencyMs`. */
   readonly latencyMs?: ((random: Random) => number) | undefined;
-  /** Told of each call that the service answered. */
-  readonly onCall?: (call: MadeCall) => void;
+  /** Told of each call as the process makes it. */
+  readonly onCall?: (call: Call) => void;
+  /** Told of each call that the service has answered. */
+  readonly onAnswer?: (call: Call & { readonly reply: unknown }) => void;
 }
 
-export interface MadeCall {
+export interface Call {
   readonly part: Part;
   readonly method: string;
   readonly args: readonly unknown[];
-  readonly reply: unknown;
 }
 
 type Part = "blobs" | "queues" | "lease";
@@ -61,11 +62,13 @@ export function farService(way: Way): FarStorage {
 const repeatAfterMs = [0, 400, 1_200];
 
 function far<T extends object>(way: Way, counted: Counted, part: Part, target: T, blob?: string): T {
-  const { clock, random, throttle, latencyMs = callLatencyMs, onCall } = way;
+  const { clock, random, throttle, latencyMs = callLatencyMs, onCall, onAnswer } = way;
   const methods = Object.entries(target) as [string, (...args: unknown[]) => Promise<unknown>][];
   const wrap =
     (method: string, near: (...args: unknown[]) => Promise<unknown>) =>
     async (...args: unknown[]): Promise<unknown> => {
+      const call = { part, method, args };
+      onCall?.(call);
       const demand = {
         queue: part === "queues" ? (args[0] as string) : undefined,
         blob: blob ?? (part === "blobs" && !isList.has(method) ? `${args[0]}/${args[1]}` : undefined),
@@ -80,7 +83,7 @@ function far<T extends object>(way: Way, counted: Counted, part: Part, target: T
         if (waitMs > 0) await clock.sleep(waitMs);
       }
       const reply = await counted(() => near.apply(target, args));
-      onCall?.({ part, method, args, reply });
+      onAnswer?.({ ...call, reply });
       return reply;
     };
   return Object.fromEntries(methods.map(([method, near]) => [method, wrap(method, near)])) as T;

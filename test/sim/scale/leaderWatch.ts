@@ -1,5 +1,5 @@
 import type { Names } from "../../../src/model/names.ts";
-import type { MadeCall } from "./farService.ts";
+import type { Call } from "./farService.ts";
 
 /** What leading costs, read off the calls of one leader. A loop begins where it lists the markers with their metadata. */
 export interface LeaderFigures {
@@ -22,7 +22,7 @@ export interface LeaderFigures {
 
 export interface LeaderWatch {
   readonly figures: LeaderFigures;
-  onCall(call: MadeCall): void;
+  onCall(call: Call): void;
 }
 
 export function leaderWatch(names: Names, onLoop: () => void = () => {}): LeaderWatch {

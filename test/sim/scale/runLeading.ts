@@ -62,12 +62,14 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
   const storage = farService({
     ...{ near: orderly, clock, random, throttle: throttle(noLimits) },
     onCall(call) {
-      const { sends, stateWrites } = watch.figures;
+      const { sends } = watch.figures;
       watch.onCall(call);
       if (watch.figures.sends > sends) lastMs = world.nowMs();
-      if (watch.figures.stateWrites > stateWrites && onStateWrite !== undefined) cpu.leaveOut(onStateWrite);
       if (watch.figures.sends <= (packs * runs) / 2) halfMs = lastMs;
-      if (call.method === "remove" && call.args[0] === names.active) left -= 1;
+    },
+    onAnswer({ method, args }) {
+      if (method === "replace" && onStateWrite !== undefined) cpu.leaveOut(onStateWrite);
+      if (method === "remove" && args[0] === names.active) left -= 1;
     },
   });
   startLeader({ storage: cpu.apartFromSends(storage), host: near, names, clock, random, log() {} });

@@ -64,7 +64,7 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   const service = throttle(scale.limits ?? azureLimits);
   const watch = runWatch(world, names);
   const { latencyMs } = scale;
-  const way = { near, random: world.random, throttle: service, latencyMs, onCall: watch.onCall };
+  const way = { near, random: world.random, throttle: service, latencyMs, onAnswer: watch.onAnswer };
   const door = (clock = world.clock()): FarStorage => farService({ ...way, clock });
 
   const leader = door();

@@ -1,10 +1,10 @@
 import type { Names } from "../../../src/model/names.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
-import type { MadeCall } from "./farService.ts";
+import type { Call } from "./farService.ts";
 
 /** What is read off all processes' calls about one run. */
 export interface RunWatch {
-  onCall(call: MadeCall): void;
+  onAnswer(call: Call & { readonly reply: unknown }): void;
   /** Looks at a queue that brought nothing. */
   emptyPolls(): number;
   /** When the first manifest was written. */
@@ -21,7 +21,7 @@ export function runWatch(world: VirtualWorld, names: Names): RunWatch {
   let manifestMs: number | undefined;
   let closed = false;
   return {
-    onCall({ method, args, reply }) {
+    onAnswer({ method, args, reply }) {
       if (method === "receive" && (reply as readonly unknown[]).length === 0) emptyPolls += 1;
       if (method === "remove" && args[0] === names.active) closed = true;
       if (method !== "create") return;

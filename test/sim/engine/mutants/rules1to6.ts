@@ -229,7 +229,7 @@ export const rules1to6: readonly Mutant[] = [
   {
     without: "combining anew above what was mended",
     rule: 6,
-    killedBy: "fails only for a reason",
+    killedBy: "the result is the fold of what the manifest says",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "coordinator/restart.ts",

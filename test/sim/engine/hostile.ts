@@ -1,4 +1,4 @@
-import type { Random, Storage } from "../../../src/storage/ports.ts";
+import type { BlobStore, Random, Storage } from "../../../src/storage/ports.ts";
 import type { QueueStore } from "../../../src/storage/queuePort.ts";
 
 /** How badly the queues behave within their contract. Changed while a world runs. */
@@ -7,14 +7,21 @@ export interface Hostility {
   doubled: number;
   /** Chance that a message is held back, and so overtaken by others. */
   heldBack: number;
+  /** Names on one page of a list at most. */
+  pageSize: number;
 }
 
-/** Messages come at least once and in any order; the service promises no more. */
-export function hostileQueues(storage: Storage, random: Random, how: Hostility): Storage {
+/** Messages come at least once and in any order, and pages of a list are as short as it likes: no more is promised. */
+export function hostile(storage: Storage, random: Random, how: Hostility): Storage {
   const { queues } = storage;
   const later = (visibleInS = 0): number =>
     random.number() < how.heldBack ? visibleInS + 1 + Math.floor(random.number() * 20) : visibleInS;
-  const hostile: QueueStore = {
+  const list: BlobStore["list"] = (container, prefix, options) =>
+    storage.blobs.list(container, prefix, {
+      ...options,
+      pageSize: Math.min(how.pageSize, options?.pageSize ?? 5_000),
+    });
+  const hostileQueues: QueueStore = {
     ...queues,
     async send(queue, text, options) {
       if (random.number() < how.doubled)
@@ -22,7 +29,7 @@ export function hostileQueues(storage: Storage, random: Random, how: Hostility):
       return queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
     },
   };
-  return { ...storage, queues: hostile };
+  return { ...storage, blobs: { ...storage.blobs, list }, queues: hostileQueues };
 }
 
 /** Deliveries after which the host sets a message aside. */
