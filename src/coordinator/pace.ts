@@ -47,7 +47,7 @@ export const packsAtOnce = (state: State): number =>
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
 /** A run that ends so soon is looked at often. */
-const endingMs = 2_000;
+const endingMs = 1_000;
 
 /**
  * In full swing no pause is shorter than this part of the long one, or than so many packs take: a small cap must not
@@ -68,6 +68,8 @@ export function pauseBetween(
   const { loopMs, fastLoopMs } = settings;
   const pauses = runs.map(({ working, memory }) => {
     const young = localMs - memory.phaseSinceMs < fastForMs;
+    if (young && awaitsFirst(working))
+      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, firstLookMs(working)));
     const fast = memory.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
@@ -76,6 +78,14 @@ export function pauseBetween(
   });
   return Math.min(loopMs, ...pauses);
 }
+
+/** Nothing has ended yet, and nothing can before a pack's time is over. */
+const awaitsFirst = (state: State): boolean =>
+  state.phase === "computing" &&
+  state.durationsMs.length === 0 &&
+  state.packsFailed === 0 &&
+  state.inFlight > 0;
+const firstLookMs = ({ layout }: State): number => (layout?.packMs ?? 0) / 8;
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
 function runsDryMs(state: State): number {

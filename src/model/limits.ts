@@ -68,7 +68,7 @@ export const limits = {
   progressWriteMs: 1_000,
   /** Failure records are looked for this often at most; and as often as this where the leader looks slowly. */
   failuresEveryMs: 1_000,
-  failuresEverySlowMs: 5_000,
+  failuresEverySlowMs: 8_000,
   /** Blobs that one look deletes of a run that is being deleted: other runs wait meanwhile. */
   deletesPerLook: 500,
   /** Runs that one slice of the expiry looks at, with some reads each, and how many of them at the same time. */

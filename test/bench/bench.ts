@@ -9,7 +9,7 @@ import { takeoverBench } from "./takeover.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
- * processes on a real Azurite. Without names all of them run. `--full` takes the sizes that take minutes,
+ * processes on a real Azurite; `leading` and `scale` answer on a model in virtual time. Without names all of them run. `--full` takes the sizes that take minutes,
  * `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readManifest } from "../../src/client/runDocuments.ts";
 import type { RunView } from "../../src/client/runView.ts";
@@ -16,6 +17,8 @@ export interface TimedRun {
   readonly calls: CallCounts;
   /** CPU time of the emulator as a share of one core, which is all it can use; NaN where the system does not tell. */
   readonly azuriteShare: number;
+  /** Share of all cores that processes other than these took meanwhile: what was missing for a quiet machine. */
+  readonly othersShare: number;
   /** The result has the very bytes that one loop over all chunks gives. */
   readonly exact: boolean;
 }
@@ -69,7 +72,8 @@ export async function chainRuns(
 
 export async function timedRun(app: RealApp, { packSize, ...params }: ChainRequest): Promise<TimedRun> {
   const hostBefore = hostCalls(app);
-  const cpuBefore = cpuSecondsOf(app.azuritePid);
+  const ours = [app.azuritePid, process.pid, ...app.instances.instances.map(({ pid }) => pid ?? 0)];
+  const before = { machine: machineSeconds(), ours: ours.map(cpuSecondsOf) };
   const startedMs = performance.now();
   const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize });
   for (;;) {
@@ -78,13 +82,16 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
     await sleep(lookEveryMs);
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  const azuriteShare = (cpuSecondsOf(app.azuritePid) - cpuBefore) / seconds;
+  const spent = ours.map((pid, place) => cpuSecondsOf(pid) - (before.ours[place] ?? 0));
+  const machine = machineSeconds();
+  const othersBusy = machine.busy - before.machine.busy - spent.reduce((sum, one) => sum + one, 0);
+  const othersShare = Math.max(0, othersBusy / (machine.all - before.machine.all));
   const view = await app.until(run, (one) => !one.active);
   const exact = (await app.result(run)) === (await serialChain(params.chunks));
   // Instances tell what their host has called once a second.
   await sleep(1_100);
   const calls = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
-  return { seconds, view, calls, azuriteShare, exact };
+  return { seconds, view, calls, azuriteShare: (spent[0] ?? 0) / seconds, othersShare, exact };
 }
 
 const lookEveryMs = 100;
@@ -105,4 +112,12 @@ export function cpuSecondsOf(pid: number): number {
   } catch {
     return Number.NaN;
   }
+}
+
+/** Time of all cores together, and what of it was not idle. */
+function machineSeconds(): { readonly all: number; readonly busy: number } {
+  const times = cpus().map((one) => one.times);
+  const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+  const idle = times.reduce((sum, one) => sum + one.idle, 0);
+  return { all: all / 1000, busy: (all - idle) / 1000 };
 }

@@ -78,7 +78,7 @@ const beginAndEnd = calls({ read: 2, write: 2, list: 2, other: 1, delete: 1 });
 const youngMs = 10_000;
 const youngShare = 4;
 /** The last packs; and the finish. */
-const lastPacksMs = 2_000;
+const lastPacksMs = 1_000;
 const finishMs = 500;
 
 /** Looks beyond those of every minute: while a run is planned and young, for its last packs, and for its manifest. */
@@ -91,6 +91,8 @@ function quickLooks(run: LedRun, { loopMs, fastLoopMs }: LeadingPace): CallCount
   const learningMs = Math.min(youngMs - firstMs, durationMs / 4);
   // Beside the markers either the plan or the manifest is looked for, or the partials are listed.
   const reading = more(Math.min(planMs, youngMs) + finishMs, fastLoopMs);
-  const listing = more(firstMs + lastPacksMs, fastLoopMs) + more(learningMs, loopMs / youngShare);
+  const firstEveryMs = Math.max(fastLoopMs, Math.min(loopMs / youngShare, packMs / 8));
+  const listing =
+    more(firstMs, firstEveryMs) + more(lastPacksMs, fastLoopMs) + more(learningMs, loopMs / youngShare);
   return calls({ list: reading + 2 * listing, read: reading });
 }

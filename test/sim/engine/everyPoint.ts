@@ -25,8 +25,8 @@ export interface PointResult extends SimulationResult {
 
 /**
  * A death before each call, and after each that has an effect: after any other it is a death before the next. At
- * those with an effect also a sleep of minutes, with the request on its way or only its answer. `thorough`: all else
- * that a network can do at every call.
+ * those with an effect also a sleep of minutes with the request in the socket. `thorough`: all else that a network can
+ * do, at every call.
  */
 export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolean): Generator<Point> {
   for (const call of life.calls) yield { who, call, fate: "dies before" };
@@ -42,8 +42,8 @@ export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolea
 
 /**
  * A run with all that can happen to it: a tree of three levels, a cap, a message burnt into poison, a pause, a chunk
- * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who` says meets the fault at the given
- * call; another of its kind is there to take over.
+ * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
+ * says meets the fault at the given call; another of its kind is there to take over.
  */
 export async function everyPoint({ who, call, fate }: Point): Promise<PointResult> {
   const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs: () => 100 }));

@@ -40,7 +40,7 @@ export interface StageOptions {
   readonly chunkMs?: RangesOptions["chunkMs"];
   /** Partials are too large for metadata, and a worker folds only a few of them at once. */
   readonly large?: boolean;
-  /** Everyone's faults are known to be over long before a worker could be deceived by an old reading. */
+  /** No faults, so no worker's reading of a marker is late. */
   readonly calm?: boolean;
 }
 
@@ -120,7 +120,7 @@ export function stage(options: StageOptions): Stage {
   });
   const seen = judge as unknown as Judge;
   const onBehalf = ({ text }: Delivery, work: () => Promise<void>): Promise<void> =>
-    seen.onBehalfOf({ message: messageIn(text), text, beganMs: engine.world.nowMs() }, work);
+    seen.onBehalfOf({ message: messageIn(text), beganMs: engine.world.nowMs() }, work);
 
   self = {
     ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },

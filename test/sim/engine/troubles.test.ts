@@ -233,29 +233,3 @@ test("a term that ends in the middle of many sends leaves no rejection unhandled
   process.off("unhandledRejection", note);
   expect(unhandled).toEqual([]);
 });
-
-test("leaders frozen and killed at random moments never change the result", async () => {
-  for (let seed = 1; seed <= 10; seed += 1) {
-    const engine = engineWorld({ seed });
-    const { random } = engine.world;
-    for (let count = 0; count < 3; count += 1) engine.start();
-    const chunks = 50 + Math.floor(random.number() * 500);
-    await engine.submit({ id: "r", chunks, packSize: 1 + Math.floor(random.number() * 3) });
-    for (let blow = 0; blow < 8; blow += 1) {
-      await engine.world.advance(300 + random.number() * 4_000);
-      engine.faults = random.number() < 0.3 ? { lostRequest: 0.03, lostReply: 0.03 } : {};
-      const leader = engine.instances.find((one) => one.leading());
-      const kind = random.number();
-      if (leader !== undefined && kind < 0.5) {
-        leader.clock.pause();
-        engine.world.clock().after(random.number() * 40_000, () => leader.clock.resume());
-      } else if (leader !== undefined && kind < 0.7) {
-        leader.kill();
-        engine.start();
-      }
-    }
-    const state = await engine.untilEnd("r");
-    expect([seed, state.phase, state.chunksDone]).toEqual([seed, "complete", chunks]);
-    expect(await engine.result("r")).toBe(JSON.stringify([[0, chunks]]));
-  }
-});

@@ -32,6 +32,7 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
   const { random } = world;
   const { ledger } = judge;
   const accepted: Accepted[] = [];
+  const submitted: { readonly id: string; readonly uid: string }[] = [];
   const underWay = new Set<Promise<void>>();
   /** Deleted by the last word of its user. */
   const gone = new Set<string>();
@@ -51,7 +52,10 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
   };
   const ask = (request: SubmitRequest): void => {
     gone.delete(request.id);
-    going((client) => submit(client, requestOf(request)));
+    going(async (client) => {
+      const { uid } = await submit(client, requestOf(request));
+      submitted.push({ id: request.id, uid });
+    });
   };
   const tell = (id: string, change: Change): void =>
     going(async (client) => {
@@ -94,6 +98,11 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
       await world.finish(Promise.all(underWay));
     },
     check() {
+      for (const { id, uid } of submitted) {
+        const { state, deleteAskedMs } = ledger.record(id, uid);
+        if (state !== undefined || deleteAskedMs !== undefined) continue;
+        judge.report("every run ends", `${id} (${uid}) was accepted, and nobody began it`);
+      }
       for (const { id, uid, change, generation } of accepted) {
         const { state, specThere, deleteAskedMs } = ledger.record(id, uid);
         if (change.kind === "delete" && specThere) {

@@ -1,4 +1,5 @@
 import { noCalls } from "../../../src/model/calls.ts";
+import { limits } from "../../../src/model/limits.ts";
 import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
 import { lastNumberOf, type Names, resultBlobs, runBlobs } from "../../../src/model/names.ts";
 import { outputContentType } from "../../../src/model/output.ts";
@@ -23,7 +24,7 @@ export interface OrderlyRun {
 export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: OrderlyRun): Storage {
   const at = runBlobs(run.id, run.uid);
   const shardSize = shardSizeFor(run.packs);
-  const layout = { chunks: run.packs, packSize: 1, shardSize, fanIn: 1000 };
+  const layout = { chunks: run.packs, packSize: 1, shardSize, fanIn: limits.fanIn };
   const nodesMs = new Map<string, number>();
   let sent = 0;
   let startMs = 0;
@@ -121,7 +122,17 @@ function packsUnder(text: string, shardSize: number): { readonly from: number; r
 const unevenness = (pack: number): number => ((Math.imul(pack, 2_654_435_761) >>> 8) & 0xffff) / 0x1_0000;
 
 const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan => ({
-  ...{ v: 1, run: id, uid, chunks: packs, packSize: 1, shardSize, fanIn: 1000, packMs, calls: "0.0.0.0.0.0" },
+  ...{
+    v: 1,
+    run: id,
+    uid,
+    chunks: packs,
+    packSize: 1,
+    shardSize,
+    fanIn: limits.fanIn,
+    packMs,
+    calls: "0.0.0.0.0.0",
+  },
 });
 
 const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({

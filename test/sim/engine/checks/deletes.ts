@@ -7,7 +7,7 @@ const checker = "deleted only what is worthless";
 /**
  * Partials and nodes are deleted after a complete manifest or when somebody asked for the deletion; anything else of
  * a run only by the latter, first its blobs, then its spec, the marker last. Otherwise a marker goes when its run has
- * ended, and no command of it is unanswered.
+ * ended in the generation that was asked for last.
  */
 export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
   function wrongWith(place: Exclude<Place, { kind: "other" }>): string | undefined {
@@ -26,14 +26,12 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     return complete ? undefined : "its run has no complete result";
   }
 
-  function wrongWithMarker({ id, marker, state, specThere }: RunRecord): string | undefined {
-    if (marker === undefined) return undefined;
-    if (!specThere) return undefined;
+  /** A command that came when all was over is answered by the final state. */
+  function wrongWithMarker({ marker, state, specThere }: RunRecord): string | undefined {
+    if (marker === undefined || !specThere) return undefined;
     if (marker.want === "delete") return "its spec is still there";
     if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
-    if (marker.generation > state.generation) return `generation ${marker.generation} was asked for`;
-    // A command that came when all was over is answered by the final state.
-    return id === "" ? "" : undefined;
+    return marker.generation > state.generation ? `generation ${marker.generation} was asked for` : undefined;
   }
 
   function wrongWithSpec(run: RunRecord): string | undefined {

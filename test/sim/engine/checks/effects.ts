@@ -11,7 +11,6 @@ export type Effect =
       readonly name: string;
       readonly body: Uint8Array | string;
       readonly metadata: Readonly<Record<string, string>>;
-      readonly contentType: string;
       readonly etag: string;
     }
   | { readonly kind: "removed"; readonly container: string; readonly name: string }
@@ -21,9 +20,7 @@ export type Effect =
       readonly queue: string;
       readonly text: string;
       readonly message: WorkMessage | undefined;
-    }
-  /** Somebody read the markers or one of them. */
-  | { readonly kind: "looked"; readonly container: string; readonly name: string | undefined };
+    };
 
 export type Written = Extract<Effect, { readonly kind: "created" | "replaced" | "marked" }>;
 
@@ -45,8 +42,7 @@ export function watchStorage(
     etag: string,
   ): void => {
     const { body = "", write } = content;
-    const { metadata = {}, contentType = "" } = write ?? {};
-    tell({ kind, container, name, body, metadata, contentType, etag });
+    tell({ kind, container, name, body, metadata: write?.metadata ?? {}, etag });
   };
   const watchedBlobs: BlobStore = {
     ...blobs,
@@ -63,16 +59,6 @@ export function watchStorage(
     async setMetadata(container, name, metadata, options) {
       const reply = await blobs.setMetadata(container, name, metadata, options);
       if (reply.kind === "replaced") written("marked", container, name, { write: { metadata } }, reply.etag);
-      return reply;
-    },
-    async head(container, name, options) {
-      const reply = await blobs.head(container, name, options);
-      tell({ kind: "looked", container, name });
-      return reply;
-    },
-    async list(container, prefix, options) {
-      const reply = await blobs.list(container, prefix, options);
-      tell({ kind: "looked", container, name: undefined });
       return reply;
     },
     async remove(container, name, options) {

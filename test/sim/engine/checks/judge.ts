@@ -34,7 +34,6 @@ export interface Violation {
 /** The delivery on whose behalf something happens. */
 export interface Handling {
   readonly message: WorkMessage | undefined;
-  readonly text: string;
   readonly beganMs: number;
 }
 
@@ -94,7 +93,7 @@ export class Judge implements Scene {
   }
 
   #note(effect: Effect): void {
-    const name = effect.kind === "sent" ? effect.text : (effect.name ?? "");
+    const name = effect.kind === "sent" ? effect.text : effect.name;
     const text = `${effect.kind} ${name} ${this.nowMs().toFixed(3)}`;
     for (let index = 0; index < text.length; index += 1) {
       this.#digest = Math.imul(this.#digest ^ text.charCodeAt(index), 0x01000193);

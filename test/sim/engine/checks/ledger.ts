@@ -1,7 +1,6 @@
 import type { Marker } from "../../../../src/model/marker.ts";
 import type { WorkMessage } from "../../../../src/model/message.ts";
 import { parseFailure } from "../../../../src/model/names.ts";
-import type { Layout } from "../../../../src/model/packs.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
@@ -102,7 +101,6 @@ export class Ledger {
 
   /** Takes an effect over; the checkers have seen the ledger as it was before. */
   apply(effect: Effect): void {
-    if (effect.kind === "looked") return;
     if (effect.kind === "sent") {
       const { message } = effect;
       if (message !== undefined)
@@ -195,6 +193,3 @@ function markerIn(metadata: Readonly<Record<string, string>>): Marker {
     command: number("command"),
   };
 }
-
-/** The layout of a planned run. */
-export const layoutIn = (run: RunRecord): Layout | undefined => run.plan;

@@ -18,6 +18,8 @@ export function checkEnds({ ledger, report }: Scene): void {
       report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
     if (deleteAskedMs !== undefined) {
       if (run.specThere) report("what is left is documented", `the spec of the deleted ${id} (${uid})`);
+    } else if (state === undefined && blobs.size === 0) {
+      // A submit that broke off after its spec; whoever was told that it was accepted looks for it by themselves.
     } else if (state === undefined || !isFinal(state.phase)) {
       report("every run ends", `${id} (${uid}) has no marker and is ${state?.phase}`);
     } else if (state.phase === "complete" && !run.manifests.has(state.generation)) {

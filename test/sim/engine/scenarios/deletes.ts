@@ -61,6 +61,23 @@ export const deletes: Readonly<Record<string, Scenario>> = {
     return last;
   },
 
+  "old runs expire, and a young one beside them does not": () =>
+    play({ seed: 40, tree: deepTree, chunkMs: () => 300 }, async (script) => {
+      const { world, run, must } = script;
+      const role = { keepDays: 1, budgetMs: 40_000, breakAfterMs: 4_000 };
+      script.start(role);
+      await script.submit({ id: "r", chunks: 9, packSize: 1 });
+      await script.untilEnded();
+      for (const one of script.engine.instances) one.kill();
+      await world.advance(2 * 86_400_000);
+      script.start(role);
+      await script.submit({ id: "s", chunks: 9, packSize: 1 });
+      await script.until("the old run is gone", () => run() === undefined, 600_000);
+      await script.untilEnded(1, "s");
+      script.mustBe("complete", 1, "s");
+      must(run("s")?.deleteAskedMs === undefined, "nobody wants to delete the young one");
+    }),
+
   "a partial that was deleted by hand": () =>
     play({ seed: 27, tree: deepTree, chunkMs: () => 200 }, async (script) => {
       const { run, must, engine, judge } = script;
