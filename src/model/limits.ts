@@ -5,8 +5,8 @@
 export const limits = {
   /** Packs that `finish` folds directly, without shards between: one list page with metadata reads them all. */
   directPacksMax: 256,
-  /** Packs of one shard: one list page of at most 5,000 (List Blobs) with room to spare. */
-  shardPacksMax: 1000,
+  /** Packs of one shard: ten of them are one list page of at most 5,000 names. */
+  shardPacksMax: 500,
   /** Nodes folded into one of the next level, and by `finish`. */
   fanIn: 1000,
   /** Names on one page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs). */
