@@ -83,7 +83,7 @@ export function coordinator(
     try {
       await coordinate(shell, leadership, options.loop, newer);
       // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await old.due(leadership.lost))) {
+      while (!leadership.signal.aborted && (await old.due(true, leadership.lost))) {
         await old.slice(leadership);
         await coordinate(shell, leadership, options.loop, newer);
       }
@@ -114,7 +114,7 @@ export function coordinator(
       aboveTerm,
       stopping: request.stopping,
       worthLeading: async ({ signal }) =>
-        (await anyRunActive({ storage, names }, signal)) || (await old.due(signal)),
+        (await anyRunActive({ storage, names }, signal)) || (await old.due(false, signal)),
       lead: async (leadership) => {
         after = await lead(leadership);
       },

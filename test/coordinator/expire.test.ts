@@ -23,7 +23,7 @@ async function sweepAll(
   do {
     await sweep.slice(twin.leader);
     slices += 1;
-  } while (await sweep.due());
+  } while (await sweep.due(true));
   return slices;
 }
 
@@ -39,14 +39,14 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   await twin.world.advance(31 * dayMs);
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
-  expect(await sweep.due()).toBe(true);
+  expect(await sweep.due(true)).toBe(true);
   await sweepAll(twin, sweep);
   expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
     "delete",
     "none",
     "run",
   ]);
-  expect(await sweep.due()).toBe(false);
+  expect(await sweep.due(true)).toBe(false);
   await twin.lead(5_000);
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
     [],
@@ -105,10 +105,16 @@ test("one sweep a day is enough for all instances, and none is made where runs a
   const twin = leadOnTwin();
   await twin.ready;
   await sweepAll(twin);
-  expect(await expiry(twin.ports, 30).due()).toBe(false);
+  expect(await expiry(twin.ports, 30).due(true)).toBe(false);
   await twin.world.advance(dayMs + 1_000);
-  expect(await expiry(twin.ports, 30).due()).toBe(true);
-  expect(await expiry(twin.ports, 0).due()).toBe(false);
+  expect(await expiry(twin.ports, 30).due(true)).toBe(true);
+  expect(await expiry(twin.ports, 0).due(true)).toBe(false);
+  const fresh = leadOnTwin();
+  await fresh.ready;
+  expect([await expiry(fresh.ports, 30).due(false), await expiry(fresh.ports, 30).due(true)]).toEqual([
+    false,
+    true,
+  ]);
 });
 
 test("a folder that goes over a page is one folder", () => {

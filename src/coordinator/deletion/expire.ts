@@ -15,8 +15,11 @@ import { foldersOn, oldRecords, oldSpecs, type UidFolder, worthALook } from "./s
  * An old run is not deleted here: its marker is made to say `delete`, and the leader does the rest.
  */
 export interface Expiry {
-  /** True if a sweep is under way here, or none was finished anywhere for a day. */
-  due(signal?: AbortSignal): Promise<boolean>;
+  /**
+   * True if a sweep is under way here, or none was finished anywhere for a day. Where there never was one, `never`
+   * decides: the first term's end makes one, and a new installation has nothing worth a term.
+   */
+  due(never: boolean, signal?: AbortSignal): Promise<boolean>;
   slice(leader: Leader): Promise<void>;
 }
 
@@ -59,13 +62,13 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
   }
 
   return {
-    async due(signal) {
+    async due(never, signal) {
       if (keepDays === 0) return false;
       if (at !== undefined) return true;
       if (clock.monotonicMs() < askAgainMs) return false;
       const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
-      const ageMs =
-        found.kind === "missing" ? limits.expiryEveryMs : found.dateMs - found.properties.lastModifiedMs;
+      if (found.kind === "missing") return never;
+      const ageMs = found.dateMs - found.properties.lastModifiedMs;
       askAgainMs = clock.monotonicMs() + Math.max(0, limits.expiryEveryMs - ageMs);
       return ageMs >= limits.expiryEveryMs;
     },
