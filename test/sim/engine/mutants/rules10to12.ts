@@ -113,7 +113,7 @@ export const rules10to12: readonly Mutant[] = [
   {
     without: "a look whether the run is still there",
     rule: 11,
-    killedBy: "fails only for a reason",
+    killedBy: "an old run is never met",
     cases: ["delete and resubmit under the same id"],
     edits: edit(
       "worker/markerWatch.ts",

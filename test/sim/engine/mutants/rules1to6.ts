@@ -179,7 +179,7 @@ export const rules1to6: readonly Mutant[] = [
   {
     without: "success before failure",
     rule: 5,
-    killedBy: "the result is the fold of what the manifest says",
+    killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
     edits: edit(
       "coordinator/track.ts",
