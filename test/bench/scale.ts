@@ -51,7 +51,6 @@ export const scaleBench: Bench = {
     const goals: { goal: string; met: boolean }[] = [];
     for (const { name, size, workers, packMs = 1_000, ...rest } of cases) {
       if (!wanted.includes(size)) continue;
-      say(`  ${name} …`);
       const startedMs = performance.now();
       const run = await runScale({
         ...rest,
@@ -60,7 +59,8 @@ export const scaleBench: Bench = {
       });
       const simulatedS = (performance.now() - startedMs) / 1_000;
       const row = rowOf({ packs: rest.packs, workers, cores: rest.cores ?? 1, packMs }, run);
-      rows.push({ name, ...row, simulatedS: rounded(simulatedS, 1) });
+      rows.push({ name, ...row });
+      say(`  ${name}: ${row.wallS} s, ${row.used} used, simulated in ${rounded(simulatedS, 1)} s`);
       figures[`packsPerS ${name}`] = row.packsPerS;
       if (typeof row.ratio === "number") figures[`ratio ${name}`] = row.ratio;
       const chunks = rest.packs * (rest.chunksPerPack ?? 100);
