@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const project = (name: string, include: string[], more: object = {}) => ({
@@ -6,6 +7,8 @@ const project = (name: string, include: string[], more: object = {}) => ({
 
 export default defineConfig({
   test: {
+    // Much of what the contract suites do is to wait for leases, so one core is not kept free for the runner.
+    maxWorkers: availableParallelism(),
     reporters: ["default", "./test/countingReporter.ts"],
     projects: [
       project("unit", [
