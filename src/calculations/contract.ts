@@ -1,4 +1,5 @@
 import type { ZodType } from "zod";
+import type { Files } from "./files.ts";
 
 /**
  * A calculation: how one big piece of work is cut into chunks and how their partials become one result.
@@ -19,7 +20,7 @@ export interface Calculation<Params, Input, Part> {
    * The chunks of the run: a count of at most 10^7, or a list or stream of that many inputs (each JSON, at most
    * 64 KB). Must be deterministic where it can be; where it cannot, only one attempt's answer is used.
    */
-  plan(params: Params): Plan<Input> | Promise<Plan<Input>>;
+  plan(params: Params, context: { readonly files: Files }): Plan<Input> | Promise<Plan<Input>>;
   /** Computes one chunk. Throwing fails the attempt; after the last attempt the pack is recorded as failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
   /**
@@ -45,6 +46,8 @@ export interface Chunk<Params, Input> {
   /** What `plan` listed at this place; undefined where it gave only a count. */
   readonly input: Input;
   readonly params: Params;
+  /** The blobs that it may read. */
+  readonly files: Files;
 }
 
 export interface FinishContext<Params> {

@@ -14,3 +14,4 @@ export {
   type Result,
   type ResultBytes,
 } from "./contract.ts";
+export type { FileFact, Files } from "./files.ts";

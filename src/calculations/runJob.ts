@@ -1,6 +1,7 @@
 import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
+import { type Files, noFiles } from "./files.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
@@ -14,8 +15,9 @@ export async function runPlan(
   calculation: AnyCalculation,
   params: unknown,
   sink: (inputs: readonly unknown[]) => Promise<void>,
+  files: Files = noFiles,
 ): Promise<{ chunks: number; list: boolean }> {
-  const planned = await guarded("plan", () => calculation.plan(params));
+  const planned = await guarded("plan", () => calculation.plan(params, { files }));
   if (typeof planned === "number") {
     if (!Number.isSafeInteger(planned) || planned < 0) {
       throw new CalculationError("bad-plan", `plan gave ${planned} chunks; a whole number is needed`);
@@ -56,11 +58,12 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
 export async function runCompute(
   calculation: AnyCalculation,
   job: { params: unknown; from: number; to: number; count: number; inputs?: readonly unknown[] },
+  files: Files = noFiles,
 ): Promise<Uint8Array> {
   const { params, from, to, count, inputs } = job;
   let folded: unknown;
   for (let index = from; index < to; index += 1) {
-    const chunk = { index, count, input: inputs?.[index - from], params };
+    const chunk = { index, count, input: inputs?.[index - from], params, files };
     const part = await guarded(`chunk ${index}`, () => calculation.compute(chunk));
     folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }

@@ -1,3 +1,4 @@
+import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../storage/ports.ts";
@@ -20,7 +21,7 @@ export interface Cli {
   /** The calculations known here, without any storage. */
   calculations(): Promise<Calculations>;
   /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
-  startThread(): Promise<UserCode>;
+  startThread(access: FileAccess): Promise<UserCode>;
 }
 
 export interface ConnectOptions {

@@ -27,7 +27,7 @@ export function processCli(): Cli {
       : {}),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
-    startThread: () => startThread(env, folder),
+    startThread: (access) => startThread(env, folder, access),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { FileAccess } from "../calculations/files.ts";
 import { readSettings } from "../model/settings.ts";
 import type { UserCode } from "../worker/userCode.ts";
 import { calculationFiles } from "./knownCalculations.ts";
@@ -9,10 +10,11 @@ import { calculationFiles } from "./knownCalculations.ts";
 export async function startThread(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
+  access: FileAccess,
 ): Promise<UserCode> {
   const memoryMb = readSettings(env).LEASEFOLD_THREAD_MEMORY_MB;
   const files = await calculationFiles(env, folder);
   // Loaded only here: no other command should start later for it.
   const { threadPool } = await import("../worker/threadPool.ts");
-  return threadPool({ threads: 1, memoryMb, files, onIdleCrash: () => {} });
+  return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {} });
 }

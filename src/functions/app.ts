@@ -9,6 +9,7 @@ import { logEvents } from "../model/log.ts";
 import { namesOf } from "../model/names.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
+import { blobFiles } from "../worker/blobFiles.ts";
 import { callReport } from "../worker/callReport.ts";
 import { documents } from "../worker/documents.ts";
 import { markerWatch } from "../worker/markerWatch.ts";
@@ -41,6 +42,7 @@ export async function makeApp(basis: Basis): Promise<App> {
     threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     files,
+    access: blobFiles(forWorker.blobs),
     onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
   });
   let making: Promise<void> | undefined;

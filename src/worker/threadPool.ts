@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
+import type { FileAccess } from "../calculations/files.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
-import type { FromThread, ThreadAnswer, ThreadWork, ToThread } from "./threadTask.ts";
+import type { FromThread, Reply, ThreadAnswer, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
 
@@ -18,6 +19,8 @@ export function threadPool(options: {
   readonly memoryMb: number;
   /** Files of the user's calculations, absolute. */
   readonly files: readonly string[];
+  /** Where calculations read their own files. */
+  readonly access: FileAccess;
   /** A thread died between two tasks. It is replaced; many in a row mean that threads cannot start. */
   readonly onIdleCrash: (error: unknown) => void;
 }): UserCode {
@@ -50,25 +53,36 @@ export function threadPool(options: {
       }, ms);
     let timer = endAfter(startLimitMs, notStarted());
 
-    const answer = async (message: FromThread): Promise<ToThread> => {
-      try {
-        if (message.say === "inputs") await onInputs(message.inputs);
-        else {
+    const answer = async (message: FromThread): Promise<Reply> => {
+      switch (message.say) {
+        case "list":
+          return { say: "listed", page: await options.access.list(message.source, message.cursor) };
+        case "read":
+          return { say: "bytes", bytes: await options.access.read(message.file, message.from, message.to) };
+        case "inputs":
+          await onInputs(message.inputs);
+          return { say: "go" };
+        case "taken":
           clearTimeout(timer);
           await onStart?.();
           timer = endAfter(limitMs, tooLong(limitMs));
-        }
-        return "go";
-      } catch (error) {
-        refusal = { error };
-        return "drop";
+          return { say: "go" };
       }
     };
     port1.on("message", async (message: FromThread) => {
-      const reply = await answer(message);
-      // Inputs that could not be stored leave nothing to go on with, and the thread may be in the middle of a plan.
-      if (reply === "drop" && message.say === "inputs") stop.abort();
-      else port1.postMessage(reply);
+      const reply = await answer(message).catch((error: unknown): Reply => {
+        if (error instanceof CalculationError)
+          return { say: "failed", code: error.code, message: error.message };
+        refusal = { error };
+        return { say: "drop" };
+      });
+      // What could not be stored or read leaves nothing to go on with, and the thread is in the middle of its task.
+      if (reply.say === "drop" && message.say !== "taken") stop.abort();
+      else
+        port1.postMessage(
+          { ...reply, id: message.id },
+          reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [],
+        );
     });
 
     try {

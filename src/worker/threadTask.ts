@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { FileAccess, FileFact } from "../calculations/files.ts";
 
 /** What the pool hands to a thread, and what they say to each other over the task's own port. */
 export type ThreadTask = { readonly port: MessagePort } & ThreadWork;
@@ -29,12 +30,24 @@ export type ThreadWork =
       readonly count: number;
     };
 
-/** From the thread: it has taken the task and waits for `go`; or inputs of a plan, each answered by `go`. */
-export type FromThread =
+/**
+ * From the thread: it has taken the task, or it hands over inputs of a plan, each answered by `go`; or it asks for files,
+ * several at a time. An answer has its question's `id`.
+ */
+export type FromThread = { readonly id: number } & Question;
+export type Question =
   | { readonly say: "taken" }
-  | { readonly say: "inputs"; readonly inputs: readonly unknown[] };
-/** To the thread: go on, or give up. */
-export type ToThread = "go" | "drop";
+  | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
+  | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
+  | { readonly say: "read"; readonly file: FileFact; readonly from: number; readonly to: number };
+
+/** To the thread: go on, give up, what it asked for, or why that cannot be had. */
+export type ToThread = { readonly id: number } & Reply;
+export type Reply =
+  | { readonly say: "go" | "drop" }
+  | { readonly say: "listed"; readonly page: Awaited<ReturnType<FileAccess["list"]>> }
+  | { readonly say: "bytes"; readonly bytes: Uint8Array }
+  | { readonly say: "failed"; readonly code: string; readonly message: string };
 
 /** A thread's answer; errors of user code travel as data, since classes do not survive the way. */
 export type ThreadAnswer =

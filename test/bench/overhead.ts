@@ -1,3 +1,4 @@
+import { noAccess, noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
 import { submit } from "../../src/client/submit.ts";
 import { billingClasses } from "../../src/model/calls.ts";
@@ -54,8 +55,8 @@ export const overheadBench: Bench = {
 /** All chunks of the run in packs of even size, on the pool alone. */
 async function pureSeconds(to: string): Promise<number> {
   const params = primes.params.parse({ to });
-  const count = primes.plan(params) as number;
-  const pool = threadPool({ threads, memoryMb: 512, files: [], onIdleCrash: () => {} });
+  const count = primes.plan(params, { files: noFiles }) as number;
+  const pool = threadPool({ threads, memoryMb: 512, files: [], access: noAccess, onIdleCrash: () => {} });
   const task = { urgent: false, limitMs: 3_600_000 };
   const job = { calculation: "primes", params, count };
   try {

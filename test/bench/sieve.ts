@@ -3,6 +3,7 @@
  * `node test/bench/sieve.ts [--json] [--to 1e9,1e10]`
  */
 import { parseArgs } from "node:util";
+import { noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
 
 const { values } = parseArgs({
@@ -11,11 +12,11 @@ const { values } = parseArgs({
 
 const rows = values.to.split(",").map((text) => {
   const params = primes.params.parse({ to: text });
-  const count = primes.plan(params) as number;
+  const count = primes.plan(params, { files: noFiles }) as number;
   const startedMs = performance.now();
   let found = primes.zero(params);
   for (let index = 0; index < count; index++) {
-    const part = primes.compute({ index, count, input: undefined, params }) as number;
+    const part = primes.compute({ index, count, input: undefined, params, files: noFiles }) as number;
     found = primes.merge(found, part, params);
   }
   const seconds = (performance.now() - startedMs) / 1000;

@@ -1,19 +1,20 @@
 import { describe, expect, test } from "vitest";
+import { noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
 
 type Params = Parameters<typeof primes.zero>[0];
 
 function run(raw: unknown): { chunks: number; partials: number[]; result: unknown } {
   const params = primes.params.parse(raw);
-  const count = primes.plan(params) as number;
+  const count = primes.plan(params, { files: noFiles }) as number;
   const partials = Array.from(
     { length: count },
-    (_, index) => primes.compute({ index, count, input: undefined, params }) as number,
+    (_, index) => primes.compute({ index, count, input: undefined, params, files: noFiles }) as number,
   );
   const folded = partials.reduce((a, b) => primes.merge(a, b, params), primes.zero(params));
   return { chunks: count, partials, result: primes.finish?.(folded, { params, folded: count, count }) };
 }
-const chunksOf = (params: Params): number => primes.plan(params) as number;
+const chunksOf = (params: Params): number => primes.plan(params, { files: noFiles }) as number;
 
 describe("primes", () => {
   test("both ends are included", () => {

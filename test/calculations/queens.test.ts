@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
+import { noFiles } from "../../src/calculations/files.ts";
 import { queens } from "../../src/calculations/queens.ts";
 
 type Input = Parameters<typeof queens.compute>[0]["input"];
 
 function solve(n: number): { inputs: Input[]; partials: number[]; result: unknown } {
   const params = { n };
-  const inputs = [...(queens.plan(params) as Iterable<Input>)];
+  const inputs = [...(queens.plan(params, { files: noFiles }) as Iterable<Input>)];
   const count = inputs.length;
-  const partials = inputs.map((input, index) => queens.compute({ index, count, input, params }) as number);
+  const partials = inputs.map(
+    (input, index) => queens.compute({ index, count, input, params, files: noFiles }) as number,
+  );
   const folded = partials.reduce((a, b) => queens.merge(a, b, params), queens.zero(params));
   return { inputs, partials, result: queens.finish?.(folded, { params, folded: count, count }) };
 }

@@ -96,7 +96,7 @@ describe("leasefold plan in a thread of its own", () => {
       ...{ env, folder, out, err, clock: systemClock, signal },
       connect: () => Promise.reject(new Error("nothing is to be opened")),
       calculations: () => knownCalculations(env, folder),
-      startThread: () => startThread(env, folder),
+      startThread: (access) => startThread(env, folder, access),
     };
     return { exitCode: await runCommand(["plan", "mine", "--json"], cli), out: out.text(), err: err.text() };
   }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
+import { runSerially } from "../../src/calculations/runSerially.ts";
 
 /** The calculation of `test/fixtures`, as a user's file; instances are given it by its path. */
 export const chainFile = fileURLToPath(new URL("../fixtures/chain.calculation.ts", import.meta.url));
@@ -12,8 +12,6 @@ export const chain = chainCalculations.get("chain");
 /** The bytes of the result as one loop over all chunks gives them, without packs, shards or storage. */
 export async function serialChain(chunks: number): Promise<string> {
   const params = chain.params.parse({ chunks });
-  const range = { from: 0, to: chunks, count: chunks };
-  const parts = chunks === 0 ? [] : [await runCompute(chain, { params, ...range })];
-  const { body } = await runFinish(chain, { params, parts, folded: chunks, count: chunks });
+  const { body } = await runSerially(chain, params);
   return Buffer.from(body).toString();
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noAccess } from "../../src/calculations/files.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { failureSchema } from "../../src/model/run.ts";
@@ -13,7 +14,7 @@ let pool: UserCode;
 
 beforeAll(() => {
   const files = [join(import.meta.dirname, "bad.calculation.ts")];
-  pool = threadPool({ threads: 1, memoryMb: 256, files, onIdleCrash: () => {} });
+  pool = threadPool({ threads: 1, memoryMb: 256, files, access: noAccess, onIdleCrash: () => {} });
 });
 afterAll(() => pool.stop());
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
 import { threadPool } from "../../src/worker/threadPool.ts";
@@ -15,7 +16,13 @@ let folder = "";
 let defaults: object;
 let pool: UserCode;
 const poolOf = (threads: number, files = [failingFile]): UserCode =>
-  threadPool({ threads, memoryMb: 128, files, onIdleCrash: (error) => idleCrashes.push(error) });
+  threadPool({
+    threads,
+    memoryMb: 128,
+    files,
+    access: noAccess,
+    onIdleCrash: (error) => idleCrashes.push(error),
+  });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-threads-"));

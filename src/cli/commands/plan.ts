@@ -3,6 +3,7 @@ import { type PlannedRun, planAhead } from "../../client/cost/planAhead.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { readSettings } from "../../model/settings.ts";
 import type { Session } from "../cli.ts";
+import { clientFiles } from "../clientFiles.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { count, dollars, duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
@@ -15,7 +16,7 @@ interface Options {
   readonly workers?: number;
 }
 
-/** `leasefold plan <calculation>`: what a run would be, take and cost, before it is paid for. Needs no storage. */
+/** `leasefold plan <calculation>`: what a run would be, take and cost, before it is paid for. Only a calculation that reads files needs storage. */
 export function addPlan(program: Command, session: Session): void {
   program
     .command("plan")
@@ -39,15 +40,16 @@ const collect = (pair: string, before: readonly string[]): readonly string[] => 
 
 /** The calculation's own code runs in a thread, which Ctrl-C ends whatever it does. */
 async function planOne(
-  { cli }: Session,
+  session: Session,
   name: string,
   tokens: readonly string[],
   { param, packSize, workers }: Options,
 ): Promise<PlannedRun> {
+  const { cli } = session;
   const calculations = await cli.calculations();
   const params = readFreeOptions(tokens, param, calculations.describeParams(calculations.get(name)));
   const settings = readSettings(cli.env);
-  const code = await cli.startThread();
+  const code = await cli.startThread(clientFiles(() => session.client()));
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });
   try {

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { noFiles } from "../../calculations/files.ts";
 import { primes } from "../../calculations/primes.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { demoValues } from "./publishedCounts.ts";
@@ -42,9 +43,9 @@ export async function measureSpeeds(clock: Clock, signal: AbortSignal): Promise<
   const speeds: Speed[] = [];
   for (const to of measured) {
     const params = { from: 0, to };
-    const count = primes.plan(params) as number;
+    const count = primes.plan(params, { files: noFiles }) as number;
     const compute = (at: number) =>
-      primes.compute({ index: Math.floor(at * count), count, input: undefined, params });
+      primes.compute({ index: Math.floor(at * count), count, input: undefined, params, files: noFiles });
     // The first one makes tables and is compiled.
     compute(0.5);
     const startedMs = clock.monotonicMs();
