@@ -8,6 +8,7 @@ import { deleteRun, isOutdated } from "./deletion/deleteRun.ts";
 import { look, type PageBudget } from "./look.ts";
 import { type OpenRun, openRun } from "./openRun.ts";
 import { type CoordinatorPorts, perform } from "./perform.ts";
+import { recordedTasks } from "./resend.ts";
 import type { Ownership } from "./stateChain.ts";
 import { judge } from "./trouble.ts";
 import type { Share } from "./window.ts";
@@ -77,6 +78,8 @@ async function lookAndDecide(
   const time = { nowMs, localMs: ports.clock.monotonicMs(), packLimitMs: ports.packLimitMs };
   const subject = { spec, state: working, marker, nowMs, localMs: time.localMs, pagesMax: loop.pagesEach };
   const seen = await look(ports.storage.blobs, ports.names, subject, memory, budget, leader.lost);
+  // They are put before the next write, and so share its room.
+  if (memory.tasksUnsent) memory.tasksPut = recordedTasks(run.chain.state()).length;
   const draft = decide(working, seen, memory, time, share);
   if (draft.ending !== undefined) {
     const { state, ending } = draft;

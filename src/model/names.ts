@@ -17,6 +17,7 @@
  *                      _expiry                             says when old runs were last looked for
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
  *                      {id}/{uid}/answers/{tag}  answers/{tag}.{attempt}.*  answers/{tag}/{pack}
+ *   {ns}-inputs        {path}                              files that users uploaded for their calculations
  *   queues             {ns}-packs  {ns}-urgent  {ns}-wake  and their -poison twins
  *
  * Numbers in names are zero-padded, so that lists come in numeric order; prefixes end in `/`.
@@ -28,6 +29,7 @@ export interface Names {
   readonly active: string;
   readonly runs: string;
   readonly results: string;
+  readonly inputs: string;
   readonly packs: string;
   readonly urgent: string;
   readonly wake: string;
@@ -43,6 +45,7 @@ export function namesOf(namespace: string): Names {
     active: `${namespace}-active`,
     runs: `${namespace}-runs`,
     results: `${namespace}-results`,
+    inputs: `${namespace}-inputs`,
     packs: `${namespace}-packs`,
     urgent: `${namespace}-urgent`,
     wake: `${namespace}-wake`,
@@ -55,7 +58,7 @@ export const leaderBlob = "leader";
 
 /** The blob of an election by its name; `leader` is the app's own. Throws `InputError` naming the rule. */
 export function electionBlob(name: string): string {
-  checkBlobName("election", name);
+  checkBlobName("an election", name);
   if (!/^(leases|state)\//.test(name)) return name;
   throw new InputError(
     "invalid",
@@ -67,24 +70,21 @@ export function electionBlob(name: string): string {
 export const termStateBlob = (election: string): string => `state/${electionBlob(election)}`;
 
 export function namedLeaseBlob(name: string): string {
-  checkBlobName("lease", name);
+  checkBlobName("a lease", name);
   return `leases/${name}`;
 }
 
 /** Blob names have 1,024 characters (Naming and Referencing Containers, Blobs, and Metadata); ours share them with a prefix. */
 const nameCharactersMax = 1_000;
 
+/** Throws `InputError` naming the rule that this name of an uploaded file breaks. */
+export const checkInputName = (name: string): void => checkBlobName("a blob", name);
+
 function checkBlobName(kind: string, name: string): void {
   const rule = ruleBroken(name);
   if (rule === undefined) return;
-  throw new InputError(
-    "invalid",
-    "bad-name",
-    `${quoted(name)} is no name for ${kind === "election" ? "an election" : "a lease"}: ${rule}`,
-    {
-      field: "name",
-    },
-  );
+  const message = `${quoted(name)} is no name for ${kind}: ${rule}`;
+  throw new InputError("invalid", "bad-name", message, { field: "name" });
 }
 
 function ruleBroken(name: unknown): string | undefined {

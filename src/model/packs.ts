@@ -37,11 +37,14 @@ export const sizeOf = (range: Range): number => range.to - range.from;
 /** Sizes of the tree by which partials become one result; tests take small ones. */
 export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "fanIn", number>>;
 
-/** The shard size for so many packs: one shard while it can be folded directly, else near the square root. */
+/**
+ * The shard size for so many packs: one shard while it can be folded directly, else near the square root; from some
+ * thousand packs on larger, so that the packs in flight of a fast run lie in few shards, which are listed in each loop.
+ */
 export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =>
   packs <= tree.directPacksMax
     ? tree.directPacksMax
-    : Math.min(tree.shardPacksMax, Math.ceil(Math.sqrt(packs)));
+    : Math.min(tree.shardPacksMax, Math.ceil(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
 
 /**
  * The number of chunks per pack that gives packs of about the wanted time: the total work divided by 200 packs,

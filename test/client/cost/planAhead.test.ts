@@ -48,7 +48,7 @@ describe("planning ahead", () => {
       computeS: 1_000,
       params: { to: 1_000_000, label: "none" },
     });
-    expect(await planned({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 100 });
+    expect(await planned({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 64 });
   });
 
   it("costs a million chunks in packs of a hundred about seven cents, where the naive shape costs 6.8 dollars", async () => {
