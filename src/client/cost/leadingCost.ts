@@ -77,8 +77,8 @@ const beginAndEnd = calls({ read: 2, write: 2, list: 2, other: 1, delete: 1 });
 /** A phase is looked at quickly for so long at most; a young run whose first outcomes are there, at a quarter of the pause. */
 const youngMs = 10_000;
 const youngShare = 4;
-/** The last packs; and the finish. */
-const lastPacksMs = 1_000;
+/** The last packs, of which one is late as a rule; and the finish. */
+const lastPacksMs = 2_000;
 const finishMs = 500;
 
 /** Looks beyond those of every minute: while a run is planned and young, for its last packs, and for its manifest. */
