@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { electionFrom } from "../election/electionFrom.ts";
 import type { ElectionSettings } from "../election/settings.ts";
-import { ConfigError } from "../model/errors.ts";
 import { type HostSettings, readHostSettings } from "../model/hostSettings.ts";
+import { packLimitOf } from "../model/packLimit.ts";
 import { readSettings, type Settings } from "../model/settings.ts";
 import type { StorageConnection } from "../storage/connectStorage.ts";
 import { dataStorageFrom } from "../storage/dataStorage.ts";
-import { electionFrom } from "./electionFrom.ts";
 
 /**
  * What a process is told from outside, read and checked once at start, before anything asks storage: a wrong setting
@@ -50,17 +50,6 @@ export function readBasis(env: Env, appDir = findAppDir()): Basis {
 function findAppDir(): string {
   const above = dirname(import.meta.dirname);
   return existsSync(join(above, "host.json")) ? above : process.cwd();
-}
-
-/** An attempt must end, and its record be written, before the host kills the whole process with it. */
-function packLimitOf({ LEASEFOLD_PACK_LIMIT_S }: Settings, host: HostSettings): number {
-  const packLimitMs = LEASEFOLD_PACK_LIMIT_S * 1_000;
-  if (packLimitMs <= host.functionTimeoutMs / 2) return packLimitMs;
-  const timeoutS = host.functionTimeoutMs / 1_000;
-  throw new ConfigError(
-    "bad-setting",
-    `LEASEFOLD_PACK_LIMIT_S=${LEASEFOLD_PACK_LIMIT_S}: must be at most half of functionTimeout (${timeoutS} s)`,
-  );
 }
 
 function filesOf(list: string | undefined, appDir: string): string[] {

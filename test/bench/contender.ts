@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
-import { electionFrom } from "../../src/functions/electionFrom.ts";
+import { electionFrom } from "../../src/election/electionFrom.ts";
 import { makePollBackoff } from "../../src/local/host/pollBackoff.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { readHostSettings } from "../../src/model/hostSettings.ts";

@@ -1,13 +1,13 @@
-import { type ElectionSettings, electionSettings } from "../election/settings.ts";
 import type { HostSettings } from "../model/hostSettings.ts";
 import type { Settings } from "../model/settings.ts";
+import { type ElectionSettings, electionSettings } from "./settings.ts";
 
 /** A leader that has not beaten for so long may be deposed. Safe here, because every effect of a leader is fenced. */
 const breakAfterMs = 4_000;
 /** A leader that finishes no loop in so long is ended. */
 const stallAfterMs = 60_000;
 /** Kept free before the host kills the invocation. */
-const functionMarginMs = 12_000;
+export const functionMarginMs = 12_000;
 
 /**
  * The election's settings in the app. Renewal is bounded by the function's execution time: the budget is the

@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { diagnose } from "../../client/doctor/diagnose.ts";
+import type { Finding } from "../../client/doctor/finding.ts";
+import { InputError, messageOf } from "../../model/errors.ts";
+import { readAppSettings } from "../appSettings.ts";
+import type { ConnectOptions, Session } from "../cli.ts";
+import { unhealthy } from "../exitCodes.ts";
+import { paint } from "../render/colour.ts";
+import { oneLine } from "../render/plainText.ts";
+
+interface Options {
+  readonly settings?: string;
+  readonly host?: string;
+}
+
+/** `leasefold doctor`: is the app set up as it must be, and what to do where it is not. */
+export function addDoctor(program: Command, session: Session): void {
+  program
+    .command("doctor")
+    .description("check settings, host.json, storage, roles and queues, with the cure for what is wrong")
+    .option(
+      "--settings <file>",
+      'settings of the app: local.settings.json, or what "az functionapp config appsettings list" prints',
+    )
+    .option("--host <file>", "host.json of the app (default: the one in this folder)")
+    .action(async (options: Options, command: Command) => {
+      const { cli } = session;
+      const given = await textOf(cli.folder, options.settings, "local.settings.json");
+      const env = given === undefined ? cli.env : { ...readAppSettings(given), ...cli.env };
+      const hostJson = await textOf(cli.folder, options.host, "host.json");
+      const globals = command.optsWithGlobals<ConnectOptions>();
+      const named = globals.connection !== undefined || globals.account !== undefined;
+      const connect = () => cli.connect({ ...(named ? {} : storageOf(env)), ...globals });
+      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect });
+      if (findings.some(({ state }) => state === "wrong")) session.setExitCode(unhealthy);
+      if (session.json()) return await session.printJson({ findings });
+      await tell(session, findings);
+    });
+}
+
+/** The named file, which must be there; or the usual one, which need not. */
+async function textOf(folder: string, named: string | undefined, usual: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(folder, named ?? usual), "utf8");
+  } catch (error) {
+    if (named === undefined) return undefined;
+    throw new InputError("invalid", "no-file", `${named} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** The storage that the app's settings name, asked with this machine's own sign-in where the app has an identity. */
+function storageOf(env: Readonly<Record<string, string | undefined>>): ConnectOptions {
+  const namespace = env["LEASEFOLD_NAMESPACE"];
+  const account = /^https:\/\/([a-z0-9]{3,24})\./.exec(env["DataStorage__blobServiceUri"] ?? "")?.[1];
+  const connection = env["DataStorage"];
+  return {
+    ...(namespace ? { namespace } : {}),
+    ...(connection ? { connection } : account === undefined ? {} : { account }),
+  };
+}
+
+const marks = { ok: "✓", warning: "!", wrong: "✗", skipped: "–" } as const;
+const colours = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
+
+async function tell({ cli, print }: Session, findings: readonly Finding[]): Promise<void> {
+  for (const { check, state, what, why, cure } of findings) {
+    await print(`${paint(cli.out, colours[state], marks[state])} ${check.padEnd(9)}${oneLine(what)}`);
+    if (why !== undefined) await print(`${" ".repeat(11)}${paint(cli.out, "dim", oneLine(why))}`);
+    if (cure !== undefined) await print(`${" ".repeat(11)}→ ${oneLine(cure)}`);
+  }
+  const count = (state: Finding["state"]): number => findings.filter((one) => one.state === state).length;
+  const wrong = count("wrong");
+  const warnings = count("warning");
+  await print(
+    wrong + warnings === 0
+      ? "nothing wrong"
+      : `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`,
+  );
+}

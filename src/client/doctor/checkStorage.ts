@@ -1,0 +1,121 @@
+import { leaderBlob } from "../../model/names.ts";
+import type { ServiceFacts } from "../../storage/aboutPort.ts";
+import type { Client } from "../client.ts";
+import { leader } from "../leader.ts";
+import { whereAny } from "../places.ts";
+import { queues } from "../queues.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+const dayMs = 86_400_000;
+/** Times shown to people stand on both clocks; a token is refused beyond some minutes. */
+const offsetWarnMs = 5_000;
+const offsetWrongMs = 300_000;
+
+/** What the service says of itself: which one it is, its clock, and whether it keeps what Leasefold deletes and rewrites. */
+export async function checkService(client: Client): Promise<readonly Finding[]> {
+  const { found, ok, skipped, warning } = findingsOf("account");
+  const about = client.storage.about;
+  if (about === undefined) return found;
+  const facts = await about.facts();
+  const versioned = await about.versioned(client.names.coordination, leaderBlob);
+  if (facts.server !== "") ok(`the blob service is ${facts.server}`);
+  if (facts.softDeleteDays === undefined)
+    skipped("soft delete and clock: this identity may not read the account's properties");
+  else if (facts.softDeleteDays > 0) {
+    warning({
+      what: `blob soft delete is on (${facts.softDeleteDays} days)`,
+      why: "each deleted partial is kept, and paid for, so much longer",
+      cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-delete-retention false",
+    });
+  } else ok("blob soft delete is off");
+  if (versioned === undefined) skipped("blob versioning: nothing has been written yet");
+  else if (versioned) {
+    warning({
+      what: "blob versioning is on",
+      why: "a leader beats each second, and every beat of the lease's blob becomes a version that is kept",
+      cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-versioning false",
+    });
+  } else ok("blob versioning is off");
+  return [...found, ...checkClock(facts, client.clock.wallMs())];
+}
+
+function checkClock({ dateMs }: ServiceFacts, hereMs: number): readonly Finding[] {
+  const { found, ok, warning, wrong } = findingsOf("clock");
+  if (dateMs === undefined) return found;
+  const offMs = hereMs - dateMs;
+  const offS = Math.round(offMs / 1_000);
+  const problem = {
+    what: `the clock here is ${Math.abs(offS)} s ${offS > 0 ? "ahead of" : "behind"} the storage's`,
+    why: "leases do not stand on it, but tokens are refused by a clock that is minutes off, and shown times are wrong",
+    cure: "set the clock, or let it be set by NTP",
+  };
+  if (Math.abs(offMs) >= offsetWrongMs) wrong(problem);
+  else if (Math.abs(offMs) >= offsetWarnMs) warning(problem);
+  else ok("the clocks here and there agree");
+  return found;
+}
+
+/** The queues' content: in the right encoding, and nothing given up. */
+export async function checkQueues(client: Client): Promise<readonly Finding[]> {
+  const { found, ok, wrong, warning } = findingsOf("queues");
+  const all = await queues(client);
+  for (const { queue, approximateCount = 0, oldestS = 0 } of all) {
+    if (approximateCount === 0) continue;
+    const poison = queue.endsWith("-poison");
+    if (poison) {
+      warning({
+        what: `${queue} holds ${approximateCount} messages`,
+        why: "they failed five times; their packs were recorded as failed, so nothing waits for them",
+        cure: `leasefold queues peek ${queue}; then clear it: az storage message clear --queue-name ${queue}`,
+      });
+    } else if (oldestS * 1_000 > dayMs) {
+      warning({
+        what: `the oldest message of ${queue} is ${Math.round(oldestS / 3_600)} hours old`,
+        why: "no worker takes it: the app is stopped, or its queue trigger cannot read the queue",
+        cure: "look at the app's log, and at the roles below",
+      });
+    }
+    const [first] = await client.storage.queues.peek(queue, 1);
+    if (!poison && first !== undefined && !first.text.trimStart().startsWith("{")) {
+      wrong({
+        what: `${queue} holds a message that is no JSON: ${first.text.slice(0, 40)}`,
+        why: "somebody else writes to this queue, or encodes messages in base64; workers record and drop such messages",
+        cure: "use a namespace of its own for each app (LEASEFOLD_NAMESPACE)",
+      });
+    }
+  }
+  if (found.length === 0) ok("no message was given up, and none is old");
+  return found;
+}
+
+/** Who leads; that nobody has led for long is only wrong while runs are open. */
+export async function checkLeader(client: Client): Promise<readonly Finding[]> {
+  const { found, ok, skipped, wrong } = findingsOf("leader");
+  const seen = await leader(client);
+  if (seen.kind === "unreadable") {
+    wrong({
+      what: `the leader's record cannot be read: ${seen.reason}`,
+      why: "nobody can lead",
+      cure: "see docs/DECISIONS.md; nothing but Leasefold may write to the coordination container",
+    });
+    return found;
+  }
+  if (seen.kind === "never" || seen.term === 0)
+    skipped("nobody has led yet: start the app, or wait for its next tick");
+  else if (seen.kind === "leading")
+    ok(`${seen.holder} leads in term ${seen.term}, last beat ${seen.beatAgeS} s ago`);
+  else
+    ok(`nobody leads now; ${seen.holder} did in term ${seen.term}, until ${Math.round(seen.beatAgeS)} s ago`);
+  const open = await openRuns(client);
+  if (open > 0 && seen.kind !== "leading" && (seen.kind === "never" || seen.beatAgeS > 180)) {
+    wrong({
+      what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has led for three minutes`,
+      why: "no instance races for the lease",
+      cure: "is the app running, and is LEASEFOLD_SCHEDULE set? Look at the app's log",
+    });
+  }
+  return found;
+}
+
+const openRuns = async ({ storage, names }: Client): Promise<number> =>
+  (await whereAny(storage.blobs.list(names.active, ""), { blobs: [], dateMs: 0 })).blobs.length;

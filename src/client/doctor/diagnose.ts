@@ -1,0 +1,92 @@
+import { edgeOf, messageOf, StorageError } from "../../model/errors.ts";
+import { readSettings } from "../../model/settings.ts";
+import type { Client } from "../client.ts";
+import { checkHost } from "./checkHost.ts";
+import { checkRoles } from "./checkRoles.ts";
+import { checkSettings } from "./checkSettings.ts";
+import { checkLeader, checkQueues, checkService } from "./checkStorage.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What an app is made of, as far as it is known here. */
+export interface Patient {
+  /** The settings of the app, or those of this shell. */
+  readonly env: Env;
+  /** They are all settings of an app, and not only what this shell has. */
+  readonly ofApp: boolean;
+  /** Text of `host.json`; undefined where there is none here. */
+  readonly hostJson: string | undefined;
+  /** Opens the storage; throws where it cannot be reached. */
+  readonly connect: () => Promise<Client>;
+}
+
+/** Examines an app: settings and host first, which need no storage, then what storage tells. Never throws for what it finds. */
+export async function diagnose({ env, ofApp, hostJson, connect }: Patient): Promise<readonly Finding[]> {
+  const { findings, settings } = checkSettings(env, ofApp);
+  const host =
+    hostJson === undefined
+      ? [{ check: "host", state: "skipped", what: "no host.json in this folder" } as const]
+      : checkHost(hostJson, env, settings ?? readSettings({}));
+  return [...findings, ...host, ...(await storageFindings(connect))];
+}
+
+async function storageFindings(connect: () => Promise<Client>): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  let client: Client;
+  try {
+    client = await connect();
+  } catch (error) {
+    return [troubleOf("storage", error)];
+  }
+  const checks = { account: checkService, roles: checkRoles, queues: checkQueues, leader: checkLeader };
+  for (const [name, check] of Object.entries(checks)) {
+    found.push(...(await check(client).catch((error: unknown) => [troubleOf(name, error)])));
+  }
+  return found;
+}
+
+/** What storage refused or did not answer, with what is known to help. */
+function troubleOf(check: string, error: unknown): Finding {
+  // A bug of ours is none of the app's.
+  if (edgeOf(error).exitCode === 70) throw error;
+  const { wrong, found } = findingsOf(check);
+  const code = error instanceof StorageError ? error.storageCode : "";
+  const kind = error instanceof StorageError ? error.kind : "setting";
+  wrong({ what: messageOf(error), ...(adviceOfCode[code] ?? adviceOfKind[kind]) });
+  return found[0] as Finding;
+}
+
+const adviceOfCode: Readonly<Record<string, { why: string; cure: string }>> = {
+  InvalidHeaderValue: {
+    why: "Azurite knows no API version as new as the SDK's",
+    cure: "start Azurite with --skipApiVersionCheck",
+  },
+  AuthorizationFailure: {
+    why: "the account's firewall or network rules keep this machine out",
+    cure: "ask from inside the network, or allow this address in the account's networking",
+  },
+  KeyBasedAuthenticationNotPermitted: {
+    why: "the account takes no keys, as it should be",
+    cure: "use --account NAME and your own sign-in instead of a connection string",
+  },
+};
+
+const adviceOfKind = {
+  busy: {
+    why: "nothing works without storage",
+    cure: "is the address right, the emulator started, the network open?",
+  },
+  denied: {
+    why: "nothing works without a role on the data",
+    cure: 'az login; az role assignment create --assignee PRINCIPAL --role "Storage Blob Data Contributor" --scope ACCOUNT_ID',
+  },
+  refused: {
+    why: "the account does not take this request",
+    cure: "is it a general-purpose v2 account with blobs and queues?",
+  },
+  setting: {
+    why: "there is no storage to ask",
+    cure: "give --connection or --account, or run it beside the app's settings",
+  },
+};

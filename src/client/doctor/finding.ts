@@ -1,0 +1,28 @@
+/**
+ * One thing that was checked. `wrong` keeps the app from working or from being safe; `warning` may be meant so;
+ * `skipped` could not be asked.
+ */
+export interface Finding {
+  /** What was looked at, such as `settings` or `roles`. */
+  readonly check: string;
+  readonly state: "ok" | "warning" | "wrong" | "skipped";
+  readonly what: string;
+  /** Why it matters; absent where all is well. */
+  readonly why?: string;
+  /** What to do about it. */
+  readonly cure?: string;
+}
+
+export type Problem = Required<Pick<Finding, "what" | "why" | "cure">>;
+
+/** Gathers the findings of one check. */
+export function findingsOf(check: string) {
+  const found: Finding[] = [];
+  return {
+    found,
+    ok: (what: string): void => void found.push({ check, state: "ok", what }),
+    skipped: (what: string): void => void found.push({ check, state: "skipped", what }),
+    warning: (problem: Problem): void => void found.push({ check, state: "warning", ...problem }),
+    wrong: (problem: Problem): void => void found.push({ check, state: "wrong", ...problem }),
+  };
+}

@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readAppSettings } from "../../src/cli/appSettings.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-doctor-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Files are read in real time, of which the virtual world knows nothing. */
+async function runner() {
+  const { start } = await cliWorld();
+  return (line: string, options: { folder: string }) => start(line, options).ended;
+}
+
+test("all well ends with 0, and programs get the findings", async () => {
+  const run = await runner();
+  expect(await run("doctor", { folder })).toMatchObject({
+    exitCode: 0,
+    out: expect.stringMatching(/nothing wrong\n$/),
+  });
+  const { out } = await run("doctor --json", { folder });
+  expect(JSON.parse(out).findings[0]).toMatchObject({ check: "settings", state: "ok" });
+});
+
+test("what is wrong ends with 1, with reason and cure below it", async () => {
+  await writeFile(join(folder, "host.json"), '{"version":"2.0"}');
+  await writeFile(
+    join(folder, "local.settings.json"),
+    '{"Values":{"LEASEFOLD_LEASE_S":"5","DataStorage":"x"}}',
+  );
+  const { exitCode, out } = await (await runner())("doctor", { folder });
+  expect(exitCode).toBe(1);
+  expect(out).toMatch(
+    /✗ settings LEASEFOLD_LEASE_S=5: .*\n {11}the app does not start with it\n {11}→ give a value/,
+  );
+  expect(out).toContain("LEASEFOLD_SCHEDULE is not set");
+  expect(out).toContain("messageEncoding is base64");
+  expect(out).toMatch(/\d wrong, \d warnings?\n$/);
+});
+
+test("a file that was named must be there and be settings", async () => {
+  const run = await runner();
+  expect(await run("doctor --settings none.json", { folder })).toMatchObject({
+    exitCode: 2,
+    err: expect.stringContaining("none.json"),
+  });
+  await writeFile(join(folder, "bad.json"), "{");
+  expect(await run("doctor --settings bad.json", { folder })).toMatchObject({
+    exitCode: 2,
+    err: expect.stringContaining("not JSON"),
+  });
+});
+
+test.each([
+  ['{"IsEncrypted":false,"Values":{"A":"1"}}'],
+  ['[{"name":"A","value":"1","slotSetting":false}]'],
+  ['{"A":"1"}'],
+])("settings are read from %s", (text) => {
+  expect(readAppSettings(text)).toEqual({ A: "1" });
+});
+
+test("encrypted settings are refused with the command that reads them", () => {
+  expect(() => readAppSettings('{"IsEncrypted":true,"Values":{}}')).toThrow("func settings decrypt");
+});

@@ -1,0 +1,147 @@
+import { expect, test } from "vitest";
+import { diagnose } from "../../../src/client/doctor/diagnose.ts";
+import { StorageError } from "../../../src/model/errors.ts";
+import { poisonOf } from "../../../src/model/names.ts";
+import type { AboutService } from "../../../src/storage/aboutPort.ts";
+import type { Storage } from "../../../src/storage/ports.ts";
+import { clientWorld, names } from "../clientWorld.ts";
+
+async function examined(
+  change: (storage: Storage) => Storage = (same) => same,
+  before?: (storage: Storage) => Promise<unknown>,
+) {
+  const { world, storage, clientOn } = await clientWorld();
+  const run = async () => {
+    await before?.(storage);
+    return diagnose({
+      env: {},
+      ofApp: false,
+      hostJson: undefined,
+      connect: async () => clientOn(change(storage)),
+    });
+  };
+  return world.finish(run());
+}
+const bad = (findings: Awaited<ReturnType<typeof examined>>) =>
+  findings.filter(({ state }) => state === "wrong" || state === "warning");
+
+const denied = (): Promise<never> =>
+  Promise.reject(new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no"));
+const about =
+  (facts: Partial<Awaited<ReturnType<AboutService["facts"]>>>, versioned?: boolean) =>
+  (storage: Storage) => ({
+    ...storage,
+    about: { facts: async () => ({ server: "S", ...facts }), versioned: async () => versioned },
+  });
+
+test("a fresh account is well, and examining it leaves nothing behind", async () => {
+  let left: readonly string[] = ["?"];
+  const findings = await examined(
+    (storage) => storage,
+    async (storage) => {
+      left = (await storage.blobs.list(names.runs, "")).blobs.map(({ name }) => name);
+    },
+  );
+  expect(bad(findings)).toEqual([]);
+  expect(findings.map(({ check }) => check)).toEqual(["settings", "host", "roles", "queues", "leader"]);
+  expect(left).toEqual([]);
+});
+
+test("a right that is missing is named with the role and the line that grants it", async () => {
+  const findings = await examined((storage) => ({
+    ...storage,
+    blobs: {
+      ...storage.blobs,
+      replace: (container, ...rest) =>
+        container === names.results ? denied() : storage.blobs.replace(container, ...rest),
+    },
+    queues: {
+      ...storage.queues,
+      remove: (queue, ...rest) => (queue === names.packs ? denied() : storage.queues.remove(queue, ...rest)),
+    },
+  }));
+  expect(bad(findings)).toMatchObject([
+    {
+      what: "this identity may not write the container test-results",
+      why: expect.stringContaining("Storage Blob Data Contributor"),
+    },
+    {
+      what: "this identity may not take messages of the queue test-packs",
+      cure: expect.stringContaining("Message Processor"),
+    },
+  ]);
+  expect(bad(findings)[0]?.cure).toContain("blobServices/default/containers/test-results");
+});
+
+test("places that are not there are told once", async () => {
+  const { world, storage, clientOn } = await clientWorld({ places: false });
+  const connect = async () => clientOn(storage);
+  const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect }));
+  expect(bad(findings)).toHaveLength(1);
+  expect(bad(findings)[0]).toMatchObject({ state: "warning", check: "roles" });
+  for (const name of Object.values(names)) expect(bad(findings)[0]?.what).toContain(name);
+});
+
+test.each([
+  [about({ softDeleteDays: 7 }), "warning", "blob soft delete is on (7 days)"],
+  [about({ softDeleteDays: 0 }, true), "warning", "blob versioning is on"],
+])("account: %#", async (change, state, what) => {
+  expect(bad(await examined(change))).toMatchObject([{ state, what }]);
+});
+
+test.each([
+  [1_000, "ok"],
+  [-60_000, "warning"],
+  [600_000, "wrong"],
+])("a clock that is %i ms off is %s", async (offMs, state) => {
+  const { world, storage, client, clientOn } = await clientWorld();
+  const on = clientOn(about({ dateMs: client.clock.wallMs() - offMs })(storage));
+  const findings = await world.finish(
+    diagnose({ env: {}, ofApp: false, hostJson: undefined, connect: async () => on }),
+  );
+  expect(findings.find(({ check }) => check === "clock")).toMatchObject({ state });
+});
+
+test("poison and strangers' messages are told of", async () => {
+  const findings = await examined(
+    (storage) => storage,
+    async ({ queues }) => {
+      await queues.send(poisonOf(names.packs), "{}");
+      await queues.send(names.urgent, "eyJ2IjoxfQ==");
+    },
+  );
+  expect(
+    bad(findings)
+      .map(({ state, what }) => `${state}: ${what}`)
+      .sort(),
+  ).toEqual([
+    "warning: test-packs-poison holds 1 messages",
+    "wrong: test-urgent holds a message that is no JSON: eyJ2IjoxfQ==",
+  ]);
+});
+
+test("open runs without anybody who ever led are wrong", async () => {
+  const findings = await examined(
+    (storage) => storage,
+    ({ blobs }) => blobs.create(names.active, "r", ""),
+  );
+  expect(bad(findings)).toMatchObject([{ check: "leader", what: expect.stringContaining("1 run is open") }]);
+});
+
+test.each([
+  ["InvalidHeaderValue", "refused", "--skipApiVersionCheck"],
+  ["AuthorizationFailure", "denied", "network"],
+  ["KeyBasedAuthenticationNotPermitted", "denied", "--account"],
+  ["", "busy", "emulator"],
+] as const)("storage that answers %j is explained", async (code, kind, cure) => {
+  const connect = () => Promise.reject(new StorageError(kind, code, 400, "said so"));
+  const findings = await diagnose({ env: {}, ofApp: false, hostJson: undefined, connect });
+  expect(bad(findings)).toMatchObject([
+    { check: "storage", what: "said so", cure: expect.stringContaining(cure) },
+  ]);
+});
+
+test("a bug of ours is thrown and not explained away", async () => {
+  const connect = () => Promise.reject(new TypeError("oops"));
+  await expect(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect })).rejects.toThrow("oops");
+});
