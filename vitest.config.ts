@@ -12,7 +12,7 @@ export default defineConfig({
     reporters: ["default", "./test/countingReporter.ts"],
     projects: [
       project("unit", [
-        "test/{model,storage,election,calculations,coordinator,worker,client,functions,cli,local,rules}/**/*.test.ts",
+        "test/{model,storage,election,calculations,coordinator,worker,client,functions,cli,local,infra,rules}/**/*.test.ts",
       ], { testTimeout: 30_000 }),
       project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
       project("contract", ["test/contract/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),

@@ -1,12 +1,13 @@
-import { readFile, rm, stat } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { compileKernel } from "./compileKernel.mjs";
 
 /**
- * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries), what runs it here
- * (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import, and `election.cjs`, the package's
- * `leasefold/election`. The app is CommonJS because the Azure SDKs are, and stands on nothing but these files,
- * `package.json` and `host.json`.
+ * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and `primes.wasm`,
+ * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations
+ * import, and `election.cjs`, the package's `leasefold/election`. The app is CommonJS because the Azure SDKs are, and
+ * stands on nothing but these files, `package.json` and `host.json`.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
@@ -40,8 +41,11 @@ const shared = {
 };
 
 const started = Date.now();
+const kernel = await compileKernel();
 await rm(join(root, "dist"), { recursive: true, force: true });
+await mkdir(join(root, "dist"));
 await Promise.all([
+  writeFile(join(root, "dist/primes.wasm"), kernel),
   build({
     ...shared,
     entryPoints: {
@@ -49,6 +53,7 @@ await Promise.all([
       thread: "src/worker/thread.ts",
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
+      checkThread: "src/cli/check/checkThread.ts",
       instance: "src/local/instance.ts",
       election: "src/election/leasefoldElection.ts",
     },
@@ -64,9 +69,13 @@ await Promise.all([
     format: "esm",
     outExtension: { ".js": ".mjs" },
   }),
+  // What `leasefold new` writes is text.
+  ...["calculation.ts", "calculation.test.ts"].map((name) =>
+    cp(join(root, "src/cli/starter", name), join(root, "dist/starter", name)),
+  ),
 ]);
 
-const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs"];
+const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm"];
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
 if (!process.argv.includes("--quiet"))

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
+import { rootMax } from "./primes/basePrimes.ts";
 import { countPrimes } from "./primes/countPrimes.ts";
-import { blockBytes, rootMax } from "./primes/scratch.ts";
+import { loadSieveKernel } from "./primes/loadSieveKernel.ts";
+import { blockBytes } from "./primes/scratch.ts";
 import { numbersPerByte } from "./primes/wheel.ts";
 
 const toMax = rootMax ** 2;
@@ -18,7 +20,7 @@ export const primes = defineCalculation({
   compute({ index, params }) {
     const { start, stride } = cut(params);
     const from = Math.max(params.from, start + index * stride);
-    return countPrimes(from, Math.min(params.to + 1, start + (index + 1) * stride));
+    return countPrimes(loadSieveKernel(), from, Math.min(params.to + 1, start + (index + 1) * stride));
   },
   merge: (a, b) => a + b,
   zero: () => 0,
@@ -26,19 +28,22 @@ export const primes = defineCalculation({
 });
 
 const blockNumbers = blockBytes * numbersPerByte;
-/** Two blocks take about 5 ms, and 160 of them under a second even where the base primes are many. */
-const blocksMin = 2;
+/** Four blocks take about 5 ms, and 160 of them about a second even where the base primes are many. */
+const blocksMin = 4;
 const blocksMax = 160;
+/** High up a chunk first places many base primes; with one block more for so much of the root that stays a trifle. */
+const rootPerBlock = 200_000;
 const chunksWanted = 4_000;
 
 /**
  * Chunks of equal stretches, whole blocks each so that no block is half empty; beginning at a multiple of 120 they
- * share no byte and no word of the sieve.
+ * share no byte and no word of the sieve. They are the same for both kernels.
  */
 function cut({ from, to }: { from: number; to: number }): { start: number; stride: number; count: number } {
   const start = Math.floor(from / 120) * 120;
   const span = Math.max(0, to + 1 - start);
   const blocks = Math.ceil(span / chunksWanted / blockNumbers);
-  const stride = Math.min(blocksMax, Math.max(blocksMin, blocks)) * blockNumbers;
+  const least = Math.max(blocksMin, Math.ceil(Math.sqrt(to) / rootPerBlock));
+  const stride = Math.min(blocksMax, Math.max(least, blocks)) * blockNumbers;
   return { start, stride, count: from > to ? 0 : Math.ceil(span / stride) };
 }

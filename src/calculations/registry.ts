@@ -3,14 +3,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
 import { version } from "../model/version.ts";
+import { aggregate } from "./aggregate.ts";
 import type { AnyCalculation } from "./contract.ts";
+import { inventory } from "./inventory.ts";
+import { mandelbrot } from "./mandelbrot.ts";
+import { options } from "./options.ts";
 import { describeParams, type ParamRow, parseParams } from "./params.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
 import { resolveLeasefold } from "./resolveLeasefold.ts";
 
 /** One line for each built-in calculation. */
-const builtIn: readonly AnyCalculation[] = [primes, queens];
+const builtIn: readonly AnyCalculation[] = [primes, queens, options, mandelbrot, inventory, aggregate];
 
 /** The calculations that a process knows. */
 export interface Calculations {

@@ -110,7 +110,7 @@ async function foldParts(
   return folded;
 }
 
-async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
+export async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -119,7 +119,7 @@ async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
   }
 }
 
-async function encodePart(calculation: AnyCalculation, part: unknown): Promise<Uint8Array> {
+export async function encodePart(calculation: AnyCalculation, part: unknown): Promise<Uint8Array> {
   const { codec } = calculation;
   const bytes =
     codec === undefined ? encodeJson(part, "the partial") : await guarded("encode", () => codec.encode(part));
@@ -130,7 +130,7 @@ async function encodePart(calculation: AnyCalculation, part: unknown): Promise<U
   );
 }
 
-const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>
+export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>
   codec === undefined
     ? JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
     : codec.decode(bytes);

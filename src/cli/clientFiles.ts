@@ -10,7 +10,7 @@ export function clientFiles(client: () => Promise<Client>): FileAccess {
     return opened;
   };
   return {
-    list: async (source, cursor) => (await open()).list(source, cursor),
-    read: async (file, from, to) => (await open()).read(file, from, to),
+    list: async (...asked) => (await open()).list(...asked),
+    read: async (...asked) => (await open()).read(...asked),
   };
 }

@@ -1,13 +1,16 @@
 /** What the exit codes mean; `edgeOf` gives those of errors. The help shows this table. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the run that was waited for failed or was cancelled; verify: not everything was equal"],
+  [
+    1,
+    "the run that was waited for failed or was cancelled; verify: not everything was equal; doctor: something is wrong",
+  ],
   [2, "wrong input, a wrong setting, or a command that comes too late"],
   [3, "not finished: the run has no result, or none yet"],
   [4, "storage is not reachable or refused the call"],
   [5, "the signed-in identity lacks a role"],
   [6, "stored data is damaged or of a newer version"],
-  [7, "a calculation failed, or did not load"],
+  [7, "a calculation failed, or did not load; check: it breaks a law"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command was stopped; its own exit code otherwise"],
@@ -16,7 +19,9 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
 
 export const runFailed = 1;
 export const notEqual = 1;
+export const unhealthy = 1;
 export const wrongUsage = 2;
+export const calculationFailed = 7;
 export const anotherLeads = 75;
 export const lostLease = 76;
 export const interrupted = 130;

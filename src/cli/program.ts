@@ -3,9 +3,12 @@ import type { Session } from "./cli.ts";
 import { addCalculations } from "./commands/calculations.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addCap } from "./commands/cap.ts";
+import { addCheck } from "./commands/check.ts";
 import { addDelete } from "./commands/delete.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addFailures } from "./commands/failures.ts";
 import { addLeader } from "./commands/leader.ts";
+import { addNew } from "./commands/new.ts";
 import { addPauseAndResume } from "./commands/pause.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addQueues } from "./commands/queues.ts";
@@ -14,6 +17,7 @@ import { addRetry } from "./commands/retry.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSubmit } from "./commands/submit.ts";
+import { addUpload } from "./commands/upload.ts";
 import { addVerify } from "./commands/verify.ts";
 import { exitCodeHelp } from "./exitCodes.ts";
 
@@ -22,6 +26,9 @@ export type AddCommand = (program: Command, session: Session) => void;
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
   addCalculations,
+  addNew,
+  addCheck,
+  addUpload,
   addPlan,
   addSubmit,
   addRuns,
@@ -36,6 +43,7 @@ const commands: readonly AddCommand[] = [
   addDelete,
   addLeader,
   addQueues,
+  addDoctor,
 ];
 
 /** `leasefold` and its commands; `more` adds those that run instances on this machine. */

@@ -6,15 +6,23 @@ const placeMissing = new Set(["ContainerNotFound", "QueueNotFound"]);
 const isPlaceMissing = (error: unknown): boolean =>
   error instanceof StorageError && placeMissing.has(error.storageCode);
 
-/** Makes every container and queue of the namespace that is not there. */
+/**
+ * Makes every container and queue of the namespace that is not there. An identity that may not make them finds them made
+ * by the deployment; where it does not, its first call says which one is missing.
+ */
 export async function ensurePlaces({ storage, names }: Pick<Client, "storage" | "names">): Promise<void> {
-  const containers = [names.coordination, names.active, names.runs, names.results];
+  const containers = [names.coordination, names.active, names.runs, names.results, names.inputs];
   const queues = [names.packs, names.urgent, names.wake];
   await Promise.all([
-    ...containers.map((name) => storage.blobs.ensureContainer(name)),
-    ...[...queues, ...queues.map(poisonOf)].map((name) => storage.queues.ensureQueue(name)),
+    ...containers.map((name) => unlessDenied(storage.blobs.ensureContainer(name))),
+    ...[...queues, ...queues.map(poisonOf)].map((name) => unlessDenied(storage.queues.ensureQueue(name))),
   ]);
 }
+
+const unlessDenied = (making: Promise<unknown>): Promise<unknown> =>
+  making.catch((error: unknown) => {
+    if (!(error instanceof StorageError) || error.kind !== "denied") throw error;
+  });
 
 /**
  * Carries out a write. Where no instance has ever started there is no container or queue yet: then it makes

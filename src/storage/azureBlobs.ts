@@ -12,6 +12,7 @@ import {
   replacedBy,
 } from "./azureShapes.ts";
 import { downloadStream } from "./azureStream.ts";
+import { uploadBody } from "./azureUpload.ts";
 import type { BlobStore } from "./ports.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
@@ -64,6 +65,9 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
       const replaced = call(`Put Blob ${container}/${name}`, write, run, bytes);
       return withOutcomes(replaced, { ConditionNotMet: conflict, BlobNotFound: conflict });
     },
+
+    upload: (container, name, body, write = {}) =>
+      uploadBody(blobOf(container, name), `${container}/${name}`, body, write),
 
     read(container, name, options) {
       const what = `Get Blob ${container}/${name}`;

@@ -26,16 +26,23 @@ interface AnsweredProperties {
   readonly etag?: string | undefined;
   readonly lastModified?: Date | undefined;
   readonly contentType?: string | undefined;
+  /** Of a range, MD5 of the range. */
+  readonly contentMD5?: Uint8Array | undefined;
+  readonly blobContentMD5?: Uint8Array | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-export const propertiesOf = (answer: AnsweredProperties, bytes: number): BlobProperties => ({
-  etag: unquoted(answer.etag),
-  lastModifiedMs: answer.lastModified?.getTime() ?? 0,
-  bytes,
-  contentType: answer.contentType ?? "application/octet-stream",
-  metadata: metadataOf(answer.metadata),
-});
+export function propertiesOf(answer: AnsweredProperties, bytes: number): BlobProperties {
+  const md5 = answer.blobContentMD5 ?? answer.contentMD5;
+  return {
+    etag: unquoted(answer.etag),
+    lastModifiedMs: answer.lastModified?.getTime() ?? 0,
+    bytes,
+    contentType: answer.contentType ?? "application/octet-stream",
+    ...(md5 === undefined ? {} : { md5: Buffer.from(md5).toString("base64") }),
+    metadata: metadataOf(answer.metadata),
+  };
+}
 
 export const replacedBy = (answer: { readonly etag?: string; readonly date?: Date }): Replaced => ({
   kind: "replaced",

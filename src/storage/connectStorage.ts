@@ -3,6 +3,7 @@ import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType 
 import { QueueServiceClient } from "@azure/storage-queue";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azureBlobs } from "./azureBlobs.ts";
+import { azureFacts, azureVersioned } from "./azureFacts.ts";
 import { azureLease } from "./azureLease.ts";
 import { azureQueues } from "./azureQueues.ts";
 import { callMeter } from "./callMeter.ts";
@@ -36,6 +37,7 @@ export function connectStorage(
       queues: azureQueues(queues),
       lease: (container, blob) => azureLease(leases, container, blob),
       meter,
+      about: { facts: azureFacts(blobs), versioned: azureVersioned(blobs) },
     };
   } catch (error) {
     throw new ConfigError(

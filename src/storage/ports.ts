@@ -1,4 +1,5 @@
 import type { BillingClass } from "../model/calls.ts";
+import type { AboutService } from "./aboutPort.ts";
 import type { QueueStore } from "./queuePort.ts";
 
 /**
@@ -27,6 +28,8 @@ export interface BlobProperties {
   readonly lastModifiedMs: number;
   readonly bytes: number;
   readonly contentType: string;
+  /** MD5 of the content in base64, where the service knows it, as after `create` and `upload`; the twin never does. */
+  readonly md5?: string;
   /** Keys are lower case. Empty where a list was asked for without metadata. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -83,6 +86,22 @@ export interface BlobStore {
     body: Uint8Array | string,
     write: BlobWrite & { readonly ifMatch: string },
   ): Promise<Replaced | Conflict>;
+  /**
+   * Writes a body of any size as it comes, holding 20 MB of it at most; its pieces must not be changed afterwards. The
+   * blob appears when the body has ended, whole; one that throws leaves nothing that a reader could see. Creates as
+   * `create` does, or replaces the version `ifMatch`. `metadata` is asked for at the end, so that it may tell of the
+   * body. One write up to 4 MB, beyond that one for each 4 MB begun and one more.
+   */
+  upload(
+    container: string,
+    name: string,
+    body: AsyncIterable<Uint8Array>,
+    write?: CallOptions & {
+      readonly contentType?: string;
+      readonly metadata?: () => Readonly<Record<string, string>>;
+      readonly ifMatch?: string | undefined;
+    },
+  ): Promise<Created | Replaced | Conflict>;
   read(
     container: string,
     name: string,
@@ -209,6 +228,8 @@ export interface Storage {
   readonly queues: QueueStore;
   lease(container: string, blob: string): ContentLease;
   readonly meter: CallMeter;
+  /** For diagnosis only; absent where no service is behind it. */
+  readonly about?: AboutService;
 }
 
 /** Counts calls by billing class; every request that reaches the service counts, failed ones too. */

@@ -1,40 +1,81 @@
-import type { FileAccess } from "../calculations/files.ts";
+import type { FileAccess, FileFact } from "../calculations/files.ts";
 import { CalculationError, StorageError } from "../model/errors.ts";
-import type { BlobStore } from "../storage/ports.ts";
+import type { BlobProperties, BlobStore, ListedBlob } from "../storage/ports.ts";
 
-/** The files of a calculation as blobs. A read is one Get Blob with `If-Match`: no chunk sees a mix of two contents. */
+/**
+ * The files of a calculation as blobs. A read is one Get Blob with `If-Match`: no chunk sees a mix of two contents. A
+ * blob that was written again with the same content, as one that was deleted and put back, is read under its new ETag.
+ * The bytes are those that are stored, whatever Content-Encoding a blob claims.
+ */
 export const blobFiles = (blobs: BlobStore): FileAccess => ({
-  async list(source, cursor) {
+  async list(source, cursor, signal) {
     const { container, name } = placeOf(source);
-    const page = await explained(source, () => blobs.list(container, name, { cursor }));
-    const files = page.blobs.map(({ name, bytes, etag }) => ({ path: `${container}/${name}`, bytes, etag }));
+    const options = { cursor, signal, metadata: true };
+    const page = await explained(source, () => blobs.list(container, name, options));
+    const files = page.blobs
+      .filter((blob) => !isFolder(blob))
+      .map((blob) => ({
+        path: `${container}/${blob.name}`,
+        bytes: blob.bytes,
+        etag: blob.etag,
+        hashes: hashesOf(blob),
+      }));
     return { files, cursor: page.cursor };
   },
 
-  async read({ path, etag }, from, to) {
-    const { container, name } = placeOf(path);
-    return explained(path, async () => {
-      const range = { offset: from, count: to - from, ifMatch: etag };
-      const found = await blobs.stream(container, name, range);
-      if (found.kind === "missing") throw new CalculationError("file-missing", `${path} is no longer there`);
-      if (found.kind === "conflict")
-        throw new CalculationError("file-changed", `${path} was changed after the run was planned`);
-      const bytes = new Uint8Array(to - from);
-      let at = 0;
-      for await (const piece of found.body) {
-        bytes.set(piece, at);
-        at += piece.length;
+  async read(file, from, to, signal) {
+    const { container, name } = placeOf(file.path);
+    // A range of no bytes cannot be asked for, and only an empty blob has one.
+    const range = to > from ? { offset: from, count: to - from, signal } : { signal };
+    return explained(file.path, async () => {
+      let found = await blobs.stream(container, name, { ...range, ifMatch: file.etag });
+      if (found.kind === "conflict") {
+        const now = await blobs.head(container, name, { signal });
+        if (now.kind === "found" && isSame(file, now.properties))
+          found = await blobs.stream(container, name, { ...range, ifMatch: now.properties.etag });
+        else if (now.kind === "missing") found = now;
       }
-      return bytes;
+      if (found.kind === "missing")
+        throw new CalculationError("file-missing", `${file.path} is no longer there`);
+      if (found.kind === "conflict")
+        throw new CalculationError("file-changed", `${file.path} was changed after the run was planned`);
+      return filled(new Uint8Array(to - from), found.body, file.path);
     });
   },
 });
 
+/** `leasefold upload` leaves the one in the metadata; the service computes the other. */
+const hashesOf = ({ metadata: { sha256 }, md5 }: BlobProperties): string[] => [
+  ...(sha256 === undefined ? [] : [`sha256:${sha256}`]),
+  ...(md5 === undefined ? [] : [`md5:${md5}`]),
+];
+
+const isSame = ({ bytes, hashes = [] }: FileFact, now: BlobProperties): boolean =>
+  bytes === now.bytes && hashesOf(now).some((hash) => hashes.includes(hash));
+
+async function filled(bytes: Uint8Array, body: AsyncIterable<Uint8Array>, path: string): Promise<Uint8Array> {
+  let at = 0;
+  for await (const piece of body) {
+    if (at + piece.length <= bytes.length) bytes.set(piece, at);
+    at += piece.length;
+  }
+  if (at === bytes.length) return bytes;
+  throw new CalculationError("file-refused", `${path}: ${bytes.length} bytes were asked for, and ${at} came`);
+}
+
+/** An account with a hierarchical namespace lists its folders as empty blobs with this mark. */
+const isFolder = ({ metadata }: ListedBlob): boolean => metadata["hdi_isfolder"] === "true";
+
+/** Containers have 3 to 63 lower-case letters, digits and single dashes; some of the service's own begin with `$`. */
+const containerPattern = /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$|^\$(root|web|logs)$/;
+
 function placeOf(path: string): { container: string; name: string } {
-  const slash = path.indexOf("/");
-  return slash === -1
-    ? { container: path, name: "" }
-    : { container: path.slice(0, slash), name: path.slice(slash + 1) };
+  const [container = "", ...rest] = path.split("/");
+  if (containerPattern.test(container)) return { container, name: rest.join("/") };
+  throw new CalculationError(
+    "no-container",
+    `${JSON.stringify(path)} begins with no container; a source is container/prefix, such as leasefold-inputs/sales/`,
+  );
 }
 
 /** What storage refuses for good is said in words of the calculation. */
@@ -43,12 +84,13 @@ async function explained<T>(path: string, call: () => Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind === "busy") throw error;
-    if (error.kind === "denied") {
-      throw new CalculationError("file-denied", `${path} may not be read by this app: ${error.message}`, {
-        cause: error,
-      });
-    }
-    const what = error.storageCode === "ContainerNotFound" ? "there is no such container" : error.message;
-    throw new CalculationError("no-container", `${path}: ${what}`, { cause: error });
+    const [code, why] = reasonOf(error);
+    throw new CalculationError(code, `${path} ${why}`, { cause: error });
   }
+}
+
+function reasonOf(error: StorageError): readonly [code: string, why: string] {
+  if (error.storageCode === "ContainerNotFound") return ["no-container", "is in no container that is there"];
+  if (error.kind === "denied") return ["file-denied", `may not be read by this app: ${error.message}`];
+  return ["file-refused", `cannot be read: ${error.message}`];
 }

@@ -4,6 +4,7 @@ import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../calculations/files.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
+import { taskFiles } from "./taskFiles.ts";
 import type { FromThread, Reply, ThreadAnswer, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
@@ -44,6 +45,8 @@ export function threadPool(options: {
     await places.take(urgent);
     const { port1, port2 } = new MessageChannel();
     const stop = new AbortController();
+    const ended = new AbortController();
+    const files = taskFiles(options.access, ended.signal);
     let refusal: { readonly error: unknown } | undefined;
     let overdue: CalculationError | undefined;
     const endAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
@@ -56,33 +59,28 @@ export function threadPool(options: {
     const answer = async (message: FromThread): Promise<Reply> => {
       switch (message.say) {
         case "list":
-          return { say: "listed", page: await options.access.list(message.source, message.cursor) };
         case "read":
-          return { say: "bytes", bytes: await options.access.read(message.file, message.from, message.to) };
+          return files(message);
         case "inputs":
           await onInputs(message.inputs);
           return { say: "go" };
         case "taken":
           clearTimeout(timer);
           await onStart?.();
-          timer = endAfter(limitMs, tooLong(limitMs));
+          if (!ended.signal.aborted) timer = endAfter(limitMs, tooLong(limitMs));
           return { say: "go" };
       }
     };
     port1.on("message", async (message: FromThread) => {
       const reply = await answer(message).catch((error: unknown): Reply => {
-        if (error instanceof CalculationError)
-          return { say: "failed", code: error.code, message: error.message };
-        refusal = { error };
+        refusal ??= { error };
         return { say: "drop" };
       });
+      if (ended.signal.aborted) return;
       // What could not be stored or read leaves nothing to go on with, and the thread is in the middle of its task.
-      if (reply.say === "drop" && message.say !== "taken") stop.abort();
-      else
-        port1.postMessage(
-          { ...reply, id: message.id },
-          reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [],
-        );
+      if (reply.say === "drop" && message.say !== "taken") return stop.abort();
+      const moved = reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [];
+      port1.postMessage({ ...reply, id: message.id }, moved);
     });
 
     try {
@@ -97,6 +95,7 @@ export function threadPool(options: {
       if (stopping !== undefined) throw stopping;
       throw error instanceof CalculationError ? error : threadFailure(error, options.memoryMb);
     } finally {
+      ended.abort();
       clearTimeout(timer);
       port1.close();
       places.leave();

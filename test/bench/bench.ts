@@ -1,5 +1,6 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import { calculationsBench } from "./calculations.ts";
 import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
@@ -36,6 +37,7 @@ const benches: readonly Bench[] = [
   engineBench,
   leadingBench,
   scaleBench,
+  calculationsBench,
 ];
 
 const { values, positionals } = parseArgs({

@@ -18,7 +18,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe("the registry", () => {
   test("knows the built-in calculations", async () => {
     const known = await loadCalculations([]);
-    expect(known.list().map(({ name }) => name)).toEqual(["primes", "queens"]);
+    expect(known.list().map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["primes", "queens", "options", "mandelbrot", "inventory", "aggregate"]),
+    );
     expect(known.get("primes").name).toBe("primes");
   });
 
@@ -38,7 +40,7 @@ describe("the registry", () => {
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({
       reason: "unknown",
-      message: expect.stringMatching(/pi.*primes, queens, failing/),
+      message: expect.stringMatching(/pi.*primes, queens, .*failing/),
     });
   });
 

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type OpenAccount, realAccount, twinAccount } from "./accounts.ts";
 import { blobContract } from "./blobContract.ts";
+import { encodedContract } from "./encodedContract.ts";
 import { leaseContract } from "./leaseContract.ts";
 import { listContract } from "./listContract.ts";
 import { meterContract } from "./meterContract.ts";
 import { queueContract } from "./queueContract.ts";
 import { removalContract } from "./removalContract.ts";
+import { uploadContract } from "./uploadContract.ts";
 
 /**
  * What the ports promise, held against the in-memory twin and against a real Azurite, so that a simulation on the
@@ -29,9 +31,14 @@ const accounts: readonly { readonly title: string; readonly open: OpenAccount }[
 
 describe.each(accounts)("$title", ({ open }) => {
   describe("blobs", () => blobContract(open));
+  describe("uploads", () => uploadContract(open));
   describe("removals of many blobs", () => removalContract(open));
   describe("lists of blobs", () => listContract(open));
   describe("leases", () => leaseContract(open));
   describe("queues", () => queueContract(open));
   describe("the meter", () => meterContract(open));
+});
+
+describe("blobs with a Content-Encoding, which only a service has", () => {
+  encodedContract(() => azurite.connectionString);
 });

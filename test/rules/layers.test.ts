@@ -13,7 +13,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   client: ["model", "storage", "election", "calculations"],
   functions: ["model", "storage", "election", "calculations", "coordinator", "worker", "client", "dashboard"],
   local: ["model", "storage"],
-  cli: ["model", "storage", "client", "calculations", "local", "worker", "election"],
+  // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
+  cli: ["model", "storage", "client", "calculations", "local", "worker", "election", "coordinator"],
 };
 
 /** Packages that only some rooms may import. */

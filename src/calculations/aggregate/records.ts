@@ -1,12 +1,22 @@
 import type { FileFact, Files } from "../files.ts";
 
-/** What reading and folding agree on: ranges of files in, batches of rows out. */
+/**
+ * What reading and folding agree on: ranges of files in, batches of rows out.
+ *
+ * A field's text may be a slice that keeps the text of its whole batch in memory: who keeps a key beyond the call
+ * copies it (`Buffer.from(key).toString()`), once per key, not per row.
+ */
 
-/** The input of one chunk: the records of `file` that begin in `[from, to)`. */
+/**
+ * The input of one chunk: the records of `file` that begin in `[from, to)`. Of a gzip file all of them, by offsets in
+ * what it holds, with the largest safe integer as `to`. A file with only a header has one range without a byte.
+ */
 export interface RangeInput {
   readonly file: FileFact;
   readonly from: number;
   readonly to: number;
+  /** Where the first record of the file begins: after a byte order mark and the header. */
+  readonly first: number;
   /** The columns of a CSV file, in order, from its header or as `c1`, `c2`, …; absent for NDJSON. */
   readonly columns?: readonly string[];
 }
@@ -31,6 +41,7 @@ export interface Offender {
 /** What was read of one range. */
 export interface ReadReport {
   readonly records: number;
+  /** Of all that begin in the range, decompressed. */
   readonly bytes: number;
   /** Records left out because they have another number of fields than the header, where the policy is to skip. */
   readonly skipped: number;

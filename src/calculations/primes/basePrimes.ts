@@ -1,13 +1,20 @@
-import { preSievedMax } from "./preSieve.ts";
 import { classOf } from "./wheel.ts";
 
-/** The primes up to `limit` that the sieve crosses out itself, by class of `wheel.ts`, ascending. */
+/** The largest square root of a range's end that the sieve takes: numbers to 10^14. */
+export const rootMax = 10_000_000;
+
+/** The primes up to `limit` that a kernel crosses out one by one, by class of `wheel.ts`, ascending. */
 export interface BasePrimes {
   readonly limit: number;
   readonly classes: readonly Int32Array[];
 }
 
-export function basePrimes(limit: number): BasePrimes {
+/**
+ * The primes above `preSievedMax` up to `root` or further: in powers of two, so that the slowly rising ends of
+ * successive chunks do not compute them anew each time.
+ */
+export function basePrimes(preSievedMax: number, root: number): BasePrimes {
+  const limit = Math.min(rootMax, 2 ** Math.ceil(Math.log2(Math.max(root, 1024))));
   const lists: number[][] = Array.from({ length: 8 }, () => []);
   for (const p of oddPrimesUpTo(limit)) if (p > preSievedMax) lists[classOf(p)]?.push(p);
   return { limit, classes: lists.map((list) => Int32Array.from(list)) };

@@ -64,13 +64,17 @@ export function preSieve(words: Int32Array, first: number, count: number, positi
 
 /** Four periods, so that the pattern is a whole number of words wherever it is entered. */
 function drawPattern(primes: readonly number[]): Int32Array {
-  const period = primes.reduce((product, p) => product * p, 1);
-  const bytes = new Uint8Array(4 * period);
+  const bytes = new Uint8Array(4 * primes.reduce((product, p) => product * p, 1));
+  strikeOdd(bytes, primes);
+  return new Int32Array(bytes.buffer);
+}
+
+/** Strikes the odd multiples of `primes` out of bytes that begin with the number 0. */
+export function strikeOdd(bytes: Uint8Array, primes: readonly number[]): void {
   for (const p of primes) {
     for (let n = p; n < bytes.length * numbersPerByte; n += 2 * p) {
       const at = Math.floor(n / numbersPerByte);
       bytes[at] = (bytes[at] as number) | (bitOfResidue[n % numbersPerByte] as number);
     }
   }
-  return new Int32Array(bytes.buffer);
 }

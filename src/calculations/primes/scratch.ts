@@ -1,4 +1,5 @@
 import { type BasePrimes, basePrimes } from "./basePrimes.ts";
+import { preSievedMax } from "./preSieve.ts";
 
 /** Bytes sieved at a time; with the margins and the patterns they fit into a second-level cache of 1 MB. */
 export const blockBytes = 512 * 1024;
@@ -8,8 +9,6 @@ export const subBlockBytes = 32 * 1024;
 export const smallMax = 8 * 1024;
 /** Before and after the block, for turns that begin before it or end after it: the longest turn crossed whole. */
 export const marginBytes = 128 * 1024;
-/** The largest square root of a range's end that the sieve takes: numbers to 10^14. */
-export const rootMax = 10_000_000;
 
 /** What one thread sieves with: under 1 MB, and 9 bytes for each base prime (78,498 of them at 10^12). */
 export interface Scratch {
@@ -25,13 +24,10 @@ export interface Scratch {
 
 let cached: Scratch | undefined;
 
-/**
- * The thread's scratch memory, with base primes up to `root` or further. It is kept between chunks, and grows in
- * powers of two so that the slowly rising ends of successive chunks do not compute the primes anew each time.
- */
+/** The thread's scratch memory, with base primes up to `root` or further. It is kept between chunks. */
 export function scratchFor(root: number): Scratch {
   if (cached !== undefined && cached.base.limit >= root) return cached;
-  const base = basePrimes(Math.min(rootMax, 2 ** Math.ceil(Math.log2(Math.max(root, 1024)))));
+  const base = basePrimes(preSievedMax, root);
   const bytes = cached?.bytes ?? new Uint8Array(blockBytes + 2 * marginBytes);
   cached = {
     bytes,

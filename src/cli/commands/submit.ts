@@ -5,6 +5,7 @@ import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { paint } from "../render/colour.ts";
 import { toleranceOption } from "../toleranceOption.ts";
+import { uploadedSource } from "../uploadedSource.ts";
 import { waitForEnd } from "../waitForEnd.ts";
 import { wholeOption } from "../wholeOption.ts";
 
@@ -14,6 +15,7 @@ interface Options {
   readonly packSize?: number;
   readonly cap?: number;
   readonly tolerate?: Tolerance;
+  readonly upload?: string;
   readonly wait?: boolean;
   readonly output?: string;
 }
@@ -29,6 +31,7 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
+    .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
     .usage("<calculation> [--<parameter> <value> …] [options]")
@@ -49,8 +52,12 @@ async function submitOne(
 ): Promise<void> {
   // Before any storage is asked, so that a mistake is told at once.
   const calculations = await session.cli.calculations();
-  const rows = calculations.describeParams(calculations.get(name));
-  const params = readFreeOptions(tokens, options.param, rows);
+  const calculation = calculations.get(name);
+  const given = readFreeOptions(tokens, options.param, calculations.describeParams(calculation));
+  const params =
+    options.upload === undefined
+      ? given
+      : await uploadedSource(session, calculations, calculation, given, options.upload);
   const client = await session.client();
   const { id, packSize, cap, tolerate } = options;
   const submitted = await submit(client, { calculation: name, params, id, packSize, cap, tolerate });

@@ -1,6 +1,7 @@
 import type { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { BlobStore, FolderPage, ListedBlob, ListPage } from "../ports.ts";
+import { blocksOf } from "../uploadBlocks.ts";
 import { folderPage } from "./folderPage.ts";
 import {
   checkedMetadata,
@@ -19,7 +20,10 @@ import {
 import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
 import { streamOf } from "./memoryStream.ts";
 
-/** The twin's blobs. Each call takes effect at once, when it is made; only its answer is a promise. */
+/**
+ * The twin's blobs. Each call takes effect at once, when it is made, and only its answer is a promise; but an upload
+ * does so when its body has ended.
+ */
 export function memoryBlobs(service: MemoryService, containers: MemoryContainers): BlobStore {
   const find = (container: string, name: string): MemoryBlob | undefined =>
     containerOf(containers, container).blobs.get(name);
@@ -52,6 +56,21 @@ export function memoryBlobs(service: MemoryService, containers: MemoryContainers
       if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };
       checkLease(service, blob);
       return { kind: "replaced", ...put(container, name, content) };
+    },
+
+    async upload(container, name, body, { contentType, metadata, ifMatch, signal } = {}) {
+      const blocks: Uint8Array[] = [];
+      for await (const block of blocksOf(body)) blocks.push(block);
+      const calls = blocks.length > 1 ? blocks.length + 1 : 1;
+      for (let call = 0; call < calls; call += 1) service.begin("write", { signal });
+      const type = contentType === undefined ? {} : { contentType };
+      const content = contentOf(Buffer.concat(blocks), { ...type, metadata: metadata?.() ?? {} });
+      const blob = find(container, name);
+      if (ifMatch === undefined && blob !== undefined) return { kind: "existed" };
+      if (ifMatch !== undefined && blob?.etag !== ifMatch) return { kind: "conflict" };
+      if (blob !== undefined) checkLease(service, blob);
+      checkBlobName(name);
+      return { kind: ifMatch === undefined ? "created" : "replaced", ...put(container, name, content) };
     },
 
     async read(container, name, options) {

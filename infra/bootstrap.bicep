@@ -1,0 +1,90 @@
+// Once per installation: the identity under which GitHub previews and deploys. It proves itself with a token that GitHub
+// signs for one repository and environment, so no secret is stored anywhere.
+//
+//   az deployment group create -g GROUP --template-file infra/bootstrap.bicep --parameters repository=OWNER/NAME
+
+targetScope = 'resourceGroup'
+
+import { roles } from 'shared.bicep'
+
+@description('The GitHub repository, OWNER/NAME.')
+@minLength(3)
+@maxLength(140)
+param repository string
+
+@description('Environments of that repository that may use the identity; each may ask for an approval.')
+@minLength(1)
+@maxLength(5)
+param environments string[] = [
+  'preview'
+  'production'
+]
+
+@description('Region of the identity.')
+param location string = resourceGroup().location
+
+@description('Tags of the identity.')
+param tags object = {}
+
+var deployerRoles = {
+  Contributor: 'b24988ac-6180-42a0-ab88-20f7382dd24c'
+  'Role Based Access Control Administrator': 'f58310d9-a9f6-439a-9e8d-f62e7b41a168'
+}
+var assignable = join(map(items(roles), one => one.value), ', ')
+
+resource deployer 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: 'leasefold-deployer'
+  location: location
+  tags: tags
+}
+
+// One after the other: an identity takes one change at a time.
+@batchSize(1)
+resource credentials 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30' = [
+  for environment in environments: {
+    parent: deployer
+    name: 'github-${environment}'
+    properties: {
+      issuer: 'https://token.actions.githubusercontent.com'
+      subject: 'repo:${repository}:environment:${environment}'
+      audiences: [
+        'api://AzureADTokenExchange'
+      ]
+    }
+  }
+]
+
+resource deploy 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(resourceGroup().id, deployer.id, deployerRoles.Contributor)
+  properties: {
+    description: 'Deploys Leasefold into this group.'
+    principalId: deployer.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)
+  }
+}
+
+// It may give away, and take back, only the roles that the template assigns.
+resource assign 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(resourceGroup().id, deployer.id, deployerRoles['Role Based Access Control Administrator'])
+  properties: {
+    description: 'Assigns the roles of Leasefold, and no others.'
+    principalId: deployer.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      deployerRoles['Role Based Access Control Administrator']
+    )
+    conditionVersion: '2.0'
+    condition: '((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/write\'})) OR (@Request[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}})) AND ((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/delete\'})) OR (@Resource[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}}))'
+  }
+}
+
+@description('AZURE_CLIENT_ID of the workflow: a variable, not a secret.')
+output clientId string = deployer.properties.clientId
+
+@description('AZURE_TENANT_ID of the workflow.')
+output tenantId string = tenant().tenantId
+
+@description('AZURE_SUBSCRIPTION_ID of the workflow.')
+output subscriptionId string = subscription().subscriptionId

@@ -1,0 +1,248 @@
+// Leasefold on Azure Functions: from an empty resource group to a running, watched app without a key, in one region or
+// several. Plain resources only, no registry modules: so `npm run infra:check` can check every line without a network.
+//
+//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/main.parameters.json
+
+targetScope = 'resourceGroup'
+
+import { alertSwitches, alwaysReadyGroup, leasefoldSettings, operator, region } from 'shared.bicep'
+
+@description('Name of this installation, part of every name; with azd the name of its environment.')
+@minLength(2)
+@maxLength(10)
+param environmentName string
+
+@description('Where apps run, one each. The first also holds data and logs. All race for one lease.')
+@minLength(1)
+@maxLength(8)
+param regions region[]
+
+@description('Prefix of every container and queue.')
+@minLength(1)
+@maxLength(40)
+param namespace string = 'leasefold'
+
+@description('Replication of the data account.')
+@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+param dataSku string = 'Standard_ZRS'
+
+@description('Node version of the apps; the bundle needs 22 or newer.')
+@allowed(['22', '24'])
+param runtimeVersion string = '24'
+
+@description('Memory of one instance, MB; processor time comes in proportion. 512 needs a smaller LEASEFOLD_THREAD_MEMORY_MB.')
+@allowed([512, 2048, 4096])
+param instanceMemoryMB int = 2048
+
+@description('The most instances of one app. Workers of all regions take from the same queues.')
+@minValue(1)
+@maxValue(1000)
+param maximumInstanceCount int = 40
+
+@description('Instances that stay while there is nothing to do, per function (function:worker) or group (http).')
+param alwaysReady alwaysReadyGroup[] = []
+
+@description('Whether each plan spreads over zones.')
+param zoneRedundant bool = false
+
+@description('What a deployment does to instances that work. Recreate ends them: a leader dies with its lease and the next takes over after some seconds. RollingUpdate lets them finish, with old and new code side by side.')
+@allowed(['Recreate', 'RollingUpdate'])
+param siteUpdateStrategy string = 'Recreate'
+
+@description('After so many days a finished run is deleted; 0 keeps runs for ever.')
+@minValue(0)
+@maxValue(36500)
+param keepDays int = 30
+
+@description('Further settings of the app, by their names.')
+param settings leasefoldSettings = {}
+
+@description('Whether the HTTP API answers to the internet; every route but health also asks for a function key.')
+param publicHttp bool = true
+
+@description('Whether storage is reached over virtual networks and private endpoints only.')
+param privateNetwork bool = false
+
+@description('Address space of the virtual networks, a /16: each region takes a /20.')
+@minLength(9)
+@maxLength(18)
+param addressPrefix string = '10.40.0.0/16'
+
+@description('Who may look at runs or steer them with the command line.')
+@maxLength(20)
+param operators operator[] = []
+
+@description('Whether there are logs, alerts and a workbook.')
+param monitoring bool = true
+
+@description('How many days logs stay.')
+@minValue(30)
+@maxValue(730)
+param logRetentionDays int = 30
+
+@description('Most that the logs take in per day, GB; -1 for no cap.')
+@minValue(-1)
+@maxValue(4000)
+param logDailyCapGb int = 1
+
+@description('Whether writes and deletes of the data account are logged too. Each costs a log row, so large runs cost more.')
+param logStorage bool = false
+
+@description('Where alerts are mailed to; empty for nowhere.')
+@maxLength(254)
+param alertEmail string = ''
+
+@description('Which alerts are off: { poison: false }. Those not named are on.')
+param alerts alertSwitches = {}
+
+@description('Whether the data account is locked against deletion.')
+param lock bool = false
+
+@description('Tags of every resource.')
+param tags object = {}
+
+var allTags = union(tags, { 'azd-env-name': environmentName })
+var location = regions[0].name
+
+// The unique part comes first and every name fits 32 characters, so no two apps share a host id.
+var unique = uniqueString(resourceGroup().id, environmentName)
+var prefix = 'lf${unique}-${environmentName}'
+
+module logs 'modules/monitoring.bicep' = if (monitoring) {
+  name: 'logs'
+  params: {
+    prefix: prefix
+    location: location
+    tags: allTags
+    retentionDays: logRetentionDays
+    dailyCapGb: logDailyCapGb
+    alertEmail: alertEmail
+  }
+}
+
+module watch 'modules/alerts.bicep' = if (monitoring) {
+  name: 'watch'
+  params: {
+    prefix: prefix
+    location: location
+    tags: allTags
+    workspaceId: logs!.outputs.workspaceId
+    actionGroupId: logs!.outputs.actionGroupId
+    switches: alerts
+  }
+}
+
+module network 'modules/network.bicep' = if (privateNetwork) {
+  name: 'network'
+  params: {
+    prefix: prefix
+    regions: regions
+    addressPrefix: addressPrefix
+    tags: allTags
+  }
+}
+
+module data 'modules/dataStorage.bicep' = {
+  name: 'data'
+  params: {
+    name: 'lf${unique}data'
+    location: location
+    tags: allTags
+    sku: dataSku
+    namespace: namespace
+    keepDays: keepDays
+    privateNetwork: privateNetwork
+    workspaceId: monitoring && logStorage ? logs!.outputs.workspaceId : ''
+    lock: lock
+  }
+}
+
+module dataEndpoints 'modules/privateEndpoints.bicep' = if (privateNetwork) {
+  name: 'data-endpoints'
+  params: {
+    prefix: '${prefix}-data'
+    location: location
+    tags: allTags
+    subnetId: network!.outputs.endpointSubnetIds[0]
+    storageAccountId: data.outputs.id
+    services: [
+      { group: 'blob', zoneId: network!.outputs.blobZoneId }
+      { group: 'queue', zoneId: network!.outputs.queueZoneId }
+    ]
+  }
+}
+
+module apps 'modules/functionApp.bicep' = [
+  for (one, i) in regions: {
+    name: 'app-${one.short}'
+    params: {
+      name: '${prefix}-${one.short}'
+      hostStorageName: 'lf${unique}h${one.short}'
+      location: one.name
+      tags: allTags
+      serviceName: i == 0 ? 'app' : 'app${i + 1}'
+      runtimeVersion: runtimeVersion
+      instanceMemoryMB: instanceMemoryMB
+      maximumInstanceCount: maximumInstanceCount
+      alwaysReady: alwaysReady
+      zoneRedundant: zoneRedundant
+      siteUpdateStrategy: siteUpdateStrategy
+      publicHttp: publicHttp
+      subnetId: privateNetwork ? network!.outputs.appSubnetIds[i] : ''
+      namespace: namespace
+      keepDays: keepDays
+      settings: settings
+      blobServiceUri: data.outputs.blobServiceUri
+      queueServiceUri: data.outputs.queueServiceUri
+      telemetryConnection: monitoring ? logs!.outputs.connectionString : ''
+    }
+  }
+]
+
+module appRoles 'modules/appRoles.bicep' = [
+  for (one, i) in regions: {
+    name: 'roles-${one.short}'
+    params: {
+      principalId: apps[i].outputs.principalId
+      accountName: data.outputs.name
+      namespace: namespace
+      componentName: monitoring ? logs!.outputs.componentName : ''
+    }
+  }
+]
+
+module hostEndpoints 'modules/privateEndpoints.bicep' = [
+  for (one, i) in regions: if (privateNetwork) {
+    name: 'host-endpoints-${one.short}'
+    params: {
+      prefix: '${prefix}-${one.short}'
+      location: one.name
+      tags: allTags
+      subnetId: network!.outputs.endpointSubnetIds[i]
+      storageAccountId: apps[i].outputs.hostStorageId
+      services: [
+        { group: 'blob', zoneId: network!.outputs.blobZoneId }
+      ]
+    }
+  }
+]
+
+module operatorRoles 'modules/operatorRoles.bicep' = [
+  for (who, i) in operators: {
+    name: 'operator-${i}'
+    params: {
+      who: who
+      accountName: data.outputs.name
+      namespace: namespace
+    }
+  }
+]
+
+@description('Names of the apps, in the order of the regions: where the package is published to.')
+output appNames string[] = [for (one, i) in regions: apps[i].outputs.name]
+
+@description('Host names of the apps\' HTTP API, in the same order.')
+output hostNames string[] = [for (one, i) in regions: apps[i].outputs.hostName]
+
+@description('The data account: leasefold --account takes this name.')
+output dataAccount string = data.outputs.name

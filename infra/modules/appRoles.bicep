@@ -1,0 +1,124 @@
+// What one app may do with the data: each role on one container, one queue or one component, never on the account.
+
+import { containerSuffixes, queueSuffixes, roles } from '../shared.bicep'
+
+@description('Object id of the app\'s identity.')
+@minLength(36)
+@maxLength(36)
+param principalId string
+
+@description('The data account.')
+@minLength(3)
+@maxLength(24)
+param accountName string
+
+@description('Prefix of every container and queue.')
+@minLength(1)
+@maxLength(40)
+param namespace string
+
+@description('Application Insights component that the app writes to; empty for none.')
+param componentName string
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
+  name: accountName
+}
+
+resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' existing = {
+  parent: account
+  name: 'default'
+}
+
+resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = [
+  for suffix in containerSuffixes: {
+    parent: blobService
+    name: '${namespace}-${suffix}'
+  }
+]
+
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' existing = {
+  parent: account
+  name: 'default'
+}
+
+resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' existing = [
+  for suffix in queueSuffixes: {
+    parent: queueService
+    name: '${namespace}-${suffix}'
+  }
+]
+
+resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' existing = [
+  for suffix in queueSuffixes: {
+    parent: queueService
+    name: '${namespace}-${suffix}-poison'
+  }
+]
+
+resource component 'Microsoft.Insights/components@2020-02-02' existing = if (!empty(componentName)) {
+  name: empty(componentName) ? 'none' : componentName
+}
+
+resource containerRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (suffix, i) in containerSuffixes: {
+    name: guid(containers[i].id, principalId, roles['Storage Blob Data Contributor'])
+    scope: containers[i]
+    properties: {
+      description: 'Leasefold reads and writes ${suffix}.'
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        roles['Storage Blob Data Contributor']
+      )
+    }
+  }
+]
+
+// Message Processor and Sender together are not enough: the host prolongs a message's time while a function runs, the
+// leader does so with its dead-man's wake (both Update Message), and the app creates a queue that is missing.
+resource queueRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (suffix, i) in queueSuffixes: {
+    name: guid(queues[i].id, principalId, roles['Storage Queue Data Contributor'])
+    scope: queues[i]
+    properties: {
+      description: 'Leasefold sends and takes messages of ${suffix}.'
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        roles['Storage Queue Data Contributor']
+      )
+    }
+  }
+]
+
+resource poisonQueueRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (suffix, i) in queueSuffixes: {
+    name: guid(poisonQueues[i].id, principalId, roles['Storage Queue Data Contributor'])
+    scope: poisonQueues[i]
+    properties: {
+      description: 'The host sets messages of ${suffix} aside, Leasefold records them.'
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        roles['Storage Queue Data Contributor']
+      )
+    }
+  }
+]
+
+resource telemetryRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(componentName)) {
+  name: guid(component.id, principalId, roles['Monitoring Metrics Publisher'])
+  scope: component
+  properties: {
+    description: 'Leasefold writes its logs.'
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roles['Monitoring Metrics Publisher']
+    )
+  }
+}

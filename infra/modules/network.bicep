@@ -1,0 +1,130 @@
+// One virtual network per region, peered with the first, and the private names that blobs and queues answer to in all.
+
+import { region } from '../shared.bicep'
+
+@description('Prefix of every name.')
+@minLength(2)
+param prefix string
+
+@description('The regions, first the one with the data.')
+@minLength(1)
+@maxLength(8)
+param regions region[]
+
+@description('Address space of all networks together; each region takes a /20 of it.')
+param addressPrefix string
+
+@description('Tags of every resource.')
+param tags object
+
+var zones = [
+  'privatelink.blob.${environment().suffixes.storage}'
+  'privatelink.queue.${environment().suffixes.storage}'
+]
+var regionCount = length(regions)
+var ranges = [for i in range(0, regionCount): cidrSubnet(addressPrefix, 20, i)]
+
+resource networks 'Microsoft.Network/virtualNetworks@2024-07-01' = [
+  for (one, i) in regions: {
+    name: '${prefix}-${one.short}-net'
+    location: one.name
+    tags: tags
+    properties: {
+      addressSpace: {
+        addressPrefixes: [ranges[i]]
+      }
+      subnets: [
+        {
+          // Flex instances take an address each, from a subnet that is theirs alone.
+          name: 'apps'
+          properties: {
+            addressPrefix: cidrSubnet(ranges[i], 24, 0)
+            delegations: [
+              {
+                name: 'flex'
+                properties: {
+                  serviceName: 'Microsoft.App/environments'
+                }
+              }
+            ]
+          }
+        }
+        {
+          name: 'endpoints'
+          properties: {
+            addressPrefix: cidrSubnet(ranges[i], 24, 1)
+            privateEndpointNetworkPolicies: 'Disabled'
+          }
+        }
+      ]
+    }
+  }
+]
+
+// The data account has its private endpoints in the first region; the others reach them over a peering.
+resource toFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-07-01' = [
+  for i in range(1, regionCount - 1): {
+    parent: networks[i]
+    name: 'to-${regions[0].short}'
+    properties: {
+      allowVirtualNetworkAccess: true
+      remoteVirtualNetwork: {
+        id: networks[0].id
+      }
+    }
+  }
+]
+
+// One after the other: a network takes one change at a time.
+@batchSize(1)
+resource fromFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-07-01' = [
+  for i in range(1, regionCount - 1): {
+    parent: networks[0]
+    name: 'to-${regions[i].short}'
+    properties: {
+      allowVirtualNetworkAccess: true
+      remoteVirtualNetwork: {
+        id: networks[i].id
+      }
+    }
+  }
+]
+
+resource dnsZones 'Microsoft.Network/privateDnsZones@2024-06-01' = [
+  for zone in zones: {
+    name: zone
+    location: 'global'
+    tags: tags
+  }
+]
+
+resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
+  for i in range(0, 2 * regionCount): {
+    parent: dnsZones[i % 2]
+    name: '${regions[i / 2].short}-link'
+    location: 'global'
+    tags: tags
+    properties: {
+      registrationEnabled: false
+      virtualNetwork: {
+        id: networks[i / 2].id
+      }
+    }
+  }
+]
+
+@description('Per region the subnet that apps go out through.')
+output appSubnetIds string[] = [
+  for i in range(0, regionCount): resourceId('Microsoft.Network/virtualNetworks/subnets', networks[i].name, 'apps')
+]
+
+@description('Per region the subnet of private endpoints.')
+output endpointSubnetIds string[] = [
+  for i in range(0, regionCount): resourceId('Microsoft.Network/virtualNetworks/subnets', networks[i].name, 'endpoints')
+]
+
+@description('DNS zone of blob endpoints.')
+output blobZoneId string = dnsZones[0].id
+
+@description('DNS zone of queue endpoints.')
+output queueZoneId string = dnsZones[1].id

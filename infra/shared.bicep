@@ -1,0 +1,180 @@
+// Types, names and role ids that the template and its modules share. Nothing here makes a resource.
+
+@export()
+@description('Built-in roles by their names: what the template may assign, and nothing else.')
+var roles = {
+  'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+  'Storage Blob Data Contributor': 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
+  'Storage Blob Data Reader': '2a2b9908-6ea1-4ae2-8e65-a410df84e7d1'
+  'Storage Queue Data Contributor': '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+  'Storage Queue Data Reader': '19e7f393-937e-4f77-808e-94535e297925'
+  'Storage Queue Data Message Sender': 'c6a89b2d-59bc-44d0-9896-0f6e12d7b80a'
+  'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb'
+}
+
+@export()
+@description('Containers after the namespace and a dash, as src/model/names.ts has them.')
+var containerSuffixes = [
+  'coordination'
+  'active'
+  'runs'
+  'results'
+  'inputs'
+]
+
+@export()
+@description('Queues after the namespace and a dash, as src/model/names.ts has them. Each has a twin that ends in -poison.')
+var queueSuffixes = [
+  'packs'
+  'urgent'
+  'wake'
+]
+
+@export()
+@description('Regions that offer Flex Consumption; az functionapp list-flexconsumption-locations tells the newest list.')
+type flexRegion =
+  | 'australiaeast'
+  | 'australiasoutheast'
+  | 'brazilsouth'
+  | 'canadacentral'
+  | 'centralindia'
+  | 'centralus'
+  | 'eastasia'
+  | 'eastus'
+  | 'eastus2'
+  | 'francecentral'
+  | 'germanywestcentral'
+  | 'italynorth'
+  | 'japaneast'
+  | 'koreacentral'
+  | 'northcentralus'
+  | 'northeurope'
+  | 'norwayeast'
+  | 'southafricanorth'
+  | 'southcentralus'
+  | 'southeastasia'
+  | 'southindia'
+  | 'spaincentral'
+  | 'swedencentral'
+  | 'uaenorth'
+  | 'uksouth'
+  | 'ukwest'
+  | 'westcentralus'
+  | 'westeurope'
+  | 'westus'
+  | 'westus2'
+  | 'westus3'
+
+@export()
+@sealed()
+@description('One region in which an app of its own runs.')
+type region = {
+  @description('Where the app and its host storage are.')
+  name: flexRegion
+
+  @description('The region in a few letters: the end of the app\'s name.')
+  @minLength(1)
+  @maxLength(4)
+  short: string
+}
+
+@export()
+@sealed()
+@description('Instances that are always there, for one function or group of functions. They cost money while idle.')
+type alwaysReadyGroup = {
+  @description('A group (http) or one function, written function:worker.')
+  @minLength(4)
+  @maxLength(60)
+  name: string
+
+  @description('How many instances stay.')
+  @minValue(0)
+  @maxValue(100)
+  instanceCount: int
+}
+
+@export()
+@sealed()
+@description('Somebody who looks at runs (read) or also submits, pauses and deletes them with the command line (steer).')
+type operator = {
+  @description('Object id of a group, user or service principal.')
+  @minLength(36)
+  @maxLength(36)
+  principalId: string
+
+  @description('What the id belongs to; said explicitly, so that a new principal need not be looked up first.')
+  principalType: 'Group' | 'User' | 'ServicePrincipal'
+
+  @description('What it may do.')
+  access: 'read' | 'steer'
+}
+
+@export()
+@sealed()
+@description('Which alerts are on; those not named are. The sections of docs/OPERATIONS.md have the same names.')
+type alertSwitches = {
+  @description('Runs are open and nobody leads.')
+  noLeader: bool?
+  @description('Two instances claimed the same term.')
+  twoHolders: bool?
+  @description('A message was set aside after its last delivery.')
+  poison: bool?
+  @description('Messages wait too long for a worker.')
+  oldMessages: bool?
+  @description('A run goes on without progress.')
+  stalledRun: bool?
+  @description('Storage answers 403.')
+  storageDenied: bool?
+  @description('The Functions host reports errors.')
+  hostErrors: bool?
+}
+
+@export()
+@sealed()
+@description('Settings of the app beyond those the template sets itself; src/model/settings.ts says what each does. What is absent has the default of the app.')
+type leasefoldSettings = {
+  @description('When each app races for the lease: NCRONTAB with seconds.')
+  @minLength(11)
+  LEASEFOLD_SCHEDULE: string?
+
+  @description('Files of your own calculations inside the package, separated by commas.')
+  LEASEFOLD_CALCULATIONS: string?
+
+  @description('Length of the blob lease, seconds.')
+  @minValue(15)
+  @maxValue(60)
+  LEASEFOLD_LEASE_S: int?
+
+  @description('Longest time one invocation leads, seconds; below functionTimeout of host.json.')
+  @minValue(30)
+  @maxValue(3000000)
+  LEASEFOLD_BUDGET_S: int?
+
+  @description('Pause between two looks of the leader, milliseconds.')
+  @minValue(50)
+  @maxValue(60000)
+  LEASEFOLD_LOOP_MS: int?
+
+  @description('The same in the first ten seconds of a run and for its last packs, milliseconds.')
+  @minValue(50)
+  @maxValue(60000)
+  LEASEFOLD_LOOP_FAST_MS: int?
+
+  @description('Time limit of one attempt of a pack, seconds; at most half of functionTimeout of host.json.')
+  @minValue(1)
+  @maxValue(86400)
+  LEASEFOLD_PACK_LIMIT_S: int?
+
+  @description('Worker threads of an instance.')
+  @minValue(1)
+  @maxValue(256)
+  LEASEFOLD_THREADS: int?
+
+  @description('Heap of one worker thread, MB; all threads together stay below instanceMemoryMB.')
+  @minValue(16)
+  @maxValue(65536)
+  LEASEFOLD_THREAD_MEMORY_MB: int?
+
+  @description('Whether a leader that stopped beating is deposed before its lease runs out.')
+  LEASEFOLD_EARLY_TAKEOVER: ('true' | 'false')?
+}

@@ -1,0 +1,2 @@
+/** See compileKernel.mjs. */
+export function compileKernel(): Promise<Uint8Array>;

@@ -1,0 +1,73 @@
+import { logEvents } from "../../src/model/log.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { settingsSchema } from "../../src/model/settings.ts";
+
+/** What the code says: the infrastructure must say the same. */
+export interface Facts {
+  /** After the namespace and a dash. */
+  readonly containers: readonly string[];
+  readonly queues: readonly string[];
+  readonly functions: readonly string[];
+  readonly events: readonly string[];
+  /** Names of fields that events have. */
+  readonly fields: ReadonlySet<string>;
+  /** The `LEASEFOLD_` settings. */
+  readonly settings: readonly string[];
+  /** Whether the settings schema takes the value. */
+  takes(setting: string, value: unknown): boolean;
+  /** `DataStorage` and its children, as `src/storage/dataStorage.ts` reads them. */
+  readonly connection: string;
+  readonly connectionSettings: readonly string[];
+  /** The lowest Node version that the bundle is built for. */
+  readonly nodeMinimum: number;
+  /** Files of the app in `dist`. */
+  readonly bundle: readonly string[];
+}
+
+const suffixMark = "n";
+
+export function readFacts(files: ReadonlyMap<string, string>): Facts {
+  const text = (file: string) => files.get(file) ?? "";
+  const triggers = text("src/functions/registerTriggers.ts");
+  const names = Object.entries(namesOf(suffixMark));
+  const isQueue = (key: string) =>
+    new RegExp(`queueName: names\\.${key}\\b|", names\\.${key}, (true|false)`).test(triggers);
+  const suffix = (name: string) => name.slice(suffixMark.length + 1);
+  const election = text("src/election/events.ts");
+  const events = Object.entries(logEvents).flatMap(([key, make]) =>
+    key === "election" ? [] : [(make as (fields: object) => { event: string })({}).event],
+  );
+  const build = text("scripts/build.mjs");
+  return {
+    containers: names.filter(([key]) => !isQueue(key)).map(([, name]) => suffix(name)),
+    queues: names.filter(([key]) => isQueue(key)).map(([, name]) => suffix(name)),
+    functions: functionsIn(triggers, text("src/functions/api/registerApi.ts")),
+    events: [...events, ...all(election, /readonly kind: "(\w+)"/g).map((kind) => `lease-${kind}`)],
+    fields: new Set(all(`${text("src/model/log.ts")}${election}`, /\b([a-zA-Z]\w*)\??:/g)),
+    settings: Object.keys(settingsSchema.shape),
+    takes(setting, value) {
+      const schema = Object.entries(settingsSchema.shape).find(([name]) => name === setting)?.[1];
+      return schema?.safeParse(value).success ?? false;
+    },
+    connection: all(triggers, /const connection = "(\w+)"/g)[0] ?? "",
+    connectionSettings: all(text("src/storage/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
+    nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
+    bundle: [
+      ...all(build, /appFiles = \[([^\]]*)\]/g).flatMap((list) => all(list, /"([^"]+)"/g)),
+      // What calculations of a user's own import.
+      "leasefold.mjs",
+    ],
+  };
+}
+
+/** `app.timer("coordinator"`, and the pairs of a worker and its poison handler. */
+function functionsIn(triggers: string, api: string): string[] {
+  const plain = all(`${triggers}${api}`, /app\.\w+\("(\w+)"/g);
+  const workers = all(triggers, /\["(\w+)", names\.\w+, (?:true|false)\]/g);
+  const routes = all(api, /\{ name: "(\w+)", method/g);
+  return [...plain, ...workers, ...workers.map((name) => `${name}Poison`), ...routes];
+}
+
+/** The first group of every match. */
+export const all = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map((match) => match[1] ?? "");

@@ -1,0 +1,47 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, posix, resolve } from "node:path";
+
+/**
+ * Copies what `.funcignore` leaves of a built app into an empty folder: the package that Azure gets, as Core Tools would
+ * make it. Returns the files, sorted, with `/`.
+ *
+ *   npm run build && node scripts/infra/makePackage.ts FOLDER
+ */
+export function makePackage(root: string, folder: string): string[] {
+  const out = resolve(folder);
+  if (existsSync(out) && readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
+  const ignored = ignoredBy(readFileSync(join(root, ".funcignore"), "utf8"));
+  const files = filesIn(root, "", ignored).sort();
+  for (const file of files) {
+    mkdirSync(dirname(join(out, file)), { recursive: true });
+    cpSync(join(root, file), join(out, file));
+  }
+  return files;
+}
+
+/**
+ * Whether a file or folder is left out. The patterns in use are names and `*` within a name, which every reader of
+ * `.funcignore` takes alike.
+ */
+export function ignoredBy(text: string): (path: string) => boolean {
+  const patterns = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => new RegExp(`^${line.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]*")}$`));
+  return (path) => patterns.some((pattern) => pattern.test(path));
+}
+
+function filesIn(root: string, folder: string, ignored: (path: string) => boolean): string[] {
+  return readdirSync(join(root, folder)).flatMap((name) => {
+    const path = posix.join(folder, name);
+    if (ignored(path)) return [];
+    return statSync(join(root, path)).isDirectory() ? filesIn(root, path, ignored) : [path];
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error("usage: node scripts/infra/makePackage.ts FOLDER");
+  console.log(makePackage(join(import.meta.dirname, "..", ".."), folder).join("\n"));
+}

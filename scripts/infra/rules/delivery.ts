@@ -1,0 +1,106 @@
+import { all } from "../facts.ts";
+import { ignoredBy } from "../makePackage.ts";
+import type { Project } from "../project.ts";
+import { type Finding, findingAt, placeOfText, type RuleName } from "../syntax.ts";
+
+/** What a package is, besides the bundle. */
+const packaged = ["host.json", "package.json", "dist"];
+
+/**
+ * The way to Azure: `azd-service`, `remote-build`, `package`, `workflow-pin`, `workflow-secret` and `workflow-permissions`.
+ * `rootNames` are the files and folders at the root.
+ */
+export function delivery(project: Project, rootNames: readonly string[]): Finding[] {
+  return [...azd(project), ...packageFiles(project, rootNames), ...workflows(project)];
+}
+
+function azd({ files, templates }: Project): Finding[] {
+  const file = "azure.yaml";
+  const text = (files.get(file) ?? "").replace(/^\s*#.*$/gm, "");
+  const at = (about: string, rule: RuleName, says: string) =>
+    findingAt(placeOfText(file, text, about), rule, says);
+  const services = all(text.split(/^services:$/m)[1]?.split(/^\w/m)[0] ?? "", /^ {2}(\w+):$/gm);
+  const tags = all(templates.get("infra/main.bicep")?.root.text ?? "", /serviceName: (.*)/g).join(" ");
+  const findings = services
+    .filter((name) => !new RegExp(`'${name}'`).test(tags) && !/^app\d+$/.test(name))
+    .map((name) => at(`${name}:`, "azd-service", `no resource has the tag azd-service-name: ${name}`));
+  if (services.length === 0) findings.push(at("services", "azd-service", "there is no service"));
+  if (all(text, /(remoteBuild: false)/g).length < services.length) {
+    findings.push(
+      at(
+        "services",
+        "remote-build",
+        "say remoteBuild: false; azd would build the bundle again without its sources",
+      ),
+    );
+  }
+  if (!/^ {2}path: infra$/m.test(text) || !/^ {2}module: main$/m.test(text)) {
+    findings.push(at("infra", "azd-service", "infra/main.bicep is not what azd deploys"));
+  }
+  return findings;
+}
+
+/** The package holds host.json, package.json and the bundle: everything else is named in `.funcignore`. */
+function packageFiles({ files, facts }: Project, rootNames: readonly string[]): Finding[] {
+  const file = ".funcignore";
+  const text = files.get(file) ?? "";
+  const matches = ignoredBy(text);
+  const at = (about: string, says: string) => findingAt(placeOfText(file, text, about), "package", says);
+  const extra = rootNames.filter((name) => !packaged.includes(name) && !matches(name));
+  const lost = [...packaged, ...facts.bundle.map((name) => `dist/${name}`)].filter(matches);
+  const built = all(
+    files.get("scripts/build.mjs") ?? "",
+    /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,
+  ).map((name) => `${name}.cjs`);
+  const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
+  const inDist = [...built, ...folders]
+    .filter((name) => !facts.bundle.includes(name))
+    .map((name) => `dist/${name}`);
+  return [
+    ...extra.map((name) => at("", `${name} would be in the package; name it here`)),
+    ...inDist
+      .filter((name) => !matches(name))
+      .map((name) => at("", `${name} would be in the package; name it here`)),
+    ...lost.map((name) => at(name, `${name} would be missing in the package`)),
+    ...(matches("dist/index.cjs.map") ? [] : [at("", "source maps would be in the package: dist/*.map")]),
+  ];
+}
+
+function workflows({ files, templates }: Project): Finding[] {
+  const runtimes = all(
+    templates.get("infra/main.bicep")?.root.text ?? "",
+    /param runtimeVersion string = '(\d+)'/g,
+  );
+  return [...files].flatMap(([file, text]) => {
+    if (!file.startsWith(".github/workflows/")) return [];
+    return text
+      .split("\n")
+      .flatMap((line, index): Finding[] => {
+        const at = (rule: RuleName, says: string) => [
+          findingAt({ file, line: index + 1, column: 1 }, rule, says),
+        ];
+        const uses = /uses:\s*(\S+)(.*)$/.exec(line);
+        if (uses !== null && !/^\S+@[0-9a-f]{40}$/.test(uses[1] ?? ""))
+          return at("workflow-pin", `${uses[1]}: pin the commit, all 40 digits`);
+        if (uses !== null && !/# v\d+\.\d+\.\d+/.test(uses[2] ?? ""))
+          return at("workflow-pin", `${uses[1]}: say its version behind it`);
+        if (/\bsecrets\.|publish-profile|creds:/.test(line))
+          return at("workflow-secret", "sign in by federation; no secret is stored");
+        const node = /node-version: (\d+)/.exec(line)?.[1];
+        if (node !== undefined && !runtimes.includes(node))
+          return at("drift-version", `Node ${node} here, ${runtimes} in Azure`);
+        return [];
+      })
+      .concat(
+        /^permissions: \{\}$/m.test(text)
+          ? []
+          : [
+              findingAt(
+                placeOfText(file, text, "permissions"),
+                "workflow-permissions",
+                "begin with permissions: {}; each job asks for its own",
+              ),
+            ],
+      );
+  });
+}

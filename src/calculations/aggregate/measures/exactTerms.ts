@@ -1,0 +1,73 @@
+import { dyadicOf, powerOfTwo, sumOf } from "../../exact/dyadic.ts";
+import { type ExactSum, exactSum } from "../../exact/exactSum.ts";
+
+/**
+ * An exact sum as few doubles, the canonical ones: the first is the sum correctly rounded, the second what is missing,
+ * correctly rounded, and so on until nothing is missing. Money in cents needs two however many are added.
+ */
+export type Terms = readonly number[];
+
+/** What `a` + `b` lacks of the exact sum: Knuth's error-free addition. NaN or infinite where it overflows. */
+export function additionError(a: number, b: number, sum: number): number {
+  const added = sum - a;
+  return a - (sum - added) + (b - added);
+}
+
+/** Of `high` + `low` and, where there is one, `rest`, which is used up. */
+export function termsOf(high: number, low: number, rest?: ExactSum): Terms {
+  if (rest === undefined) {
+    const sum = high + low;
+    const error = additionError(high, low, sum);
+    if (Number.isFinite(error)) return sum === 0 ? [] : error === 0 ? [sum] : [sum, error];
+  }
+  const exact = rest ?? exactSum();
+  exact.add(high);
+  exact.add(low);
+  const terms: number[] = [];
+  for (;;) {
+    const value = exact.value();
+    if (value === 0) return terms;
+    const term = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
+    terms.push(term);
+    exact.add(-term);
+  }
+}
+
+export function mergeTerms(a: Terms, b: Terms): Terms {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const [highA = 0, lowA = 0, moreA] = a;
+  const [highB = 0, lowB = 0, moreB] = b;
+  const high = highA + highB;
+  const error = additionError(highA, highB, high);
+  const low = lowA + lowB;
+  const both = error + low;
+  const left = additionError(lowA, lowB, low) + additionError(error, low, both);
+  if (moreA === undefined && moreB === undefined && left === 0) return termsOf(high, both);
+  const all = exactSum();
+  for (const term of a) all.add(term);
+  for (const term of b) all.add(term);
+  return termsOf(0, 0, all);
+}
+
+/** The sum as a whole number of 2^-1074, in which every double is whole. */
+export function wholeOf(terms: Terms): bigint {
+  const { mantissa, exponent } = sumOf(terms.map(dyadicOf));
+  return mantissa << BigInt(exponent + 1074);
+}
+
+/** The double next to `numerator` / `denominator` · 2^`exponent`; rounded twice only below 2^-1022. */
+export function nearestRatio(numerator: bigint, denominator: bigint, exponent: number): number {
+  if (numerator === 0n) return 0;
+  const shift = 66 + bitsOf(denominator) - bitsOf(numerator);
+  const above = shift > 0 ? numerator << BigInt(shift) : numerator;
+  const below = shift > 0 ? denominator : denominator << BigInt(-shift);
+  let quotient = above / below;
+  // The last of 66 bits tells that there is more, so that a tie is seen as none.
+  if (quotient * below !== above) quotient |= 1n;
+  const power = exponent - shift;
+  const half = Math.trunc(power / 2);
+  return Number(quotient) * powerOfTwo(half) * powerOfTwo(power - half);
+}
+
+const bitsOf = (value: bigint): number => 4 * (value < 0n ? -value : value).toString(16).length;

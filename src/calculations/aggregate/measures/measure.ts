@@ -1,0 +1,46 @@
+import type { Reader, Writer } from "../partial/bytes.ts";
+import type { NumberColumn } from "../rows/numberColumn.ts";
+import type { Selection } from "../rows/selection.ts";
+
+/**
+ * One thing that is kept for each group, such as the sum of a column, as a state that can be merged. What a group's
+ * rows give must not depend on how they were cut and grouped: `merge` is exactly associative, and equal states are
+ * written as equal bytes.
+ */
+export interface Measure<State> {
+  /** Begins with the rows of one chunk. `meter` is told of bytes that grow with the values of a group. */
+  start(columns: Columns, meter: Meter): Accumulator<State>;
+  merge(a: State, b: State): State;
+  write(state: State, out: Writer): void;
+  read(from: Reader): State;
+}
+
+/** States of all groups of a chunk, side by side, so that a batch of rows is one loop. */
+export interface Accumulator<State> {
+  /** Adds the selected rows of a batch; `groups` is one more than the highest group seen. */
+  add(selection: Selection, groups: number): void;
+  state(group: number): State;
+}
+
+export interface Columns {
+  /** Place of a column in each row. */
+  place(column: string): number;
+  /** The column as numbers; one for each name, so that a field is parsed once. */
+  numbers(column: string): NumberColumn;
+}
+
+/** Throws `CalculationError` when the states of a chunk have grown beyond what a partial may have. */
+export type Meter = (bytes: number) => void;
+
+/** `array`, or a copy of at least `length` places, filled up with `filler`. */
+export function grown(
+  array: Float64Array<ArrayBuffer>,
+  length: number,
+  filler = 0,
+): Float64Array<ArrayBuffer> {
+  if (array.length >= length) return array;
+  const larger = new Float64Array(Math.max(length, array.length * 2, 16));
+  larger.set(array);
+  if (filler !== 0) larger.fill(filler, array.length);
+  return larger;
+}

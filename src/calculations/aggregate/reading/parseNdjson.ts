@@ -1,0 +1,52 @@
+import type { Field } from "../records.ts";
+import { decodeText } from "./decodeText.ts";
+import type { ParseBatch, ParsedBatch } from "./parsedBatch.ts";
+
+/** Parses one JSON object per line; of other columns than the wanted ones nothing is kept. A missing one is `null`. */
+export const ndjsonParser =
+  (path: string, wanted: readonly string[]): ParseBatch =>
+  (bytes, offset) => {
+    const rows: (readonly Field[])[] = [];
+    const places: number[] = [];
+    const misfits: ParsedBatch["misfits"] = [];
+    let text = decodeText(bytes, path, offset);
+    if (offset === 0 && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    let from = 0;
+    for (let place = 0; from < text.length; place += 1) {
+      const end = text.indexOf("\n", from);
+      const line = text.slice(from, end === -1 ? text.length : end);
+      from = end === -1 ? text.length : end + 1;
+      if (isBlank(line)) continue;
+      const record = parseObject(line);
+      if (record === undefined) {
+        misfits.push({ place, what: "is not a JSON object" });
+        continue;
+      }
+      rows.push(wanted.map((name) => (Object.hasOwn(record, name) ? fieldOf(record[name]) : null)));
+      places.push(place);
+    }
+    return { rows, places, misfits, offsetOf: (place) => lineOffset(bytes, place) };
+  };
+
+/** White space that JSON allows, which a file may end with. */
+const isBlank = (line: string): boolean => /^[ \t\r]*$/.test(line);
+
+function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return value !== null && typeof value === "object" && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const fieldOf = (value: unknown): Field =>
+  value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Field);
+
+function lineOffset(bytes: Uint8Array, place: number): number {
+  let at = 0;
+  for (let left = place; left > 0; left -= 1) at = bytes.indexOf(0x0a, at) + 1;
+  return at;
+}

@@ -1,0 +1,69 @@
+import { CalculationError } from "../../../model/errors.ts";
+import type { FileFact, Files } from "../../files.ts";
+import type { PlanRanges, RangeInput } from "../records.ts";
+import { aheadOf } from "./aheadOf.ts";
+import { type FileFormat, fileFormat } from "./fileFormat.ts";
+import { readHead } from "./readHead.ts";
+import { readLimits } from "./readLimits.ts";
+import type { ReadParams } from "./readParams.ts";
+import { recordBorders } from "./recordBorders.ts";
+
+/** A file whose header is known. */
+interface OpenFile {
+  readonly file: FileFact;
+  readonly format: FileFormat;
+  readonly first: number;
+  readonly columns?: readonly string[];
+}
+
+/**
+ * Cuts the files of a source into ranges, in order of their names; files without a record have none. A CSV file longer
+ * than a range is read once, unless it is promised that no field holds a line break: from the middle of such a file
+ * nobody can tell a line break within quotes from one without.
+ */
+export const planRanges: PlanRanges<ReadParams> = async function* (params, files) {
+  let none = true;
+  for await (const opened of aheadOf(files.list(params.source), readLimits.headsAtOnce, openFile)) {
+    none = false;
+    if (opened !== undefined) yield* rangesOf(opened, params, files);
+  }
+  if (none) throw new CalculationError("empty-source", `there are no files under ${params.source}`);
+
+  async function openFile(file: FileFact): Promise<OpenFile | undefined> {
+    if (file.bytes === 0) return undefined;
+    const format = fileFormat(file.path, params);
+    if (format.kind === "ndjson") return { file, format, first: 0 };
+    const head = await readHead(file, format, params.header, files);
+    return head && { file, format, ...head };
+  }
+};
+
+async function* rangesOf(
+  { file, format, ...rest }: OpenFile,
+  params: ReadParams,
+  files: Files,
+): AsyncGenerator<RangeInput> {
+  const { first } = rest;
+  const range = (from: number, to: number): RangeInput => ({ file, from, to, ...rest });
+  if (format.gzip) {
+    yield range(first, Number.MAX_SAFE_INTEGER);
+    return;
+  }
+  const span = file.bytes - first;
+  const count = Math.max(1, Math.ceil(span / params.chunkBytes));
+  const stride = Math.ceil(span / count);
+  let from = first;
+  if (count > 1 && format.kind === "csv" && params.quotedNewlines) {
+    const borders = recordBorders({ path: file.path, from, stride, delimiter: format.delimiter });
+    for await (const piece of files.read(file, { from })) {
+      for (const to of borders.push(piece)) {
+        yield range(from, to);
+        from = to;
+      }
+    }
+    borders.end();
+  } else {
+    for (; from + stride < file.bytes; from += stride) yield range(from, from + stride);
+  }
+  if (from < file.bytes || span === 0) yield range(from, file.bytes);
+}

@@ -1,0 +1,51 @@
+import type { JsonValue, ResultBytes } from "../../contract.ts";
+import { type PartialBytes, readReport } from "../partial/partial.ts";
+import type { Query } from "../query.ts";
+import { type ResultRow, resultRows } from "./resultRows.ts";
+
+export const outputs = ["json", "csv", "ndjson"] as const;
+export type Output = (typeof outputs)[number];
+
+const contentTypes: Readonly<Record<Output, string>> = {
+  json: "application/json",
+  csv: "text/csv; charset=utf-8",
+  ndjson: "application/x-ndjson",
+};
+
+/** CSV and NDJSON hold the groups and nothing else, so that tools read them; JSON holds the report, too. */
+export function writeResult(query: Query, partial: PartialBytes, output: Output): ResultBytes {
+  const names = [...query.keys, ...query.answers.map(({ name }) => name)];
+  const rows = resultRows(query, partial);
+  const body = Buffer.from(
+    output === "csv"
+      ? lines([names.map(csvText).join(","), ...rows.map((row) => row.map(csvField).join(","))])
+      : output === "ndjson"
+        ? lines(rows.map((row) => jsonObject(names, row)))
+        : jsonDocument(names, rows, partial),
+  );
+  return { body, contentType: contentTypes[output], extension: output };
+}
+
+const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
+
+function jsonDocument(names: readonly string[], rows: readonly ResultRow[], partial: PartialBytes): string {
+  const { skipped, badNumbers, ...read } = readReport(partial);
+  const report = { ...read, groups: rows.length, skipped, badNumbers };
+  const body = rows.map((row) => `  ${jsonObject(names, row)}`).join(",\n");
+  const indented = JSON.stringify(report, null, 1).replaceAll("\n", "\n ");
+  return `{\n "rows": [${body === "" ? "" : `\n${body}\n `}],\n "report": ${indented}\n}\n`;
+}
+
+/** By hand, since an object would move names that look like whole numbers to the front. */
+const jsonObject = (names: readonly string[], row: ResultRow): string =>
+  `{${names.map((name, at) => `${JSON.stringify(name)}:${JSON.stringify(row[at])}`).join(",")}}`;
+
+/** Nothing is an empty field, empty text (which only NDJSON has) a quoted one; what has parts is JSON. */
+function csvField(value: JsonValue): string {
+  if (value === null) return "";
+  return csvText(typeof value === "object" ? JSON.stringify(value) : String(value));
+}
+
+/** Quoted where RFC 4180 asks for it. Texts that a spreadsheet would take for a formula stay what they are. */
+const csvText = (text: string): string =>
+  text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,0 +1,63 @@
+/** `mantissa` · 2^`exponent`, exactly. Canonical where the mantissa is odd, or both are 0. */
+export interface Dyadic {
+  readonly mantissa: bigint;
+  readonly exponent: number;
+}
+
+const double = new Float64Array(1);
+const words = new Uint32Array(double.buffer);
+const [low, high] = new Uint32Array(Float64Array.of(1).buffer)[1] === 0 ? [1, 0] : [0, 1];
+
+/** The exponent field of a double: 0 of zeros and subnormals, 2047 of infinities and NaN. */
+export function exponentField(x: number): number {
+  double[0] = x;
+  return ((words[high] as number) >>> 20) & 0x7ff;
+}
+
+/** 2^exponent without rounding; beyond the range of doubles 0 or Infinity. */
+export function powerOfTwo(exponent: number): number {
+  if (exponent < -1074) return 0;
+  if (exponent > 1023) return Number.POSITIVE_INFINITY;
+  const normal = exponent >= -1022;
+  words[high] = normal ? (exponent + 1023) << 20 : exponent >= -1042 ? 1 << (exponent + 1042) : 0;
+  words[low] = exponent < -1042 ? 1 << (exponent + 1074) : 0;
+  return double[0] as number;
+}
+
+/** The exact value of a finite double. */
+export function dyadicOf(x: number): Dyadic {
+  const field = exponentField(x);
+  const top = (words[high] as number) & 0xfffff;
+  const mantissa = BigInt((top + (field > 0 ? 0x100000 : 0)) * 2 ** 32 + (words[low] as number));
+  return canonical({ mantissa: x < 0 ? -mantissa : mantissa, exponent: Math.max(1, field) - 1075 });
+}
+
+/** The exact sum. */
+export function sumOf(terms: readonly Dyadic[]): Dyadic {
+  const exponent = terms.reduce((least, term) => Math.min(least, term.exponent), 0);
+  let mantissa = 0n;
+  for (const term of terms) mantissa += term.mantissa << BigInt(term.exponent - exponent);
+  return canonical({ mantissa, exponent });
+}
+
+/** The nearest double, ties to even, Infinity from 2^1024 on; the exponent is at least -1074. */
+export function nearestDouble({ mantissa, exponent }: Dyadic): number {
+  // 64 bits or more of which the last is set where a lower one was: they round as the whole number does. A
+  // number below the normal doubles has fewer bits and is a multiple of the smallest one, so that nothing
+  // rounds twice.
+  const excess = Math.max(0, 4 * ((mantissa < 0n ? -mantissa : mantissa).toString(16).length - 17));
+  let kept = mantissa >> BigInt(excess);
+  if (kept << BigInt(excess) !== mantissa) kept |= 1n;
+  return Number(kept) * powerOfTwo(exponent + excess);
+}
+
+/** Moves factors of 2 from the mantissa to the exponent. */
+export function canonical({ mantissa, exponent }: Dyadic): Dyadic {
+  if (mantissa === 0n) return { mantissa, exponent: 0 };
+  let odd = mantissa;
+  let raised = exponent;
+  for (; (odd & 0xffffffffn) === 0n; raised += 32) odd >>= 32n;
+  const word = Number(odd & 0xffffffffn);
+  const zeros = 31 - Math.clz32(word & -word);
+  return { mantissa: odd >> BigInt(zeros), exponent: raised + zeros };
+}

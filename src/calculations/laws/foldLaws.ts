@@ -1,0 +1,148 @@
+import type { ResultBytes } from "../contract.ts";
+import { runCompute, runFinish, runFold } from "../runJob.ts";
+import { wholeBetween } from "./draw.ts";
+import { reasonOf, sidesOf } from "./explain.ts";
+import { broken, type Verdict } from "./findings.ts";
+import { pauseMs } from "./inputLaws.ts";
+import { shrink } from "./shrink.ts";
+import { randomRunsMs, type Subject, same, stopwatch } from "./subject.ts";
+
+/** A way to fold chunks `[cuts[0], last cut)`: packs between the cuts, and `fanIn` neighbours at a time above them. */
+interface Folding {
+  readonly cuts: readonly number[];
+  readonly fanIn: number;
+  /** Packs are computed anew as a worker would, instead of folded from partials that are known. */
+  readonly computed: boolean;
+}
+
+/** Foldings whose packs are computed anew: a few, and fewer where that takes long. */
+function computedRuns({ chunkMs, partials }: Subject): number {
+  const passMs = 500;
+  return chunkMs === undefined
+    ? 2
+    : Math.min(4, Math.max(1, Math.floor(passMs / (chunkMs * partials.length))));
+}
+
+/** Results of one pack that are kept while a folding is made smaller. */
+const wholesKept = 8;
+
+/** The result of the first chunks, as one pack gives it and as random packs and trees do, byte for byte. */
+export async function packsLaw(subject: Subject): Promise<Verdict> {
+  const { partials, runs, draw } = subject;
+  const chunks = partials.length;
+  if (chunks < 2) return { unchecked: "there are too few chunks to cut into packs" };
+  const wholes = new Map<string, Promise<ResultBytes>>();
+  const both = async (folding: Folding): Promise<readonly [ResultBytes, ResultBytes]> => {
+    const [from, to] = [folding.cuts[0] as number, folding.cuts.at(-1) as number];
+    const key = `${from} ${to} ${folding.computed}`;
+    const whole = wholes.get(key) ?? foldedResult(subject, { ...folding, cuts: [from, to] });
+    if (wholes.size > wholesKept) wholes.clear();
+    wholes.set(key, whole);
+    return [await whole, await foldedResult(subject, folding)];
+  };
+  const fails = async (folding: Folding): Promise<boolean> => {
+    const [whole, folded] = await both(folding);
+    return !same(whole.body, folded.body);
+  };
+  const timeIsUp = stopwatch(subject, randomRunsMs);
+  let run = 0;
+  for (; run < runs && !timeIsUp(); run += 1) {
+    const inner = new Set<number>();
+    for (let cut = wholeBetween(draw, 1, chunks); cut > 0; cut -= 1) inner.add(wholeBetween(draw, 1, chunks));
+    const cuts = [0, ...[...inner].sort((a, b) => a - b), chunks];
+    const folding = { cuts, fanIn: wholeBetween(draw, 2, 6), computed: run < computedRuns(subject) };
+    if (!(await fails(folding))) continue;
+    const smallest = await shrink(folding, smallerFoldings, fails);
+    const [whole, folded] = await both(smallest);
+    const reason = reasonOf(whole.body, folded.body);
+    return broken(
+      `chunks cut into packs ${packsText(smallest)}: another result than in one pack`,
+      reason?.likely ??
+        "a partial carries something that folding loses, or merge or finish keeps something between calls",
+      reason?.cure ?? "let merge depend on its two partials alone, and encode all that it uses",
+      sidesOf("one pack", whole.body, "packs", folded.body),
+    );
+  }
+  return { tried: `${run} random packs and trees of ${chunks} chunks` };
+}
+
+/** Without a pack at either end, with two packs joined, and with a pack less one chunk. */
+function* smallerFoldings(folding: Folding): Generator<Folding> {
+  const { cuts } = folding;
+  if (cuts.length > 3) {
+    for (const half of [cuts.slice(0, Math.ceil(cuts.length / 2)), cuts.slice(Math.floor(cuts.length / 2))]) {
+      if (half.length > 2) yield { ...folding, cuts: half };
+    }
+    yield { ...folding, cuts: cuts.slice(0, -1) };
+    yield { ...folding, cuts: cuts.slice(1) };
+    for (let cut = 1; cut < cuts.length - 1; cut += 1) yield { ...folding, cuts: cuts.toSpliced(cut, 1) };
+  }
+  const [first = 0, second = 0] = cuts;
+  if (second - first > 1) yield { ...folding, cuts: [first + 1, ...cuts.slice(1)] };
+  const [before = 0, last = 0] = cuts.slice(-2);
+  if (last - before > 1) yield { ...folding, cuts: [...cuts.slice(0, -1), last - 1] };
+}
+
+async function foldedResult(subject: Subject, { cuts, fanIn, computed }: Folding): Promise<ResultBytes> {
+  const { calculation, params, partials } = subject;
+  let level: Uint8Array[] = [];
+  for (const [at, to] of cuts.slice(1).entries()) {
+    const from = cuts[at] as number;
+    const pack = computed
+      ? packOf(subject, from, to)
+      : runFold(calculation, params, partials.slice(from, to));
+    level.push(await pack);
+  }
+  while (level.length > fanIn) {
+    const above: Uint8Array[] = [];
+    for (let at = 0; at < level.length; at += fanIn) {
+      above.push(await runFold(calculation, params, level.slice(at, at + fanIn)));
+    }
+    level = above;
+  }
+  return finishOf(subject, level, (cuts.at(-1) as number) - (cuts[0] as number));
+}
+
+/** A pack as a worker computes it. */
+function packOf(subject: Subject, from: number, to: number): Promise<Uint8Array> {
+  const { calculation, params, count, inputs, files } = subject;
+  const listed =
+    inputs === undefined ? {} : { inputs: [...Array(to - from).keys()].map((at) => inputs.get(from + at)) };
+  return runCompute(calculation, { params, from, to, count, ...listed }, files);
+}
+
+const finishOf = ({ calculation, params, count }: Subject, parts: readonly Uint8Array[], folded: number) =>
+  runFinish(calculation, { params, parts, folded, count });
+
+/** The result of the first chunks in one pack, and again a moment later. */
+export async function finishLaw(subject: Subject): Promise<Verdict> {
+  const { partials } = subject;
+  const parts = partials.slice(0, 1);
+  const first = await finishOf(subject, parts, parts.length);
+  await subject.options.clock?.sleep(pauseMs);
+  const again = await finishOf(subject, parts, parts.length);
+  const label = `${first.contentType}, ${first.body.length.toLocaleString("en-US")} bytes`;
+  if (same(first.body, again.body)) return { tried: `twice the same ${label}` };
+  return broken(
+    `${parts.length === 0 ? "no chunks" : "chunk 0"}: finish gives another result when it is asked again`,
+    "finish uses the time or random numbers, or changes a variable outside",
+    "make the result from the partial and the parameters alone",
+    sidesOf("first", first.body, "again", again.body),
+  );
+}
+
+/** What a run over the sampled chunks must give on any number of workers. */
+export async function serialResult(subject: Subject): Promise<ResultBytes> {
+  const chunks = subject.partials.length;
+  return finishOf(subject, chunks === 0 ? [] : [await packOf(subject, 0, chunks)], chunks);
+}
+
+const packsShown = 4;
+function packsText({ cuts, fanIn }: Folding): string {
+  const packs = cuts
+    .slice(1)
+    .map((to, at) => (to - (cuts[at] as number) === 1 ? `${cuts[at]}` : `${cuts[at]}–${to - 1}`));
+  const more = packs.length > packsShown ? ` … (${packs.length} packs)` : "";
+  const tree = packs.length > fanIn ? `, ${fanIn} folded at a time` : "";
+  return `${packs.slice(0, packsShown).join(" | ")}${more}${tree}`;
+}

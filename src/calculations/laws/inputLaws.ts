@@ -1,0 +1,111 @@
+import { runPlan } from "../runJob.ts";
+import { keepSamples, type Samples } from "../timeChunks.ts";
+import { shown, sidesOf } from "./explain.ts";
+import { broken, type Verdict } from "./findings.ts";
+import { firstJsonLoss, type JsonLoss } from "./jsonLoss.ts";
+import type { Subject } from "./subject.ts";
+
+/** Inputs of a plan that are compared; of a longer one the beginning. */
+const inputsCompared = 10_000;
+
+/** A spec is JSON: what the schema made of the parameters must come out of it again. */
+export async function paramsLaw(_subject: Subject, parsed: unknown): Promise<Verdict> {
+  const loss = firstJsonLoss(parsed);
+  if (loss === undefined) return { tried: cut(JSON.stringify(parsed)) };
+  return broken(
+    `parameter ${loss.path || "object"} is ${loss.was}, which JSON makes ${loss.becomes}`,
+    "the schema gives a value that JSON cannot carry, and parameters are stored as JSON",
+    "let the schema give text or a number, and make the value from it in plan and compute",
+  );
+}
+
+/** Plans twice, and keeps the inputs that the other laws need. */
+export async function planLaw(subject: Subject): Promise<Verdict> {
+  const first = await planOnce(subject);
+  subject.count = first.chunks;
+  const asWorkersSee = [...first.kept].map(([index, input]) => [index, throughJson(input)] as const);
+  subject.inputs = first.list ? new Map(asWorkersSee) : undefined;
+  await subject.options.clock?.sleep(pauseMs);
+  const second = await planOnce(subject);
+  const cause = [
+    "plan reads the time, random numbers, or files that change",
+    "derive the plan from the parameters alone; a list of files must not change during a run",
+  ] as const;
+  const kind = (planned: Planned): string => (planned.list ? "inputs" : "chunks");
+  if (first.list !== second.list || first.chunks !== second.chunks) {
+    return broken("plan gave another number of chunks when it was asked again", ...cause, [
+      { name: "first", value: `${first.chunks} ${kind(first)}` },
+      { name: "again", value: `${second.chunks} ${kind(second)}` },
+    ]);
+  }
+  const at = first.texts.findIndex((text, index) => text !== second.texts[index]);
+  if (at >= 0) {
+    const [a, b] = [first.texts[at] ?? "", second.texts[at] ?? ""].map((text) => Buffer.from(text));
+    return broken(
+      `the input of chunk ${at} is another one when plan is asked again`,
+      ...cause,
+      sidesOf("first", a as Buffer, "again", b as Buffer),
+    );
+  }
+  const items = first.chunks === 1 ? kind(first).slice(0, -1) : kind(first);
+  return { tried: `twice the same ${first.chunks.toLocaleString("en-US")} ${items}` };
+}
+
+/** Between two calls that should give the same: long enough that the time of day has changed. */
+export const pauseMs = 15;
+
+/** Inputs are stored as JSON as well. */
+export async function inputsLaw(subject: Subject): Promise<Verdict> {
+  if (subject.inputs === undefined) return { tried: "plan gives a count" };
+  let found: { readonly index: number; readonly loss: JsonLoss; readonly text: string } | undefined;
+  for (const [index, input] of (await planOnce(subject)).kept) {
+    const loss = firstJsonLoss(input);
+    const text = JSON.stringify(input) ?? "";
+    if (loss !== undefined && (found === undefined || text.length < found.text.length))
+      found = { index, loss, text };
+  }
+  if (found === undefined) return { tried: `${subject.inputs.size} inputs` };
+  const { index, loss, text } = found;
+  return broken(
+    `input of chunk ${index}: ${loss.path || "it"} is ${loss.was}, which JSON makes ${loss.becomes}`,
+    `compute gets ${shown(Buffer.from(text))} there`,
+    "list plain objects, lists, text and numbers, and make other values from them in compute",
+  );
+}
+
+interface Planned {
+  readonly chunks: number;
+  readonly list: boolean;
+  /** The first inputs and a spread of others. */
+  readonly kept: ReadonlyMap<number, unknown>;
+  readonly texts: readonly string[];
+}
+
+async function planOnce(subject: Subject): Promise<Planned> {
+  const kept: Samples = new Map();
+  const spread: Samples = new Map();
+  const texts: string[] = [];
+  let from = 0;
+  let last: readonly [number, unknown] | undefined;
+  const sink = async (inputs: readonly unknown[]): Promise<void> => {
+    keepSamples(spread, from, inputs);
+    for (const [place, input] of inputs.entries()) {
+      const index = from + place;
+      if (index < subject.chunksWanted) kept.set(index, input);
+      if (index < inputsCompared) texts.push(JSON.stringify(input));
+    }
+    from += inputs.length;
+    last = [from - 1, inputs.at(-1)];
+  };
+  const planned = await runPlan(subject.calculation, subject.params, sink, subject.files);
+  for (const [index, input] of spread) kept.set(index, input);
+  if (last !== undefined) kept.set(...last);
+  return { ...planned, kept, texts };
+}
+
+/** As whoever reads stored JSON sees it. */
+export const throughJson = (value: unknown): unknown =>
+  value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+
+const cut = (text: string | undefined): string =>
+  text === undefined ? "none" : text.length <= 60 ? text : `${text.slice(0, 59)}…`;

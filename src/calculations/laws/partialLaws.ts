@@ -1,0 +1,112 @@
+import { calculationLimits } from "../../model/calculationLimits.ts";
+import { reasonOf, sidesOf } from "./explain.ts";
+import { broken, type Verdict } from "./findings.ts";
+import { firstJsonLoss } from "./jsonLoss.ts";
+import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";
+
+/** Pairs that are computed anew, to be merged as they are and as they come out of bytes. */
+const freshPairs = 8;
+
+/** Folds ever more chunks; whatever was encoded before this stayed under the limit, or this would not be asked. */
+export async function sizeLaw(subject: Subject): Promise<Verdict> {
+  const { partials } = subject;
+  if (partials.length === 0) return { unchecked: "there are no chunks" };
+  const largest = Math.max(...partials.map(({ length }) => length));
+  let merged = partials[0] as Uint8Array;
+  for (let chunks = 1; chunks < partials.length; chunks *= 2) {
+    merged = await foldedBytes(subject, [merged, ...partials.slice(chunks, 2 * chunks)]);
+  }
+  return { tried: `largest ${bytesText(largest)}, ${partials.length} merged ${bytesText(merged.length)}` };
+}
+
+const bytesText = (bytes: number): string =>
+  bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1000).toLocaleString("en-US")} KB`;
+
+/** Why there is a limit, and how to stay below it. */
+export const tooLarge = {
+  likely: `folds hold partials in memory, so ${calculationLimits.partialBytesMax} bytes are the limit`,
+  cure: "keep sums, counts, extremes or sketches instead of rows; write smaller chunks where one is too large",
+};
+
+/** Encodes, decodes and encodes again; and merges partials that went through bytes as well as fresh ones. */
+export async function codecLaw(subject: Subject): Promise<Verdict> {
+  const { partials } = subject;
+  const lost = await jsonLoss(subject);
+  if (lost !== undefined) return lost;
+  const named = [
+    ...smallestFirst(subject).map(([index, bytes]) => [`chunk ${index}`, bytes] as const),
+    ["zero", await bytesOf(subject, await zeroOf(subject))] as const,
+  ];
+  for (const [name, bytes] of named) {
+    const again = await bytesOf(subject, await decoded(subject, bytes));
+    if (same(bytes, again)) continue;
+    return broken(
+      `the partial of ${name} encodes to other bytes once it was decoded`,
+      reasonOf(bytes, again)?.likely ?? "decode does not give back all that encode was given",
+      reasonOf(bytes, again)?.cure ?? "write and read every field, with its exact value, in the same order",
+      sidesOf("encoded", bytes, "again", again),
+    );
+  }
+  for (let index = 0; index + 1 < Math.min(partials.length, 2 * freshPairs); index += 2) {
+    const unlike = await mergedUnlike(subject, index);
+    if (unlike !== undefined) return unlike;
+  }
+  return { tried: `${partials.length} partials and zero there and back` };
+}
+
+/** Where there is no codec a partial is JSON, which drops in silence what it cannot say. */
+async function jsonLoss(subject: Subject): Promise<Verdict | undefined> {
+  if (subject.calculation.codec !== undefined) return undefined;
+  const parts = [
+    ["zero", await zeroOf(subject)],
+    ...(subject.partials.length === 0 ? [] : [["the partial of chunk 0", await computeOf(subject, 0)]]),
+  ] as const;
+  for (const [name, part] of parts) {
+    const loss = firstJsonLoss(part);
+    if (loss === undefined) continue;
+    const cure = "use plain objects, lists, text and finite numbers, or give the calculation a codec";
+    const what = `${name}: ${loss.path || "it"} is ${loss.was}, which JSON makes ${loss.becomes}`;
+    return broken(what, "partials are JSON unless the calculation has a codec", cure);
+  }
+  return undefined;
+}
+
+/** Chunks by the length of their partials. */
+const smallestFirst = ({ partials }: Subject): (readonly [number, Uint8Array])[] =>
+  [...partials.entries()].sort(([, a], [, b]) => a.length - b.length);
+
+async function mergedUnlike(subject: Subject, index: number): Promise<Verdict | undefined> {
+  const neighbours = [index, index + 1] as const;
+  const fresh = await attempt(async () => {
+    const [a, b] = [await computeOf(subject, neighbours[0]), await computeOf(subject, neighbours[1])];
+    return bytesOf(subject, await mergeOf(subject, a, b));
+  });
+  // A merge that cannot merge fresh partials either is no fault of the codec.
+  if (fresh instanceof Error) return undefined;
+  const through = await attempt(async () =>
+    foldedBytes(
+      subject,
+      neighbours.map((one) => subject.partials[one] as Uint8Array),
+    ),
+  );
+  if (!(through instanceof Error) && same(fresh, through)) return undefined;
+  const sides = through instanceof Error ? undefined : sidesOf("fresh", fresh, "decoded", through);
+  const threw = through instanceof Error ? `: ${through.message}` : "";
+  return broken(
+    `chunks ${neighbours.join(", ")}: decoded partials merge unlike fresh ones${threw}`,
+    "a partial has something that its bytes do not have, such as a method or a hidden field",
+    "encode everything that merge uses",
+    sides,
+  );
+}
+
+/** Folds decoded partials in order. */
+export async function foldedBytes(subject: Subject, partials: readonly Uint8Array[]): Promise<Uint8Array> {
+  let folded = await decoded(subject, partials[0] as Uint8Array);
+  for (const bytes of partials.slice(1))
+    folded = await mergeOf(subject, folded, await decoded(subject, bytes));
+  return bytesOf(subject, folded);
+}
+
+const attempt = <T>(run: () => Promise<T>): Promise<T | Error> =>
+  run().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));

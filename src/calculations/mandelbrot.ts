@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { defineCalculation } from "./contract.ts";
+import { encodePicture } from "./mandelbrot/encodePicture.ts";
+import { paletteNames } from "./mandelbrot/palettes.ts";
+import { renderTile } from "./mandelbrot/renderTile.ts";
+import { joinSpans, noTiles, oneTile, type TileSpans, tileSpansCodec } from "./mandelbrot/tileSpans.ts";
+import { tileCount, tileOf } from "./mandelbrot/tiles.ts";
+
+/**
+ * With one byte for each pixel the largest picture is a partial of 16.8 MB, of the 32 MB that one may have.
+ */
+const edgeMax = 4_096;
+const edge = (which: string) =>
+  z.coerce
+    .number()
+    .int()
+    .min(1, `an image is 1 to ${edgeMax} pixels ${which}`)
+    .max(edgeMax, `an image is 1 to ${edgeMax} pixels ${which}`);
+/** Below it neighbouring points of a large image would be too few units in the last place apart. */
+const spanMin = 1e-10;
+
+const params = z.strictObject({
+  width: edge("wide").default(1_280).describe(`pixels, 1 to ${edgeMax}`),
+  height: edge("high").default(800).describe(`pixels, 1 to ${edgeMax}`),
+  centerX: z.coerce.number().min(-4).max(4).default(-0.7436437).describe("real part of the middle"),
+  centerY: z.coerce.number().min(-4).max(4).default(0.1318261).describe("imaginary part of the middle"),
+  span: z.coerce.number().min(spanMin).max(16).default(0.000016).describe("width of the view in the plane"),
+  iterations: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(5_000)
+    .describe("steps until a point counts as inside"),
+  samples: z.coerce.number().int().min(1).max(4).default(2).describe("points in a pixel along each edge"),
+  palette: z.enum(paletteNames).default("dusk").describe("colours"),
+});
+type Params = z.infer<typeof params>;
+
+/** Draws a view of the Mandelbrot set. A partial is a number of tiles with a byte for each pixel. */
+export const mandelbrot = defineCalculation<Params, undefined, TileSpans>({
+  name: "mandelbrot",
+  summary: "Draws the Mandelbrot set tile by tile as one PNG file.",
+  params,
+  plan: tileCount,
+  compute: ({ index, params }) => oneTile(index, renderTile(tileOf(index, params), params)),
+  merge: joinSpans,
+  zero: () => noTiles,
+  codec: tileSpansCodec,
+  finish(tiles, { params }) {
+    const text = { Software: "Leasefold", Description: `Mandelbrot set ${JSON.stringify(params)}` };
+    return { body: encodePicture(tiles, params, text), contentType: "image/png", extension: "png" };
+  },
+});

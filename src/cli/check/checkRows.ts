@@ -1,0 +1,113 @@
+import { type Breach, type Finding, laws } from "../../calculations/laws/findings.ts";
+import type { Screen } from "../cli.ts";
+import { paint } from "../render/colour.ts";
+import { clip, oneLine } from "../render/plainText.ts";
+
+/** One line of a check, and below it what a broken law shows. */
+export interface CheckRow {
+  readonly law: string;
+  readonly says: string;
+  readonly outcome: Finding["outcome"];
+  /** What was tried, why nothing was, or the advice. */
+  readonly text: string;
+  readonly ms?: number | undefined;
+  readonly breach?: Breach;
+}
+
+const adviceSays = {
+  empty: "a run of no chunks",
+  growth: "size of partials",
+  time: "time of a chunk",
+  memory: "memory",
+};
+
+export function rowOf(finding: Finding): CheckRow {
+  const { law, outcome } = finding;
+  const tenths = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms * 10) / 10);
+  switch (finding.outcome) {
+    case "holds":
+      return { law, says: laws[finding.law].says, outcome, text: finding.tried, ms: tenths(finding.ms) };
+    case "unchecked":
+      return { law, says: laws[finding.law].says, outcome, text: `not tried; ${finding.why}` };
+    case "broken":
+      return {
+        law,
+        says: laws[finding.law].says,
+        outcome,
+        text: "",
+        ms: tenths(finding.ms),
+        breach: finding.breach,
+      };
+    case "advice":
+      return { law, says: adviceSays[finding.law], outcome, text: finding.text };
+  }
+}
+
+const marks = {
+  holds: ["✓", "green"],
+  broken: ["✗", "red"],
+  unchecked: ["·", "dim"],
+  advice: ["!", "yellow"],
+} as const;
+
+const saysWidth = 30;
+/** Room for `999 ms` and `9.9 s`. */
+const timeWidth = 6;
+
+/** The lines of a row, within the width of the screen. Whatever user code had a part in is cleared of control characters. */
+export function linesOf(row: CheckRow, screen: Screen): readonly string[] {
+  const [mark, style] = marks[row.outcome];
+  const head = `  ${paint(screen, style, mark)} ${row.says.padEnd(saysWidth)}`;
+  const time = row.ms === undefined ? "" : timeText(row.ms).padStart(timeWidth);
+  const room = screen.columns - 4 - saysWidth - (time === "" ? 0 : timeWidth + 1);
+  if (row.outcome === "advice") {
+    const [first = "", ...more] = wrap(oneLine(row.text), room);
+    return [head + first, ...more.map((line) => " ".repeat(4 + saysWidth) + line)];
+  }
+  const text = clip(oneLine(row.text), room);
+  const line = (
+    time === "" ? `${head}${text}` : `${head}${text.padEnd(room)} ${paint(screen, "dim", time)}`
+  ).trimEnd();
+  return row.breach === undefined ? [line] : [line, ...breachLines(row.breach, screen)];
+}
+
+function breachLines({ example, sides, likely, cure }: Breach, screen: Screen): readonly string[] {
+  const under = (label: string, text: string): string[] => {
+    const indent = 6 + label.length;
+    return wrap(oneLine(text), screen.columns - indent).map((line, at) =>
+      at === 0 ? `      ${paint(screen, "dim", label)}${line}` : " ".repeat(indent) + line,
+    );
+  };
+  const width = Math.max(0, ...(sides ?? []).map(({ name }) => name.length));
+  return [
+    ...under("", example),
+    ...(sides ?? []).map(({ name, value }) => {
+      const room = screen.columns - 10 - width;
+      return `        ${name.padEnd(width)}  ${paint(screen, "cyan", clip(oneLine(value), room))}`;
+    }),
+    ...under("likely  ", likely),
+    ...under("cure    ", cure),
+  ];
+}
+
+const timeText = (ms: number): string =>
+  ms < 999.5 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+
+/** Lines of whole words; a word that is too long for a line is cut into it. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").flatMap((one) => pieces(one, width))) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, width: number): string[] {
+  const cut: string[] = [];
+  for (let at = 0; at < word.length; at += width) cut.push(word.slice(at, at + width));
+  return cut.length === 0 ? [""] : cut;
+}

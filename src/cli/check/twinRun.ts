@@ -1,0 +1,172 @@
+import type { AnyCalculation } from "../../calculations/contract.ts";
+import type { Calculations } from "../../calculations/registry.ts";
+import type { Client } from "../../client/client.ts";
+import { failures } from "../../client/failures.ts";
+import { ensurePlaces } from "../../client/places.ts";
+import { findManifest } from "../../client/result.ts";
+import { status } from "../../client/status.ts";
+import { submit } from "../../client/submit.ts";
+import { coordinator } from "../../coordinator/tick.ts";
+import { electionSettings } from "../../election/settings.ts";
+import { makeHostLog } from "../../local/host/hostLog.ts";
+import { hostQueueTimings } from "../../local/host/queueDelivery.ts";
+import { startQueueListener } from "../../local/host/queueTrigger.ts";
+import { limits } from "../../model/limits.ts";
+import { namesOf, poisonOf } from "../../model/names.ts";
+import type { TreeLimits } from "../../model/packs.ts";
+import { memoryStorage } from "../../storage/memory/memoryStorage.ts";
+import type { Clock, Random } from "../../storage/ports.ts";
+import { callReport } from "../../worker/callReport.ts";
+import { documents } from "../../worker/documents.ts";
+import { handlePoison } from "../../worker/handlePoison.ts";
+import { handleWork } from "../../worker/handleWork.ts";
+import { markerWatch } from "../../worker/markerWatch.ts";
+import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
+import type { UserCode } from "../../worker/userCode.ts";
+
+export type TwinEnd =
+  | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }
+  /** `message` of the first failure. */
+  | { readonly kind: "failed"; readonly message: string };
+
+/** So small that a few dozen packs already make shards, nodes and nodes of nodes. */
+const tree: TreeLimits = { directPacksMax: 4, shardPacksMax: 4, fanIn: 2 };
+const packsWanted = 24;
+const attemptsMax = 2;
+const id = "check";
+
+/**
+ * Runs the first chunks of a calculation as in production: submitted, led by the real coordinator and computed by the
+ * real worker, in this process and on the in-memory twin of a storage account.
+ */
+export async function twinRun(run: {
+  readonly calculation: string;
+  readonly params: unknown;
+  /** As the serial run had them. */
+  readonly chunks: number;
+  readonly code: UserCode;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly packLimitMs: number;
+  readonly signal: AbortSignal;
+}): Promise<TwinEnd> {
+  const { clock, random, packLimitMs, signal } = run;
+  const storage = memoryStorage({ clock, random });
+  const names = namesOf(id);
+  const shared = { storage, names, clock, random, log: () => {} };
+  const client: Client = { storage, names, clock, random, calculations: only(run.calculation, run.params) };
+  await ensurePlaces(client);
+
+  const leading = coordinator(
+    { ...shared, onElection: () => {} },
+    {
+      holder: id,
+      election: electionSettings({ budgetMs: 3_600_000 }),
+      loop: { loopMs: 50, fastLoopMs: 20 },
+      keepDays: 0,
+      packLimitMs,
+    },
+  );
+  const worker: WorkerPorts = {
+    ...{ ...shared, tree, packLimitMs, userCode: firstChunks(run.code, run.chunks) },
+    documents: documents(storage.blobs, names),
+    watch: markerWatch(storage.blobs, names, clock),
+    report: callReport(storage.meter),
+    versionOf: () => id,
+    foldBytesMax: limits.foldBytesMax,
+  };
+  const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
+    startQueueListener({
+      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
+      ...{ batchSize: 1, newBatchThreshold: 1, maxPollingIntervalMs: 20, visibilityTimeoutMs: 0 },
+      ...{ maxDequeueCount: attemptsMax, log: makeHostLog(() => {}) },
+      async invoke({ text, dequeueCount: attempt }) {
+        const delivery = {
+          queue,
+          text,
+          attempt,
+          last: attempt >= attemptsMax,
+          urgent: queue === names.urgent,
+        };
+        return handle(delivery).then(
+          () => true,
+          () => false,
+        );
+      },
+    });
+  const listeners = [names.packs, names.urgent].flatMap((queue) => [
+    listen(queue, (delivery) => handleWork(worker, delivery)),
+    listen(poisonOf(queue), (delivery) => handlePoison(worker, delivery)),
+  ]);
+  const stopping = new AbortController();
+  const ticking = (async () => {
+    while (!stopping.signal.aborted) {
+      const startedAtMonotonicMs = clock.monotonicMs();
+      await leading.tick({ startedBy: "tick", startedAtMonotonicMs, stopping: stopping.signal });
+      await clock.sleep(20, stopping.signal);
+    }
+  })();
+
+  try {
+    const packSize = Math.max(1, Math.ceil(run.chunks / packsWanted));
+    await submit(client, { calculation: run.calculation, id, packSize });
+    return await ended(client, signal);
+  } finally {
+    stopping.abort();
+    await Promise.all([ticking, ...listeners.map((listener) => listener.stop())]);
+  }
+}
+
+async function ended(client: Client, signal: AbortSignal): Promise<TwinEnd> {
+  for (;;) {
+    signal.throwIfAborted();
+    const view = await status(client, id);
+    if (!view.active && view.phase === "complete") {
+      const manifest = await findManifest(client, id);
+      const found = await client.storage.blobs.read(client.names.results, manifest.blob);
+      if (found.kind === "missing") return { kind: "failed", message: "the result is gone" };
+      return { kind: "result", body: found.body, packs: manifest.packs };
+    }
+    if (!view.active) {
+      const [first] = (await failures(client, id, { max: 1 })).failures;
+      return { kind: "failed", message: first?.message ?? view.error?.message ?? view.word };
+    }
+    await client.clock.sleep(10, signal);
+  }
+}
+
+/** A run of the first chunks as though the others had failed and were tolerated: `count` stays that of the plan. */
+function firstChunks(code: UserCode, chunks: number): UserCode {
+  let count = chunks;
+  return {
+    async plan(job, sink, task) {
+      let from = 0;
+      const planned = await code.plan(
+        job,
+        async (inputs) => {
+          const wanted = inputs.slice(0, Math.max(0, chunks - from));
+          from += inputs.length;
+          if (wanted.length > 0) await sink(wanted);
+        },
+        task,
+      );
+      count = planned.chunks;
+      return { ...planned, chunks: Math.min(chunks, planned.chunks) };
+    },
+    compute: (job, task) => code.compute({ ...job, count }, task),
+    fold: (job, task) => code.fold(job, task),
+    finish: (job, task) => code.finish({ ...job, count }, task),
+    stop: () => code.stop(),
+  };
+}
+
+/** The calculation was loaded and its parameters were parsed in a thread of their own. */
+function only(name: string, params: unknown): Calculations {
+  return {
+    list: () => [],
+    get: () => ({ name }) as AnyCalculation,
+    versionOf: () => id,
+    parseParams: () => params,
+    describeParams: () => [],
+  };
+}

@@ -1,0 +1,48 @@
+import { type Uploaded, type UploadProgress, upload } from "../client/upload/upload.ts";
+import type { Session } from "./cli.ts";
+import { bytes, count, percent } from "./render/amounts.ts";
+import { liveLine } from "./render/liveLine.ts";
+
+/** Uploads with progress on standard error. */
+export async function uploadShown(
+  session: Session,
+  paths: readonly string[],
+  options: { readonly to?: string; readonly replace?: boolean } = {},
+): Promise<Uploaded> {
+  const client = await session.client();
+  const { folder, signal, err, clock } = session.cli;
+  const live = liveLine(err, clock);
+  let shownMs = Number.NEGATIVE_INFINITY;
+  let shown = Promise.resolve();
+  let uploaded: Uploaded;
+  try {
+    uploaded = await upload(client, { ...options, folder, paths, signal }, (progress) => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - shownMs < showEveryMs) return;
+      shownMs = nowMs;
+      shown = shown.then(() => live.show(lineOf(progress), "uploading"));
+    });
+  } finally {
+    await shown;
+    await live.end();
+  }
+  await session.note(summaryOf(uploaded));
+  return uploaded;
+}
+
+const showEveryMs = 200;
+
+const lineOf = (now: UploadProgress): string =>
+  `uploading  ${percent(now.bytesDone, now.bytes)}  ${bytes(now.bytesDone)} of ${bytes(now.bytes)}  ` +
+  `${count(now.filesDone)}/${count(now.files)} files`;
+
+function summaryOf(done: Uploaded): string {
+  const links = done.leftOut === 1 ? "link or special file" : "links or special files";
+  return [
+    `${count(done.files)} ${done.files === 1 ? "file" : "files"} of ${bytes(done.bytes)}: ` +
+      `${count(done.written)} uploaded`,
+    ...(done.replaced > 0 ? [`${count(done.replaced)} of them replaced`] : []),
+    ...(done.same > 0 ? [`${count(done.same)} there already`] : []),
+    ...(done.leftOut > 0 ? [`${count(done.leftOut)} ${links} left out`] : []),
+  ].join(", ");
+}

@@ -1,0 +1,29 @@
+import type { AnyCalculation } from "../calculations/contract.ts";
+import type { Calculations } from "../calculations/registry.ts";
+import { InputError } from "../model/errors.ts";
+import type { Session } from "./cli.ts";
+import { uploadShown } from "./uploadShown.ts";
+
+type Params = Readonly<Record<string, unknown>>;
+
+/**
+ * The parameters with what was uploaded as their `source`. All other parameters are checked first: a mistake in one is
+ * told before gigabytes are sent, and not after.
+ */
+export async function uploadedSource(
+  session: Session,
+  calculations: Calculations,
+  calculation: AnyCalculation,
+  params: Params,
+  path: string,
+): Promise<Params> {
+  const refuse = (rule: string): never => {
+    throw new InputError("invalid", "bad-option", `--upload: ${rule}`, { field: "upload" });
+  };
+  if (!calculations.describeParams(calculation).some(({ name }) => name === "source"))
+    refuse(`${calculation.name} reads no files; it has no parameter source`);
+  if ("source" in params) refuse("gives the source itself; leave --source out");
+  calculations.parseParams(calculation, { ...params, source: "leasefold-inputs/" });
+  const { source } = await uploadShown(session, [path]);
+  return { ...params, source };
+}

@@ -1,0 +1,33 @@
+/**
+ * Bytes of one block of an upload, and how many are on their way at once. A blob has at most 50,000 blocks
+ * (learn.microsoft.com/rest/api/storageservices/put-block), so a body may have 209 GB.
+ */
+export const uploadBlockBytes = 4 * 1024 * 1024;
+export const uploadBlocksAtOnce = 3;
+export const uploadBytesMax = 50_000 * uploadBlockBytes;
+
+/** The body in blocks of exactly this size, the last one shorter; none for a body of no bytes. */
+export async function* blocksOf(
+  body: AsyncIterable<Uint8Array>,
+  blockBytes = uploadBlockBytes,
+): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    let rest = piece;
+    while (size + rest.length >= blockBytes) {
+      const head = rest.subarray(0, blockBytes - size);
+      yield joined([...parts, head]);
+      parts = [];
+      size = 0;
+      rest = rest.subarray(head.length);
+    }
+    if (rest.length > 0) parts.push(rest);
+    size += rest.length;
+  }
+  if (size > 0) yield joined(parts);
+}
+
+/** A piece that is a block already is not copied. */
+const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { filesOver } from "../../../src/calculations/files.ts";
+import { findManifest } from "../../../src/client/result.ts";
+import { submit } from "../../../src/client/submit.ts";
+import { blobFiles } from "../../../src/worker/blobFiles.ts";
+import { type RealApp, startRealApp } from "../../support/realApp.ts";
+import type { Upload, WholeRun } from "./measure.ts";
+import { serialRun } from "./serialRun.ts";
+
+export type TwoRuns = {
+  /** The whole in one thread of this process, without messages. */
+  readonly oneS: number;
+  /** From submit to the end of a run on two instances of one thread each. */
+  readonly twoS: number;
+  readonly speedUp: number;
+  /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
+  readonly peakBytes: number;
+};
+
+/** Two instances of one thread each. */
+export const startTwo = (): Promise<RealApp> =>
+  startRealApp({ instances: 2, env: { LEASEFOLD_THREADS: "1" } });
+
+/** Throws unless the run has the very bytes of one thread. */
+export async function runOnTwo(
+  app: RealApp,
+  calculation: string,
+  { params, fill }: WholeRun,
+): Promise<TwoRuns> {
+  const { blobs } = app.client.storage;
+  const upload: Upload = async (path, body) => {
+    const [container = "", ...name] = path.split("/");
+    await blobs.ensureContainer(container);
+    const pieces = body instanceof Uint8Array ? once(body) : body;
+    await blobs.upload(container, name.join("/"), pieces, { contentType: "application/octet-stream" });
+  };
+  await fill?.(upload);
+  const one = app.client.calculations.get(calculation);
+  const serial = await serialRun(one, params, filesOver(blobFiles(blobs)));
+  const startedMs = performance.now();
+  const { run } = await submit(app.client, { calculation, params });
+  await app.until(run, (view) => !view.active, 3_600_000);
+  const twoS = (performance.now() - startedMs) / 1000;
+  const { sha256 } = await findManifest(app.client, run);
+  if (sha256 !== createHash("sha256").update(serial.result.body).digest("hex")) {
+    throw new Error(`${calculation} on two instances has another result than in one thread`);
+  }
+  const peaks = app.instances.instances.map(({ pid = 0 }) => peakBytesOf(pid));
+  return { oneS: serial.seconds, twoS, speedUp: serial.seconds / twoS, peakBytes: Math.max(...peaks) };
+}
+
+async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body;
+}
+
+/** Largest resident set of a process so far (`man 5 proc_pid_status`: VmHWM). */
+function peakBytesOf(pid: number): number {
+  try {
+    const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return Number(kilobytes) * 1024;
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,20 @@
+import type { AnyCalculation, ResultBytes } from "../../../src/calculations/contract.ts";
+import type { Files } from "../../../src/calculations/files.ts";
+import { parseParams } from "../../../src/calculations/params.ts";
+import { runSerially } from "../../../src/calculations/runSerially.ts";
+
+/** A whole run in this thread, and how long it took. Parameters are as a user gives them. */
+export async function serialRun(
+  calculation: AnyCalculation,
+  raw: Readonly<Record<string, unknown>>,
+  files?: Files,
+): Promise<{ readonly seconds: number; readonly result: ResultBytes }> {
+  const params = parseParams(calculation, raw);
+  const startedMs = performance.now();
+  const result = await runSerially(calculation, params, files);
+  return { seconds: (performance.now() - startedMs) / 1000, result };
+}
+
+/** What a result of JSON says. */
+export const jsonOf = (result: ResultBytes): Readonly<Record<string, unknown>> =>
+  JSON.parse(Buffer.from(result.body).toString());

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { aggregate } from "../../src/calculations/aggregate.ts";
+import { parseParams } from "../../src/calculations/params.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
+import { runSerially } from "../../src/calculations/runSerially.ts";
+import { lineitemCsv } from "../support/lineitem.ts";
+import { memoryFiles } from "../support/memoryFiles.ts";
+
+const given = (raw: Record<string, unknown>): unknown => parseParams(aggregate, { source: "data/", ...raw });
+
+async function textOf(content: Record<string, string>, raw: Record<string, unknown>): Promise<string> {
+  const files = memoryFiles(new Map(Object.entries(content)));
+  return Buffer.from((await runSerially(aggregate, given(raw), files)).body).toString();
+}
+
+describe("parameters", () => {
+  test.each([
+    [{ aggregates: "sum(" }, "aggregates", "aggregates: position 5: expected a column, found the end"],
+    [{ aggregates: "" }, "aggregates", "aggregates: position 1: expected one of count sum"],
+    [{ by: "a,a" }, "by", "by: position 3: a is there twice"],
+    [{ where: "a >" }, "where", "where: position 4: expected a number"],
+    [{ where: `a = '${"x".repeat(5000)}'` }, "where", /^where: .*4000/],
+    [{ badNumbers: "ignore" }, "badNumbers", /^badNumbers: .*fail.*skip/],
+    [{ resultFormat: "xlsx" }, "resultFormat", /^resultFormat: .*csv/],
+    [
+      { by: "total", aggregates: "count as total" },
+      "aggregates",
+      "aggregates: total is the name of a key column",
+    ],
+  ])("%j are refused, and the parameter is named", (raw, field, message) => {
+    expect(() => given(raw)).toThrow(
+      expect.objectContaining({ code: "bad-parameter", details: expect.objectContaining({ field }) }),
+    );
+    expect(() => given(raw)).toThrow(message);
+  });
+
+  test("without any the records are counted", async () => {
+    const content = { "data/a.csv": "x,y\n1,2\n3,4\n", "data/b.csv": "x,y\n5,6\n" };
+    expect(JSON.parse(await textOf(content, {}))).toEqual({
+      rows: [{ count: 3 }],
+      report: {
+        records: 3,
+        bytes: expect.any(Number),
+        selected: 3,
+        groups: 1,
+        skipped: { count: 0, first: [] },
+        badNumbers: { count: 0, first: [] },
+      },
+    });
+  });
+});
+
+describe("aggregate", () => {
+  test("over CSV and NDJSON files of one prefix gives one table, as CSV", async () => {
+    const content = {
+      "data/1.csv": 'city,"sales, net"\r\nOslo,10.10\r\nBergen,\r\n"Ål, gård",3\r\n',
+      "data/2.csv": 'city,"sales, net"\nOslo,0.25\nBergen,7',
+      "data/3.ndjson": '{"city":"Oslo","sales, net":1.5}\n{"city":"Bergen"}\n',
+    };
+    const raw = { by: "city", aggregates: 'count,sum("sales, net") as sales', resultFormat: "csv" };
+    expect(await textOf(content, raw)).toBe('city,count,sales\nBergen,3,7\nOslo,3,11.85\n"Ål, gård",1,3\n');
+  });
+
+  test("a bad number names file, byte and cure", async () => {
+    const content = { "data/a.csv": "k,v\na,1\nb,two\n" };
+    await expect(textOf(content, { aggregates: "sum(v)" })).rejects.toMatchObject({
+      code: "bad-number",
+      message: expect.stringMatching(/^data\/a\.csv, record at byte 8: v is "two", which is no number; /),
+    });
+  });
+
+  test("any packs and any tree give the bytes of a serial run", async () => {
+    const files = memoryFiles(new Map([["data/l.csv", [...lineitemCsv(5_000, 7)].join("")]]));
+    const params = given({
+      by: "shipmode,returnflag",
+      aggregates:
+        "count,sum(charge),variance(tax),distinct(partkey),p90(quantity),top(shipinstruct,2),maxtext(shipdate)",
+      where: "discount < 0.09",
+      chunkBytes: 65_536,
+      resultFormat: "csv",
+    });
+    const inputs: unknown[] = [];
+    const { chunks } = await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), files);
+    expect(chunks).toBeGreaterThan(8);
+    const serial = Buffer.from((await runSerially(aggregate, params, files)).body).toString();
+    for (const packs of [[1, 1, 1], [5], [2, 3, 4]]) {
+      const parts: Uint8Array[] = [];
+      for (let from = 0, turn = 0; from < chunks; turn++) {
+        const to = Math.min(chunks, from + (packs[turn % packs.length] as number));
+        const job = { params, from, to, count: chunks, inputs: inputs.slice(from, to) };
+        parts.push(await runCompute(aggregate, job, files));
+        from = to;
+      }
+      const middle = Math.ceil(parts.length / 3);
+      const nodes = [
+        await runFold(aggregate, params, parts.slice(0, middle)),
+        await runFold(aggregate, params, parts.slice(middle)),
+      ];
+      const { body } = await runFinish(aggregate, { params, parts: nodes, folded: chunks, count: chunks });
+      expect(Buffer.from(body).toString()).toBe(serial);
+    }
+  });
+
+  test("a run of no chunks has a total of nothing", async () => {
+    const params = given({ aggregates: "count,sum(x)", resultFormat: "csv" });
+    const { body } = await runFinish(aggregate, { params, parts: [], folded: 0, count: 0 });
+    expect(Buffer.from(body).toString()).toBe("count,sum(x)\n0,\n");
+  });
+});

@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { exactSums } from "../../../src/calculations/aggregate/measures/exactSums.ts";
+import { mergeTerms, nearestRatio } from "../../../src/calculations/aggregate/measures/exactTerms.ts";
+import type { Columns } from "../../../src/calculations/aggregate/measures/measure.ts";
+import { meanOf, sumOf, varianceOf } from "../../../src/calculations/aggregate/measures/moments.ts";
+import { type Squares, squaresMeasure } from "../../../src/calculations/aggregate/measures/squaresMeasure.ts";
+import { bigOf, nearest } from "./rationals.ts";
+
+const finite = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+  fc.integer({ min: -1_000_000, max: 1_000_000 }).map((cents) => cents / 100),
+  fc.constantFrom(Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, 2 ** 480, 2 ** -480, 2 ** -537, 0),
+);
+
+const termsOf = (values: readonly number[]) => {
+  const sums = exactSums(() => {});
+  sums.reserve(1);
+  for (const value of values) sums.add(0, value);
+  return sums.terms(0);
+};
+
+function squaresOf(values: readonly number[]): Squares {
+  const columns: Columns = {
+    place: () => 0,
+    numbers: () => ({ begin() {}, at: (place) => values[place] as number }),
+  };
+  const squares = squaresMeasure("x").start(columns, () => {});
+  const place = Int32Array.from(values.keys());
+  squares.add({ rows: [], count: values.length, place, group: new Int32Array(values.length) }, 1);
+  return squares.state(0);
+}
+
+describe("exact sums", () => {
+  test("are the exact sum correctly rounded, and the mean and the variance are, too", () => {
+    fc.assert(
+      fc.property(fc.array(finite, { minLength: 1, maxLength: 30 }), (values) => {
+        const count = values.length;
+        const exact = values.reduce((sum, value) => sum + bigOf(value), 0n);
+        const sum = { count, terms: termsOf(values) };
+        expect(sumOf(sum)).toBe(nearest(exact, 1n, -1074));
+        expect(meanOf(sum)).toBe(nearest(exact, BigInt(count), -1074));
+        if (count < 2) return;
+        const n = BigInt(count);
+        const squares = values.reduce((total, value) => total + bigOf(value) ** 2n, 0n);
+        expect(varianceOf(sum, squaresOf(values))).toBe(
+          nearest(n * squares - exact * exact, n * (n - 1n), -2148),
+        );
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("are written as the same terms in every order and grouping", () => {
+    fc.assert(
+      fc.property(fc.array(finite, { maxLength: 20 }), fc.nat(20), fc.nat(20), (values, first, second) => {
+        const [low, high] = [Math.min(first, second), Math.max(first, second)];
+        const [a, b, c] = [values.slice(0, low), values.slice(low, high), values.slice(high)].map(termsOf);
+        if (a === undefined || b === undefined || c === undefined) return;
+        const whole = termsOf(values);
+        expect(mergeTerms(mergeTerms(a, b), c)).toEqual(whole);
+        expect(mergeTerms(a, mergeTerms(b, c))).toEqual(whole);
+        expect(termsOf(values.toReversed())).toEqual(whole);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("stay exact where additions one after the other lose everything", () => {
+    expect(sumOf({ count: 4, terms: termsOf([1e100, 1, -1e100, 1e-300]) })).toBe(1);
+    expect(termsOf([1e100, 1, -1e100, 1e-300])).toEqual([1, 1e-300]);
+    expect(sumOf({ count: 3, terms: termsOf([Number.MAX_VALUE, Number.MAX_VALUE, -Number.MAX_VALUE]) })).toBe(
+      Number.MAX_VALUE,
+    );
+    expect(sumOf({ count: 2, terms: termsOf([Number.MAX_VALUE, Number.MAX_VALUE]) })).toBe(
+      Number.POSITIVE_INFINITY,
+    );
+  });
+
+  test("a ratio is rounded once", () => {
+    expect(nearestRatio(1n, 3n, 0)).toBe(1 / 3);
+    expect(nearestRatio(-2n, 7n, 10)).toBe((-2 / 7) * 1024);
+    expect(nearestRatio(2n ** 53n + 1n, 1n, 0)).toBe(2 ** 53);
+    expect(nearestRatio(2n ** 54n + 3n, 2n, 0)).toBe(2 ** 53 + 2);
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { type FileAccess, type FileFact, filesOver, noFiles } from "../../src/calculations/files.ts";
+import { CalculationError } from "../../src/model/errors.ts";
+
+const mb = 1024 * 1024;
+const factOf = (bytes: number): FileFact => ({ path: "c/a", bytes, etag: "1" });
+
+/** Files whose every byte tells its place (small ones, for speed), and what was asked of them. */
+function counted(refusal?: { readonly from: number }) {
+  const asked: [number, number][] = [];
+  const access: FileAccess = {
+    list: async (source, cursor) => ({
+      files: [{ ...factOf(1), path: `${source}${cursor ?? 0}` }],
+      cursor: cursor === "2" ? undefined : String(Number(cursor ?? 0) + 1),
+    }),
+    async read(_file, from, to) {
+      asked.push([from, to]);
+      if (refusal !== undefined && from >= refusal.from) throw new CalculationError("file-changed", "c/a");
+      const bytes = new Uint8Array(to - from);
+      return bytes.length > mb ? bytes : bytes.map((_, index) => (from + index) % 251);
+    },
+  };
+  return { asked, files: filesOver(access) };
+}
+
+describe("files", () => {
+  test("are listed page after page, and no page is asked for that nobody reads", async () => {
+    const { files } = counted();
+    const paths: string[] = [];
+    for await (const file of files.list("c/x")) paths.push(file.path);
+    expect(paths).toEqual(["c/x0", "c/x1", "c/x2"]);
+    for await (const file of files.list("c/x")) {
+      expect(file.path).toBe("c/x0");
+      break;
+    }
+  });
+
+  test("are read in pieces of 8 MB, with one ahead and never two", async () => {
+    const { files, asked } = counted();
+    const sizes: number[] = [];
+    for await (const piece of files.read(factOf(20 * mb + 5))) {
+      sizes.push(piece.length);
+      expect(asked.length).toBe(Math.min(3, sizes.length + 1));
+    }
+    expect(sizes).toEqual([8 * mb, 8 * mb, 4 * mb + 5]);
+    expect(asked).toEqual([
+      [0, 8 * mb],
+      [8 * mb, 16 * mb],
+      [16 * mb, 20 * mb + 5],
+    ]);
+  });
+
+  test.each([
+    ["all of it", {}, 0, 1_000],
+    ["from a place on", { from: 990 }, 990, 1_000],
+    ["up to a place", { to: 10 }, 0, 10],
+    ["between two places", { from: 400, to: 402 }, 400, 402],
+    ["over its end", { from: 990, to: 2_000 }, 990, 1_000],
+    ["nothing", { from: 7, to: 7 }, 7, 7],
+    ["beyond its end", { from: 1_000 }, 0, 0],
+    ["far beyond its end", { from: 5_000 }, 0, 0],
+  ])("give %s", async (_, range, from, to) => {
+    const { files, asked } = counted();
+    const pieces: number[] = [];
+    for await (const piece of files.read(factOf(1_000), range)) pieces.push(...piece);
+    expect(pieces).toEqual(Array.from({ length: to - from }, (_, index) => (from + index) % 251));
+    expect(asked).toHaveLength(to > from ? 1 : 0);
+  });
+
+  test.each([{ from: -1 }, { from: 1.5 }, { to: Number.NaN }, { from: 5, to: 4 }])(
+    "have no range %j",
+    async (range) => {
+      const read = counted().files.read(factOf(10), range)[Symbol.asyncIterator]().next();
+      await expect(read).rejects.toMatchObject({
+        code: "bad-range",
+        message: expect.stringMatching(/^c\/a: /),
+      });
+    },
+  );
+
+  test("of no bytes are still looked at, since they may be gone", async () => {
+    const { files, asked } = counted();
+    for await (const _ of files.read(factOf(0))) expect.fail("it has no bytes");
+    expect(asked).toEqual([[0, 0]]);
+    const gone = counted({ from: 0 }).files.read(factOf(0));
+    await expect(gone[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "file-changed" });
+  });
+
+  test("that fail ahead of a reader who leaves early trouble nobody", async () => {
+    const unhandled: unknown[] = [];
+    const keep = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", keep);
+    const { files, asked } = counted({ from: 8 * mb });
+    for await (const piece of files.read(factOf(20 * mb))) {
+      expect(piece.length).toBe(8 * mb);
+      break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", keep);
+    expect([asked.length, unhandled]).toEqual([2, []]);
+  });
+
+  test("that fail on the way tell a reader who goes on", async () => {
+    let read = 0;
+    const reading = (async () => {
+      for await (const piece of counted({ from: 8 * mb }).files.read(factOf(20 * mb))) read += piece.length;
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "file-changed" });
+    expect(read).toBe(8 * mb);
+  });
+
+  test("are none where a calculation has no storage", async () => {
+    await expect(noFiles.list("c/")[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "no-files",
+    });
+  });
+});

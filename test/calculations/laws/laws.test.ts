@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import type { AnyCalculation } from "../../../src/calculations/contract.ts";
+import { exactSum } from "../../../src/calculations/exact/exactSum.ts";
+import { brokenLaws, type CheckOptions, checkLaws } from "../../../src/calculations/laws/checkLaws.ts";
+import { laws } from "../../../src/calculations/laws/findings.ts";
+import { runSerially } from "../../../src/calculations/runSerially.ts";
+import { brokenFixtures, sound } from "./fixtures.ts";
+
+describe("a calculation that keeps every law", () => {
+  it("is found to, in each of them", async () => {
+    const { findings, chunks, count, result } = await checkLaws(sound, { chunks: 20 });
+    expect(findings.map((one) => [one.law, one.outcome])).toEqual(
+      Object.keys(laws).map((law) => [law, "holds"]),
+    );
+    expect([chunks, count]).toEqual([20, 20]);
+    expect(result?.body).toEqual((await runSerially(sound, { chunks: 20 })).body);
+    expect(await brokenLaws(sound, { chunks: 20 })).toEqual([]);
+  });
+
+  it("may use up the left side of a merge and give it back", async () => {
+    const inPlace: AnyCalculation = {
+      ...sound,
+      merge(a, b) {
+        a.sum += b.sum;
+        a.chunks += b.chunks;
+        return a;
+      },
+    };
+    expect(await brokenLaws(inPlace, { chunks: 20 })).toEqual([]);
+  });
+
+  it("may sum doubles exactly", async () => {
+    const exact: AnyCalculation = {
+      ...sound,
+      compute: ({ index }) => encoded((index + 1) / 10),
+      merge(a, b) {
+        const sum = exactSum(a);
+        sum.merge(exactSum(b));
+        return sum.encode();
+      },
+      zero: () => encoded(0),
+      finish: (sum) => exactSum(sum).value(),
+    };
+    expect(await brokenLaws(exact, { chunks: 20 })).toEqual([]);
+  });
+
+  it.each([0, 1, 2])("is not blamed for having %i chunks", async (chunks) => {
+    const { findings } = await checkLaws(sound, { chunks });
+    expect(findings.filter(({ outcome }) => outcome === "broken")).toEqual([]);
+    expect(findings.find(({ law }) => law === "merge")).toMatchObject({ outcome: "unchecked" });
+  });
+});
+
+const encoded = (x: number): string => {
+  const sum = exactSum();
+  sum.add(x);
+  return sum.encode();
+};
+
+describe("advice", () => {
+  /** Each chunk takes so long on a clock that only chunks move. */
+  const advised = async (change: Partial<AnyCalculation>, chunkMs = 10, more: Partial<CheckOptions> = {}) => {
+    let nowMs = 0;
+    const calculation: AnyCalculation = { ...sound, ...change };
+    const timed: AnyCalculation = {
+      ...calculation,
+      compute(chunk) {
+        nowMs += chunkMs;
+        return calculation.compute(chunk);
+      },
+    };
+    const clock = { monotonicMs: () => nowMs, sleep: async () => {} };
+    const { findings } = await checkLaws(timed, { chunks: 20 }, { clock, ...more });
+    expect(findings.filter(({ outcome }) => outcome === "broken")).toEqual([]);
+    return findings.flatMap((one) => (one.outcome === "advice" ? [[one.law, one.text]] : []));
+  };
+
+  it("is not given where nothing calls for it", async () => {
+    expect(await advised({})).toEqual([]);
+  });
+
+  it.each([
+    [0.05, "a chunk takes 50 µs: give each more work, about 1 to 1,000 ms"],
+    [76_000, "a chunk takes 76 s, and a pack may take 300 s: make smaller chunks"],
+  ])("is given on chunks of %d ms", async (chunkMs, text) => {
+    expect(await advised({}, chunkMs)).toEqual([["time", text]]);
+  });
+
+  it("is given on partials that grow with every chunk", async () => {
+    const lists: Partial<AnyCalculation> = {
+      compute: ({ index }) => [`row ${100 + index}`],
+      merge: (a, b) => [...a, ...b],
+      zero: () => [],
+      finish: (rows) => rows,
+    };
+    expect(await advised(lists)).toEqual([
+      [
+        "growth",
+        "merged partials grow by 10 bytes a chunk; 32 MB hold about 3,355,443, more than this run has",
+      ],
+    ]);
+  });
+
+  it("is given where a run of no chunks has no result", async () => {
+    const mean: Partial<AnyCalculation> = { finish: ({ sum, chunks }) => ({ mean: sum / chunks }) };
+    expect(await advised(mean)).toEqual([
+      ["empty", "a run of no chunks has no result: the result cannot be JSON: mean is NaN"],
+    ]);
+  });
+
+  it("is given on memory beyond half of a thread's", async () => {
+    const more = { heapBytes: () => 300e6, heapBytesMax: 512e6 };
+    expect(await advised({}, 10, more)).toEqual([
+      ["memory", "the thread took 300 MB and may take 512 MB (LEASEFOLD_THREAD_MEMORY_MB)"],
+    ]);
+  });
+});
+
+describe("a broken law", () => {
+  it.each(brokenFixtures)("is $law for $name, and no other", async ({ law, make, params, ...told }) => {
+    const { findings, result } = await checkLaws({ ...sound, ...make() }, params ?? { chunks: 20 });
+    const broken = findings.flatMap((one) => (one.outcome === "broken" ? [one] : []));
+    expect(broken.map((one) => one.law)).toEqual([law]);
+    expect(result).toBeUndefined();
+    expect(findings.filter((one) => one.outcome !== "advice").length).toBe(Object.keys(laws).length);
+    const breach = broken[0]?.breach;
+    expect(breach?.example).toMatch(told.example);
+    if (told.sides !== undefined) expect(breach?.sides?.map(({ value }) => value)).toEqual(told.sides);
+    if (told.likely !== undefined) expect(breach?.likely).toMatch(told.likely);
+    expect([breach?.example, breach?.likely, breach?.cure].join("")).not.toMatch(/\n|undefined/);
+  });
+
+  it("is tried by a fixture of its own, each of them", () => {
+    expect([...new Set(brokenFixtures.map(({ law }) => law))].sort()).toEqual(Object.keys(laws).sort());
+  });
+
+  it("gives the same example for the same seed", async () => {
+    const fixture = brokenFixtures.find(({ law, name }) => law === "merge" && name.includes("sorted"));
+    const check = async (seed: number) =>
+      (await checkLaws({ ...sound, ...fixture?.make() }, { chunks: 20 }, { seed })).findings;
+    expect(await check(5)).toEqual(await check(5));
+  });
+});

@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compileKernel } from "../../scripts/compileKernel.mjs";
+import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
+import { javaScriptKernel } from "../../src/calculations/primes/javaScriptKernel.ts";
+import { fastestKernel } from "../../src/calculations/primes/loadSieveKernel.ts";
+import { webAssemblyKernel } from "../../src/calculations/primes/webAssemblyKernel.ts";
+
+const full = process.env["LEASEFOLD_FULL"] === "1";
+const wasm = await compileKernel();
+const compiled = webAssemblyKernel(wasm);
+const javaScript = javaScriptKernel();
+
+describe("the two kernels of the sieve", () => {
+  test.each([
+    { powers: [0, 12.5], ranges: full ? 3_000 : 250 },
+    { powers: [12.5, 14], ranges: full ? 300 : 6 },
+  ])(
+    "agree on $ranges random ranges that begin at ten to the power of $powers",
+    ({ powers, ranges }) => {
+      const [min, max] = powers as [number, number];
+      const range = fc
+        .tuple(fc.double({ min, max, noNaN: true }), fc.double({ min: 0, max: full ? 7.6 : 6, noNaN: true }))
+        .map(([fromPower, lengthPower]) => {
+          const from = Math.floor(10 ** fromPower);
+          return { from, to: Math.min(from + Math.floor(10 ** lengthPower), 1e14 + 1) };
+        });
+      fc.assert(
+        fc.property(range, ({ from, to }) => {
+          expect(countPrimes(compiled, from, to)).toBe(countPrimes(javaScript, from, to));
+        }),
+        { numRuns: ranges },
+      );
+    },
+    full ? 1_200_000 : undefined,
+  );
+
+  test("agree around the borders of blocks, wherever these begin", () => {
+    const blockNumbers = 512 * 1024 * 30;
+    for (const start of [0, 120, 1e6, 1e10 + 77, 1e12 - 7]) {
+      for (const [first, last] of [
+        [blockNumbers - 130, blockNumbers + 130],
+        [1, 2 * blockNumbers + 1],
+      ] as const) {
+        const [from, to] = [start + first, start + last];
+        const counts = [compiled, javaScript].map((kernel) => countPrimes(kernel, from, to));
+        expect(counts[0], `${from} to ${to}`).toBe(counts[1]);
+      }
+    }
+  });
+
+  test("agree at the end of what the sieve takes", () => {
+    for (const length of [1, 121, 1_000_000]) {
+      const from = 1e14 + 1 - length;
+      expect(countPrimes(compiled, from, 1e14 + 1)).toBe(countPrimes(javaScript, from, 1e14 + 1));
+    }
+  });
+
+  // https://oeis.org/A006880
+  test.runIf(full).each([
+    [10, 455_052_511],
+    [11, 4_118_054_813],
+    [12, 37_607_912_018],
+  ])(
+    "the compiled one counts the published number of primes up to 10^%i",
+    (power, published) => {
+      expect(countPrimes(compiled, 0, 10 ** power + 1)).toBe(published);
+    },
+    1_200_000,
+  );
+});
+
+describe("the kernel that a thread takes", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "leasefold-kernel-"));
+    await writeFile(join(folder, "primes.wasm"), wasm);
+    await writeFile(join(folder, "cut.wasm"), wasm.subarray(0, wasm.length - 20));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test("is the compiled one where it was built, JavaScript elsewhere", () => {
+    expect(fastestKernel([join(folder, "none.wasm"), join(folder, "primes.wasm")]).name).toBe("WebAssembly");
+    expect(fastestKernel([join(folder, "none.wasm")]).name).toBe("JavaScript");
+  });
+
+  test("is JavaScript, with a warning, where the module is broken or the engine has no SIMD", async () => {
+    expect(await kernelOf("cut.wasm")).toMatch(/^JavaScript 25\n.*cut\.wasm does not run here/s);
+    if (process.arch !== "x64") return;
+    expect(await kernelOf("primes.wasm", "--no-enable-ssse3")).toMatch(/^JavaScript 25\n.*SIMD unsupported/s);
+  });
+
+  test("is JavaScript where LEASEFOLD_WASM is false", async () => {
+    const taken = await run(`console.log(loadSieveKernel().name)`, [], { LEASEFOLD_WASM: "false" });
+    expect(taken).toBe("JavaScript\n");
+  });
+
+  /** The kernel's name and how many primes it counts to 100, then the warnings. */
+  const kernelOf = (name: string, ...flags: string[]): Promise<string> =>
+    run(
+      `const kernel = fastestKernel([${JSON.stringify(join(folder, name))}]);
+       console.log(kernel.name, countPrimes(kernel, 0, 101));`,
+      flags,
+    );
+});
+
+async function run(script: string, flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const primes = new URL("../../src/calculations/primes/", import.meta.url).href;
+  const source = `import { countPrimes } from "${primes}countPrimes.ts";
+    import { fastestKernel, loadSieveKernel } from "${primes}loadSieveKernel.ts";
+    ${script}`;
+  const args = [...flags, "--input-type=module", "--eval", source];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
+    env: { ...process.env, ...env },
+  });
+  return stdout + stderr;
+}

@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runAlone } from "./aloneCli.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-new-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const make = (line: string) => runAlone(`new ${line}`, folder);
+
+describe("leasefold new", () => {
+  it("writes a calculation and its test, and tells the next three commands", async () => {
+    const { exitCode, out, err } = await make("my-pi");
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toBe(
+      `wrote my-pi.ts
+      my-pi.test.ts
+linked ${join("node_modules", "leasefold")}, which both import
+
+Then:
+  leasefold check ./my-pi.ts
+  leasefold up --calculation ./my-pi.ts
+  leasefold submit my-pi --wait
+
+Its test: node --test my-pi.test.ts
+`,
+    );
+    expect(await readlink(join(folder, "node_modules", "leasefold"))).toContain(root);
+    for (const file of ["my-pi.ts", "my-pi.test.ts"]) {
+      const text = await readFile(join(folder, file), "utf8");
+      expect(text).not.toMatch(/STARTING-NAME|biome|calculation\.ts"/);
+    }
+  });
+
+  it("writes a test of published truths and of the laws, which Node runs by itself, far from this project", async () => {
+    await make("mine --dir inner/folder");
+    const { NODE_OPTIONS: _, ...env } = process.env;
+    const cwd = join(folder, "inner/folder");
+    // The link leads to the built package; the source stands in for it, so that no build is needed here.
+    const hook = `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context,
+      next) => name === "leasefold" ? { url: ${JSON.stringify(`file://${root}/src/calculations/leasefold.ts`)}, shortCircuit: true }
+      : next(name, context) });`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", hook, "--test", "--test-reporter=tap", "mine.test.ts"],
+      { cwd, env },
+    );
+    expect(stdout).toMatch(/^# pass 4$/m);
+    expect(stdout).toMatch(/^# fail 0$/m);
+  });
+
+  it("writes modules that may import where package.json says commonjs", async () => {
+    await writeFile(join(folder, "package.json"), '{ "type": "commonjs" }');
+    expect((await make("mine")).exitCode).toBe(0);
+    expect((await readdir(folder)).sort()).toEqual([
+      "mine.mts",
+      "mine.test.mts",
+      "node_modules",
+      "package.json",
+    ]);
+    expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
+  });
+
+  it("makes no link where the package is found already", async () => {
+    await mkdir(join(folder, "node_modules/leasefold"), { recursive: true });
+    await writeFile(join(folder, "node_modules/leasefold/package.json"), "{}");
+    const { exitCode, out } = await make("mine");
+    expect(exitCode).toBe(0);
+    expect(out).not.toContain("linked");
+  });
+
+  it("tells a program what it wrote", async () => {
+    const { out } = await make("mine --json");
+    expect(JSON.parse(out)).toMatchObject({
+      calculation: join(folder, "mine.ts"),
+      test: join(folder, "mine.test.ts"),
+      next: ["leasefold check ./mine.ts", expect.anything(), expect.anything()],
+    });
+  });
+
+  it("writes over nothing", async () => {
+    await writeFile(join(folder, "mine.test.ts"), "precious");
+    const { exitCode, err } = await make("mine");
+    expect([exitCode, await readdir(folder)]).toEqual([2, ["mine.test.ts"]]);
+    expect(err).toContain("mine.test.ts is there already");
+    expect(await readFile(join(folder, "mine.test.ts"), "utf8")).toBe("precious");
+  });
+
+  it.each([
+    ["My_Pi", "is not 1 to 40 lower-case letters, digits and dashes, beginning with a letter"],
+    ["../pi", "is not 1 to 40"],
+    ["x".repeat(41), "is not 1 to 40"],
+    ["primes", "there is a calculation named primes already"],
+    ["pi --dir file", "--dir: cannot write in"],
+    ["", "missing required argument"],
+  ])("%s is refused on one line", async (line, message) => {
+    await writeFile(join(folder, "file"), "");
+    const { exitCode, err } = await make(line);
+    expect([exitCode, err.split("\n").length]).toEqual([2, 2]);
+    expect(err).toContain(message);
+    expect(await readdir(folder)).toEqual(["file"]);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { ensurePlaces } from "../../src/client/places.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import { clientWorld, names } from "./clientWorld.ts";
+
+const refusing = (storage: Storage, kind: "denied" | "busy"): Storage => ({
+  ...storage,
+  blobs: {
+    ...storage.blobs,
+    ensureContainer: (container) =>
+      container === names.runs
+        ? Promise.reject(new StorageError(kind, "", 403, "no"))
+        : storage.blobs.ensureContainer(container),
+  },
+});
+
+test("an identity that may not make one place makes the others, and no fuss", async () => {
+  const { storage } = await clientWorld({ places: false });
+  await ensurePlaces({ storage: refusing(storage, "denied"), names });
+  await expect(storage.blobs.list(names.runs, "")).rejects.toMatchObject({
+    storageCode: "ContainerNotFound",
+  });
+  expect((await storage.blobs.list(names.results, "")).blobs).toEqual([]);
+  expect(await storage.queues.stats(names.wake)).toMatchObject({ kind: "found" });
+});
+
+test("storage that does not answer is told of", async () => {
+  const { storage } = await clientWorld({ places: false });
+  await expect(ensurePlaces({ storage: refusing(storage, "busy"), names })).rejects.toMatchObject({
+    kind: "busy",
+  });
+});

@@ -1,0 +1,164 @@
+import { type Plant, plant } from "./plant.ts";
+
+const main = "infra/main.bicep";
+const app = "infra/modules/functionApp.bicep";
+const data = "infra/modules/dataStorage.bicep";
+const shared = "infra/shared.bicep";
+const alerts = "infra/modules/alerts.bicep";
+const oneRegion = "infra/main.parameters.json";
+const twoRegions = "infra/two-regions.parameters.json";
+const workflow = ".github/workflows/deploy.yml";
+
+/** Mistakes against limits, against the code, and on the way to Azure. */
+export const otherPlants: readonly Plant[] = [
+  // Constraints and names.
+  plant(
+    main,
+    "@description('Address space of the virtual networks, a /16: each region takes a /20.')\n",
+    "",
+    "description",
+    /addressPrefix/,
+  ),
+  plant(
+    main,
+    "@minValue(30)\n@maxValue(730)\nparam logRetentionDays",
+    "param logRetentionDays",
+    "constraint",
+    /logRetentionDays/,
+  ),
+  plant(
+    main,
+    "@maxLength(10)\nparam environmentName",
+    "@maxLength(20)\nparam environmentName",
+    "name-length",
+    /32/,
+  ),
+  plant(
+    main,
+    "var prefix = 'lf${unique}-${environmentName}'",
+    "var prefix = '${environmentName}-lf${unique}'",
+    "unique-first",
+    /host id/,
+  ),
+  // Parameter files.
+  plant(oneRegion, '"northeurope"', '"polandcentral"', "parameter-file", /polandcentral/),
+  plant(oneRegion, '[{ "name": "northeurope", "short": "ne" }]', "[]", "parameter-file", /at least 1/),
+  plant(twoRegions, '"swedencentral"', '"northeurope"', "parameter-file", /twice/),
+  plant(oneRegion, '"value": "dev"', '"value": "development-of-mine"', "parameter-file", /at most 10/),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"runtimeVersion": { "value": "20" },',
+    "parameter-file",
+    /20/,
+  ),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"operators": { "value": [{ "principalId": "00000000-0000-0000-0000-00000000000g", "principalType": "Group", "access": "read" }] },',
+    "parameter-file",
+    /no object id/,
+  ),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"colour": { "value": "red" },',
+    "parameter-file",
+    /colour/,
+  ),
+  // What the code says.
+  plant(shared, "  'active'\n", "  'aktive'\n", "drift-containers", /aktive|active/),
+  plant(
+    "src/functions/registerTriggers.ts",
+    '["workerUrgent", names.urgent, true]',
+    '["workerUrgent", names.results, true]',
+    "drift-queues",
+    /results|urgent/,
+  ),
+  plant(
+    shared,
+    "LEASEFOLD_THREADS: int?",
+    "LEASEFOLD_THREAD_COUNT: int?",
+    "drift-settings",
+    /LEASEFOLD_THREAD_COUNT/,
+  ),
+  plant(
+    app,
+    "      DataStorage__clientId: identity.properties.clientId\n",
+    "",
+    "drift-settings",
+    /DataStorage__clientId/,
+  ),
+  plant(
+    shared,
+    "@maxValue(60)\n  LEASEFOLD_LEASE_S",
+    "@maxValue(90)\n  LEASEFOLD_LEASE_S",
+    "drift-range",
+    /90/,
+  ),
+  plant(
+    "local.settings.sample.json",
+    '"LEASEFOLD_LOOP_MS": "500"',
+    '"LEASEFOLD_LOOP_MS": "5"',
+    "drift-sample",
+    /refused/,
+  ),
+  plant("infra/queries/two-holders.kql", '"lease-claimed"', '"lease-claim"', "drift-events", /lease-claim/),
+  plant("infra/queries/two-holders.kql", "fields.termid", "fields.termId", "drift-events", /termId/),
+  plant(
+    "infra/queries/old-messages.kql",
+    '("worker", "workerUrgent")',
+    '("worker", "urgentWorker")',
+    "drift-functions",
+    /urgentWorker/,
+  ),
+  plant(alerts, "queries/poison.kql", "queries/poisoned.kql", "drift-queries", /poison|no template/),
+  plant(main, "['22', '24']", "['20', '24']", "drift-version", /Node 20/),
+  plant(data, "'${namespace}-results/'", "'${namespace}-active/'", "lifecycle-scope", /active/),
+  plant("README.md", "| `LEASEFOLD_BUDGET_S` |", "| the budget |", "drift-readme", /LEASEFOLD_BUDGET_S/),
+  plant("docs/OPERATIONS.md", "## stalled-run", "## stuck-run", "drift-operations", /stalled-run/),
+  plant("host.json", '"messageEncoding": "none"', '"messageEncoding": "base64"', "drift-host", /plain JSON/),
+  plant(
+    "host.json",
+    '"functionTimeout": "00:10:00"',
+    '"functionTimeout": "00:05:00"',
+    "drift-host",
+    /PACK_LIMIT/,
+  ),
+  plant("host.json", '"batchSize": 1', '"batchSize": 99', "drift-host", /batchSize/),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"instanceMemoryMB": { "value": 512 },',
+    "drift-host",
+    /2 threads of 512 MB/,
+  ),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"settings": { "value": { "LEASEFOLD_BUDGET_S": 600 } },',
+    "drift-host",
+    /BUDGET/,
+  ),
+  plant(
+    oneRegion,
+    '"value": "dev" },',
+    '"value": "dev" },\n"alwaysReady": { "value": [{ "name": "function:wroker", "instanceCount": 1 }] },',
+    "drift-functions",
+    /wroker/,
+  ),
+  // The way to Azure.
+  plant("azure.yaml", "remoteBuild: false\n", "remoteBuild: true\n", "remote-build", /remoteBuild/),
+  plant("azure.yaml", "  app:\n", "  backend:\n", "azd-service", /backend/),
+  plant(".funcignore", "\ntest\n", "\n", "package", /test would be in the package/),
+  plant(".funcignore", "dist/*.map", "dist/*", "package", /dist\/index\.cjs would be missing/),
+  plant(workflow, "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "workflow-pin", /checkout@v7/),
+  plant(
+    workflow,
+    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
+    "creds: ${{ secrets.AZURE }}",
+    "workflow-secret",
+    /federation/,
+  ),
+  plant(workflow, "permissions: {}\n", "", "workflow-permissions", /permissions/),
+];

@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { type FileFact, filesOver } from "../../src/calculations/files.ts";
+import { CalculationError, StorageError } from "../../src/model/errors.ts";
+import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import type { BlobStore } from "../../src/storage/ports.ts";
+import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { blobFiles } from "../../src/worker/blobFiles.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+async function account() {
+  const world = virtualWorld();
+  const storage = memoryStorage({ clock: world.clock(), random: world.random });
+  await storage.blobs.ensureContainer("data");
+  const { blobs, operator } = storage;
+  const access = blobFiles(blobs);
+  return {
+    ...{ blobs, operator, access, files: filesOver(access) },
+    put: (name: string, body: string, metadata: Record<string, string> = {}) =>
+      blobs.create("data", name, body, { metadata }),
+    /** The twin with calls of the test's own. */
+    over: (changed: Partial<BlobStore>) => filesOver(blobFiles({ ...blobs, ...changed })),
+  };
+}
+type Account = Awaited<ReturnType<typeof account>>;
+
+async function listed(files: Account["files"], source: string): Promise<FileFact[]> {
+  const facts: FileFact[] = [];
+  for await (const fact of files.list(source)) facts.push(fact);
+  return facts;
+}
+
+async function text(files: Account["files"], fact: FileFact, range = {}): Promise<string> {
+  let read = "";
+  for await (const piece of files.read(fact, range)) read += Buffer.from(piece).toString();
+  return read;
+}
+
+const only = async ({ files }: Account, source: string): Promise<FileFact> => {
+  const [fact] = await listed(files, source);
+  return fact ?? expect.fail(`nothing under ${source}`);
+};
+
+const sha256 = (body: string): string => createHash("sha256").update(body).digest("hex");
+
+describe("the files of a calculation", () => {
+  test("are the blobs under a prefix, with all that a read needs", async () => {
+    const world = await account();
+    const { put, files } = world;
+    for (const name of ["a/1", "a/2", "ab", "b"]) await put(name, `in ${name}`);
+    const paths = async (source: string) => (await listed(files, source)).map(({ path }) => path);
+    expect(await paths("data/a/")).toEqual(["data/a/1", "data/a/2"]);
+    expect(await paths("data/a")).toEqual(["data/a/1", "data/a/2", "data/ab"]);
+    expect(await paths("data")).toHaveLength(4);
+    expect(await paths("data/none/")).toEqual([]);
+    const fact = await only(world, "data/a/2");
+    expect(fact).toEqual({ path: "data/a/2", bytes: 6, etag: expect.stringMatching(/^0x/), hashes: [] });
+    expect(JSON.parse(JSON.stringify(fact))).toEqual(fact);
+    expect(await text(files, fact)).toBe("in a/2");
+    expect(await text(files, fact, { from: 3, to: 5 })).toBe("a/");
+  });
+
+  test("are followed over the pages of a list", async () => {
+    const { blobs, put, over } = await account();
+    for (const name of ["1", "2", "3", "4", "5"]) await put(name, "x");
+    const files = over({
+      list: (container, prefix, options) => blobs.list(container, prefix, { ...options, pageSize: 2 }),
+    });
+    expect((await listed(files, "data/")).map(({ path }) => path).join()).toBe(
+      "data/1,data/2,data/3,data/4,data/5",
+    );
+  });
+
+  test("are no folders, where the account lists folders as blobs", async () => {
+    const { put, files } = await account();
+    await put("d", "", { hdi_isfolder: "true" });
+    await put("d/a", "1");
+    expect((await listed(files, "data/")).map(({ path }) => path)).toEqual(["data/d/a"]);
+  });
+
+  test.each(["some text", ""])("that are gone or changed (%j) say so by name", async (body) => {
+    const world = await account();
+    await world.put("a", body);
+    const fact = await only(world, "data/a");
+    world.operator.overwriteBlob("data", "a", "other");
+    const changed = { code: "file-changed", message: "data/a was changed after the run was planned" };
+    await expect(text(world.files, fact)).rejects.toEqual(expect.objectContaining(changed));
+    world.operator.deleteBlob("data", "a");
+    const missing = { code: "file-missing", message: "data/a is no longer there" };
+    const error = await text(world.files, fact).catch((one: unknown) => one);
+    expect(error).toMatchObject(missing);
+    expect(error).toBeInstanceOf(CalculationError);
+  });
+
+  test("that were put back with the same content are read as before", async () => {
+    const world = await account();
+    await world.put("a", "some text", { sha256: sha256("some text") });
+    const fact = await only(world, "data/a");
+    world.operator.deleteBlob("data", "a");
+    await world.put("a", "some text", { sha256: sha256("some text") });
+    expect(await text(world.files, fact)).toBe("some text");
+    expect(await text(world.files, fact, { from: 5, to: 7 })).toBe("te");
+    world.operator.deleteBlob("data", "a");
+    await world.put("a", "same size", { sha256: sha256("same size") });
+    await expect(text(world.files, fact)).rejects.toMatchObject({ code: "file-changed" });
+  });
+
+  test("that the service knows by MD5 are the same by it", async () => {
+    const world = await account();
+    await world.put("a", "some text");
+    const known: Partial<BlobStore> = {
+      head: async (...args) => {
+        const head = await world.blobs.head(...args);
+        return head.kind === "missing" ? head : { ...head, properties: { ...head.properties, md5: "now" } };
+      },
+    };
+    const before = { ...(await only(world, "data/a")), etag: "0xBEFORE" };
+    expect(await text(world.over(known), { ...before, hashes: ["sha256:x", "md5:now"] })).toBe("some text");
+    await expect(text(world.over(known), { ...before, hashes: ["md5:then"] })).rejects.toMatchObject({
+      code: "file-changed",
+    });
+    await expect(text(world.over(known), before)).rejects.toMatchObject({ code: "file-changed" });
+  });
+
+  test.each([
+    ["absent/x", "no-container", /^absent\/x is in no container that is there$/],
+    ["", "no-container", /"" begins with no container; a source is container\/prefix/],
+    ["/x", "no-container", /begins with no container/],
+    ["No_Good/x", "no-container", /begins with no container/],
+    ["a--b/x", "no-container", /begins with no container/],
+  ])("have no source %j", async (source, code, message) => {
+    const { files } = await account();
+    const error = await listed(files, source).catch((one: unknown) => one);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(error).toBeInstanceOf(CalculationError);
+    await expect(text(files, { path: source, bytes: 1, etag: "1" })).rejects.toMatchObject({ code });
+  });
+
+  test.each([
+    [403, "AuthorizationPermissionMismatch", "file-denied", /^data\/a may not be read by this app: /],
+    [409, "BlobArchived", "file-refused", /^data\/a cannot be read: .*BlobArchived/],
+  ])("that storage refuses with %i say why", async (status, storageCode, code, message) => {
+    const { over, put } = await account();
+    await put("a", "1");
+    const refuse = () => Promise.reject(storageErrorOfCode("blob", storageCode, status, "Get Blob data/a"));
+    const files = over({ stream: refuse, list: refuse });
+    const fact = { path: "data/a", bytes: 1, etag: "1" };
+    await expect(text(files, fact)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    await expect(listed(files, "data/a")).rejects.toMatchObject({ code });
+  });
+
+  test("pass on that storage is busy, which is no fault of theirs", async () => {
+    const { over } = await account();
+    const busy = () => Promise.reject(storageErrorOfCode("blob", "ServerBusy", 503, ""));
+    const files = over({ stream: busy, list: busy });
+    const errors = [
+      await text(files, { path: "data/a", bytes: 1, etag: "1" }).catch((error: unknown) => error),
+      await listed(files, "data/").catch((error: unknown) => error),
+    ];
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(StorageError);
+      expect(error).toMatchObject({ kind: "busy", retry: "later" });
+    }
+  });
+
+  test.each(["too short", "a bit too long"])(
+    "never come as other bytes than were asked for (%s)",
+    async (came) => {
+      const world = await account();
+      await world.put("a", "0123456789");
+      const files = world.over({
+        stream: async (...args) => {
+          const found = await world.blobs.stream(...args);
+          async function* body() {
+            yield Buffer.from(came);
+          }
+          return found.kind === "found" ? { ...found, body: body() } : found;
+        },
+      });
+      const read = text(files, await only(world, "data/a"));
+      await expect(read).rejects.toMatchObject({
+        code: "file-refused",
+        message: expect.stringMatching(/10 bytes/),
+      });
+    },
+  );
+});

@@ -1,0 +1,232 @@
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
+import { CalculationError, type LeasefoldError, StorageError } from "../../src/model/errors.ts";
+import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { blobFiles } from "../../src/worker/blobFiles.ts";
+import { threadPool } from "../../src/worker/threadPool.ts";
+import type { TaskOptions } from "../../src/worker/userCode.ts";
+import { common, computeOf, workerWorld } from "./workerWorld.ts";
+
+const readingFile = join(import.meta.dirname, "..", "fixtures", "reading.calculation.ts");
+const task: TaskOptions = { urgent: false, limitMs: 20_000 };
+
+/** One pool for all, since a thread takes long to start; what it reads is each test's own. */
+let current: FileAccess = noAccess;
+const onIdleCrash = (error: unknown) => expect.fail(`a thread crashed: ${error}`);
+const access: FileAccess = {
+  list: (...args) => current.list(...args),
+  read: (...args) => current.read(...args),
+};
+const pool = threadPool({ threads: 1, memoryMb: 128, files: [readingFile], access, onIdleCrash });
+afterAll(() => pool.stop());
+
+const facts = (count: number, bytes = 10): FileFact[] =>
+  Array.from({ length: count }, (_, index) => ({ path: `c/${index}`, bytes, etag: "1" }));
+
+const busy = () => storageErrorOfCode("blob", "ServerBusy", 503, "Get Blob");
+
+/** Lists these files on pages of three, and reads as told. */
+const accessTo = (
+  files: readonly FileFact[],
+  read: FileAccess["read"] = async (_file, from, to) => new Uint8Array(to - from),
+): FileAccess => ({
+  async list(_source, cursor = "0") {
+    const from = Number(cursor);
+    const next = from + 3 < files.length ? { cursor: String(from + 3) } : {};
+    return { files: files.slice(from, from + 3), ...next };
+  },
+  read,
+});
+
+const job = (how: string, inputs: readonly (readonly FileFact[])[]) => ({
+  ...{ calculation: "reading", params: { source: "c/", how } },
+  ...{ from: 0, to: inputs.length, count: inputs.length, inputs },
+});
+
+async function computed(how: string, inputs: readonly (readonly FileFact[])[]) {
+  const { bytes } = await pool.compute(job(how, inputs), task);
+  return JSON.parse(Buffer.from(bytes).toString()) as Record<string, number | string>;
+}
+
+const failureOf = (running: Promise<unknown>): Promise<LeasefoldError> =>
+  running.then(
+    () => expect.fail("it did not fail"),
+    (error) => error,
+  );
+
+describe("a thread that reads files", () => {
+  test("plans over all pages of a list, and computes over what a file holds", async () => {
+    const files = facts(8, 9 * 1024 * 1024);
+    current = accessTo(files);
+    const inputs: unknown[] = [];
+    const params = { source: "c/", how: "one" };
+    const keep = async (batch: readonly unknown[]) => void inputs.push(...batch);
+    expect(await pool.plan({ calculation: "reading", params }, keep, task)).toEqual({
+      chunks: 8,
+      list: true,
+    });
+    expect(inputs).toEqual(files.map((file) => [file]));
+    expect(await computed("one", [[files[5] as FileFact]])).toEqual({ "c/5": 9 * 1024 * 1024 });
+  });
+
+  test("reads several at once, but never so many that the process is filled", async () => {
+    let [open, most] = [0, 0];
+    current = accessTo([], async (file, from, to) => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      open -= 1;
+      return new Uint8Array(to - from).fill(Number(file.path.slice(2)));
+    });
+    const seen = await computed("together", [facts(50, 1_000)]);
+    expect(seen).toEqual(Object.fromEntries(facts(50).map(({ path }) => [path, 1_000])));
+    expect([open, most]).toEqual([0, 4]);
+  });
+
+  test("may be given bytes in memory that is shared with others", async () => {
+    current = accessTo([], async (_file, from, to) => Buffer.from("0123456789").subarray(from, to));
+    expect(await computed("twice", [facts(3)])).toEqual({ "c/0": 10, "c/1": 10, "c/2": 10 });
+  });
+
+  test("meets what cannot be read as an error that user code may catch, and fails with it otherwise", async () => {
+    current = accessTo([], async (file, from, to) => {
+      if (file.path === "c/1") throw new CalculationError("file-missing", "c/1 is no longer there");
+      return new Uint8Array(to - from);
+    });
+    const inputs = [facts(3)];
+    expect(await computed("caught", inputs)).toEqual({ "c/0": 10, "c/1": "file-missing", "c/2": 10 });
+    const error = await failureOf(pool.compute(job("one", inputs), task));
+    expect(error).toBeInstanceOf(CalculationError);
+    expect(error).toMatchObject({ code: "file-missing", message: "c/1 is no longer there" });
+  });
+
+  test("is ended by storage that is busy, whatever it catches", async () => {
+    const reason = busy();
+    let isBusy = true;
+    current = accessTo([], async (_file, from, to) => {
+      if (isBusy) throw reason;
+      return new Uint8Array(to - from);
+    });
+    expect(await failureOf(pool.compute(job("caught", [facts(1)]), task))).toBe(reason);
+    isBusy = false;
+    expect(await computed("caught", [facts(1)])).toEqual({ "c/0": 10 });
+  });
+
+  test("is ended by a busy list in the middle of a plan", async () => {
+    const reason = busy();
+    const { list } = accessTo(facts(9));
+    current = {
+      ...accessTo([]),
+      list: (source, cursor) => (cursor === "3" ? Promise.reject(reason) : list(source, cursor)),
+    };
+    const plan = { calculation: "reading", params: { source: "c/", how: "one" } };
+    expect(await failureOf(pool.plan(plan, async () => {}, task))).toBe(reason);
+  });
+
+  test("leaves a file early without a trace", async () => {
+    current = accessTo([]);
+    const large = facts(2, 30 * 1024 * 1024);
+    expect(await computed("early", [large])).toEqual({
+      "c/0": 8 * 1024 * 1024,
+      "c/1": 8 * 1024 * 1024,
+    });
+    expect(await computed("one", [facts(1)])).toEqual({ "c/0": 10 });
+  });
+
+  test("is ended at its time limit while a read hangs, and the read is given up", async () => {
+    let given: AbortSignal | undefined;
+    current = accessTo([], (_file, _from, _to, signal) => {
+      given = signal;
+      return new Promise(() => {});
+    });
+    const error = await failureOf(pool.compute(job("one", [facts(1)]), { ...task, limitMs: 200 }));
+    expect(error).toMatchObject({ code: "time-limit" });
+    expect(given?.aborted).toBe(true);
+  });
+
+  test("holds a few pieces of a large file, not the file", async () => {
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    current = accessTo([], async (_file, from, to) => {
+      most = Math.max(most, process.memoryUsage().rss);
+      // Written to, since memory that was never touched takes none.
+      return new Uint8Array(to - from).fill(1);
+    });
+    const bytes = 400 * 1024 * 1024;
+    expect(await computed("one", [facts(1, bytes)])).toEqual({ "c/0": bytes });
+    expect((most - before) / 2 ** 20).toBeLessThan(200);
+  });
+});
+
+describe("a message whose calculation reads while storage is busy", () => {
+  async function world(read: () => Promise<never>) {
+    const made = await workerWorld(pool);
+    const { blobs } = made.storage;
+    await blobs.ensureContainer("data");
+    for (const name of ["a", "b"]) await blobs.create("data", name, "12345");
+    let isBusy = false;
+    current = blobFiles({ ...blobs, stream: (...args) => (isBusy ? read() : blobs.stream(...args)) });
+    await made.submit({ calculation: "reading", params: { source: "data/", how: "one" }, packSize: 2 });
+    await made.work({ ...common, kind: "plan" });
+    const compute = computeOf(await made.plan(), 0);
+    isBusy = true;
+    const calm = () => {
+      isBusy = false;
+    };
+    return { ...made, compute, calm };
+  }
+  const kept = (made: { list(container: "runs"): string[] }) =>
+    made.list("runs").filter((name) => /^(parts|failed)/.test(name));
+
+  test("comes back for another delivery, without a mark of a failed attempt, and then succeeds", async () => {
+    const made = await world(() => Promise.reject(busy()));
+    await expect(made.work(made.compute)).rejects.toBeInstanceOf(StorageError);
+    expect(kept(made)).toEqual([]);
+    made.calm();
+    await made.work(made.compute, { attempt: 2 });
+    expect(kept(made)).toEqual(["parts/00000/00000000"]);
+  });
+
+  test("is put back on its last delivery instead of ending as a failure", async () => {
+    const made = await world(() => Promise.reject(busy()));
+    await made.work(made.compute, { attempt: 5, last: true });
+    expect(kept(made)).toEqual([]);
+    await made.world.advance(31_000);
+    expect(await made.storage.queues.peek(made.names.urgent, 32)).toHaveLength(1);
+  });
+
+  test("while a refusal for good is a failed attempt that names the file", async () => {
+    const refused = () => Promise.reject(storageErrorOfCode("blob", "AuthorizationFailure", 403, ""));
+    const made = await world(refused);
+    await made.work(made.compute, { attempt: 5, last: true });
+    const [name = ""] = kept(made);
+    expect(name).toMatch(/^failed\/00000\/00000000/);
+    const record = Buffer.from(await made.bytesOf(made.names.runs, `r/u/${name}`)).toString();
+    expect(JSON.parse(record)).toMatchObject({
+      code: "file-denied",
+      message: expect.stringMatching(/^data\/a /),
+    });
+  });
+});
+
+// The last of all: nothing uses the pool after it.
+describe("a pool that is stopped", () => {
+  test("drops a plan that reads, and blames nobody", async () => {
+    let reading = () => {};
+    const begun = new Promise<void>((resolve) => {
+      reading = resolve;
+    });
+    current = {
+      ...accessTo([]),
+      list: () => {
+        reading();
+        return new Promise(() => {});
+      },
+    };
+    const plan = { calculation: "reading", params: { source: "c/", how: "one" } };
+    const ended = failureOf(pool.plan(plan, async () => {}, task));
+    await begun;
+    await pool.stop();
+    expect(await ended).toMatchObject({ code: "stopping", retry: "later" });
+  });
+});
