@@ -58,8 +58,9 @@ await Promise.all([
       election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",
-    // The Functions host provides the first; the second is an optional native part of Piscina.
-    external: ["@azure/functions-core", "@napi-rs/nice"],
+    // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
+    // the blob SDK only for a format of lists that is not asked for here.
+    external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow"],
     define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
     plugins: [piscinaWorker],
   }),

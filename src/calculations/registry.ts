@@ -14,7 +14,7 @@ import { queens } from "./queens.ts";
 import { resolveLeasefold } from "./resolveLeasefold.ts";
 
 /** One line for each built-in calculation. */
-const builtIn: readonly AnyCalculation[] = [primes, queens, options, mandelbrot, inventory, aggregate];
+const builtIn: readonly AnyCalculation[] = [primes, queens, options, aggregate, inventory, mandelbrot];
 
 /** The calculations that a process knows. */
 export interface Calculations {

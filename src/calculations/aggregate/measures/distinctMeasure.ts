@@ -1,8 +1,11 @@
 import { CorruptDataError } from "../../../model/errors.ts";
 import type { Field } from "../records.ts";
 import { type Distinct, distinctOf, exactMax, mergeDistinct, raise, registerCount } from "./hyperLogLog.ts";
-import type { Measure, Meter } from "./measure.ts";
+import type { Measure } from "./measure.ts";
 import { hash53 } from "./murmur3.ts";
+
+/** A quarter of what a small set takes in memory, and more than it takes in a partial. */
+const setBytes = 64;
 
 /** How many different values a column has; see `hyperLogLog.ts`. The number 1 and the text "1" are two values. */
 export const distinctMeasure = (column: string): Measure<Distinct> => ({
@@ -17,10 +20,12 @@ export const distinctMeasure = (column: string): Measure<Distinct> => ({
           const of = group[i] as number;
           let set = sets[of];
           if (set === undefined) {
-            set = hashSet(meter);
+            meter(setBytes);
+            set = new HashSet();
             sets[of] = set;
           }
-          set.add(hashOf(field));
+          const more = set.add(hashOf(field));
+          if (more > 0) meter(more);
         }
       },
       state: (group) => sets[group]?.state() ?? { hashes: new Float64Array(0) },
@@ -45,18 +50,41 @@ const hashOf = (field: Exclude<Field, null>): number =>
   (typeof field === "string" ? hash53(field, 0) : hash53(String(field), typeof field === "number" ? 1 : 2)) ||
   1;
 
-interface HashSet {
-  add(hash: number): void;
-  state(): Distinct;
-}
+/**
+ * Open addressing, doubled at half full; registers once there are too many hashes. A class, since there may be one for
+ * each of 200,000 groups, and closures of their own would be most of their memory.
+ */
+class HashSet {
+  #places = new Float64Array(8);
+  #size = 0;
+  #registers: Uint8Array | undefined;
 
-/** Open addressing, doubled at half full; registers once there are too many hashes. */
-function hashSet(meter: Meter): HashSet {
-  let places = new Float64Array(8);
-  let size = 0;
-  let registers: Uint8Array | undefined;
-  meter(places.length * 8);
-  const put = (hash: number): boolean => {
+  /** Returns by how many bytes it grew. */
+  add(hash: number): number {
+    if (this.#registers !== undefined) {
+      raise(this.#registers, hash);
+      return 0;
+    }
+    if (!this.#put(hash)) return 0;
+    this.#size += 1;
+    if (this.#size > exactMax) {
+      this.#registers = distinctOf(this.#hashes()).registers;
+      this.#places = new Float64Array(0);
+      return 0;
+    }
+    if (this.#size * 2 <= this.#places.length) return 0;
+    const before = this.#hashes();
+    this.#places = new Float64Array(this.#places.length * 2);
+    for (const one of before) this.#put(one);
+    return before.length * 8;
+  }
+
+  state(): Distinct {
+    return this.#registers === undefined ? { hashes: this.#hashes().sort() } : { registers: this.#registers };
+  }
+
+  #put(hash: number): boolean {
+    const places = this.#places;
     const mask = places.length - 1;
     for (let at = hash & mask; ; at = (at + 1) & mask) {
       if (places[at] === hash) return false;
@@ -64,23 +92,9 @@ function hashSet(meter: Meter): HashSet {
       places[at] = hash;
       return true;
     }
-  };
-  return {
-    add(hash) {
-      if (registers !== undefined) return raise(registers, hash);
-      if (!put(hash)) return;
-      size += 1;
-      if (size > exactMax) {
-        registers = distinctOf(places.filter((one) => one !== 0)).registers;
-        places = new Float64Array(0);
-      } else if (size * 2 > places.length) {
-        meter(places.length * 4);
-        const before = places;
-        places = new Float64Array(before.length * 2);
-        for (const one of before) if (one !== 0) put(one);
-      }
-    },
-    state: () =>
-      registers === undefined ? { hashes: places.filter((one) => one !== 0).sort() } : { registers },
-  };
+  }
+
+  #hashes(): Float64Array<ArrayBuffer> {
+    return this.#places.filter((one) => one !== 0);
+  }
 }

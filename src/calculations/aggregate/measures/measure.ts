@@ -29,7 +29,11 @@ export interface Columns {
   numbers(column: string): NumberColumn;
 }
 
-/** Throws `CalculationError` when the states of a chunk have grown beyond what a partial may have. */
+/**
+ * Is told what a state grows by: its bytes in a partial, or a quarter of those in memory where that is more. Throws
+ * `CalculationError` when all states of a chunk together are beyond what a partial may have; they then take at most
+ * about four times that in memory.
+ */
 export type Meter = (bytes: number) => void;
 
 /** `array`, or a copy of at least `length` places, filled up with `filler`. */

@@ -20,8 +20,9 @@ const empty: Sketch = {
   counts: [],
 };
 
-/** Of one bucket in a partial. */
-const bucketBytes = 4;
+/** A quarter of what a map and one of its entries take in memory. */
+const mapBytes = 75;
+const entryBytes = 10;
 
 export const quantileMeasure = (column: string): Measure<Sketch> => ({
   start(columns, meter) {
@@ -37,6 +38,7 @@ export const quantileMeasure = (column: string): Measure<Sketch> => ({
           const of = group[i] as number;
           let sketch = sketches[of];
           if (sketch === undefined) {
+            meter(mapBytes);
             sketch = new Map();
             sketches[of] = sketch;
             min[of] = x;
@@ -46,7 +48,7 @@ export const quantileMeasure = (column: string): Measure<Sketch> => ({
           if (x > (max[of] as number)) max[of] = x;
           const bucket = bucketOf(x);
           const known = sketch.get(bucket);
-          if (known === undefined) meter(bucketBytes);
+          if (known === undefined) meter(entryBytes);
           sketch.set(bucket, (known ?? 0) + 1);
         }
       },

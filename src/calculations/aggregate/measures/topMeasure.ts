@@ -4,6 +4,10 @@ import type { Field } from "../records.ts";
 import { detached } from "../rows/detached.ts";
 import type { Measure } from "./measure.ts";
 
+/** A quarter of what a map takes in memory, and one of its entries with a short text. */
+const mapBytes = 75;
+const entryBytes = 24;
+
 /** Each value of a column and how often it came, in the order of `rawOrder`. */
 export type Values = readonly ValueCount[];
 export interface ValueCount {
@@ -27,6 +31,7 @@ export const topMeasure = (column: string): Measure<Values> => ({
           const of = group[i] as number;
           let values = known[of];
           if (values === undefined) {
+            meter(mapBytes);
             values = new Map();
             known[of] = values;
           }
@@ -38,7 +43,7 @@ export const topMeasure = (column: string): Measure<Values> => ({
           const value = typeof field === "string" ? detached(field) : field;
           values.set(value, (values.get(value) ?? 0) + 1);
           checkSize(column, values.size);
-          meter(8 + (typeof value === "string" ? value.length : 0));
+          meter(entryBytes + (typeof value === "string" ? value.length : 0));
         }
       },
       state: (group) =>

@@ -11,8 +11,8 @@ import type { ReadParams } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /**
- * Streams one range: two pieces of `files.read`, one batch and what is left of a record are in memory at a time, so
- * at most about 60 MB, however long the range and the file are.
+ * Streams one range: two pieces of `files.read`, one batch and what there is of an unfinished record are in memory at
+ * a time, however long the range and the file are.
  */
 export const readRange: ReadRange<ReadParams> = async (input, params, files, wanted, sink) => {
   const { path } = input.file;

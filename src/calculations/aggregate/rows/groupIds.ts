@@ -16,6 +16,9 @@ export interface GroupIds {
 const ownField = (field: Field): Field =>
   typeof field === "string" ? detached(field) : typeof field === "number" ? field + 0 : field;
 
+/** A quarter of what a short key takes in memory. */
+const keyBytes = 30;
+
 /** A field's number and a group's fit into one number together. */
 const idsMax = 2 ** 18;
 
@@ -51,7 +54,7 @@ export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
     if (keys.length === aggregateLimits.groupsMax) throw tooManyGroups();
     const key = keyOf(row);
     keys.push(key);
-    for (const field of key) meter(typeof field === "string" ? field.length + 8 : 8);
+    for (const field of key) meter(keyBytes + (typeof field === "string" ? field.length : 0));
   };
 
   return {
