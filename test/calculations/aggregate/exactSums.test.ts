@@ -81,6 +81,12 @@ describe("exact sums", () => {
   test("a ratio is rounded once", () => {
     expect(nearestRatio(1n, 3n, 0)).toBe(1 / 3);
     expect(nearestRatio(-2n, 7n, 10)).toBe((-2 / 7) * 1024);
+    expect(nearestRatio(-(2n ** 53n + 1n), 1n, 0)).toBe(-(2 ** 53));
+    expect(nearestRatio(-3n * 2n ** 52n - 1n, 3n, 0)).toBe(-(2 ** 52));
+    expect(nearestRatio(3n, 2n, -1074)).toBe(2 * Number.MIN_VALUE);
+    expect(nearestRatio(5n, 2n, -1074)).toBe(2 * Number.MIN_VALUE);
+    expect(nearestRatio(2n ** 60n + 1n, 2n ** 61n, -1074)).toBe(Number.MIN_VALUE);
+    expect(nearestRatio(1n, 2n, -1074)).toBe(0);
     expect(nearestRatio(2n ** 53n + 1n, 1n, 0)).toBe(2 ** 53);
     expect(nearestRatio(2n ** 54n + 3n, 2n, 0)).toBe(2 ** 53 + 2);
   });

@@ -56,18 +56,31 @@ export function wholeOf(terms: Terms): bigint {
   return mantissa << BigInt(exponent + 1074);
 }
 
-/** The double next to `numerator` / `denominator` · 2^`exponent`; rounded twice only below 2^-1022. */
+/** The double nearest to `numerator` / `denominator` · 2^`exponent`, ties to even. */
 export function nearestRatio(numerator: bigint, denominator: bigint, exponent: number): number {
+  if (numerator < 0n) return -nearestRatio(-numerator, denominator, exponent);
   if (numerator === 0n) return 0;
   const shift = 66 + bitsOf(denominator) - bitsOf(numerator);
   const above = shift > 0 ? numerator << BigInt(shift) : numerator;
   const below = shift > 0 ? denominator : denominator << BigInt(-shift);
-  let quotient = above / below;
-  // The last of 66 bits tells that there is more, so that a tie is seen as none.
-  if (quotient * below !== above) quotient |= 1n;
+  const quotient = above / below;
+  // The last of more than 60 bits tells that there is a rest, so that a tie is seen as none.
+  const bits = quotient * below === above ? quotient : quotient | 1n;
   const power = exponent - shift;
+  if (Number(bits) * powerOfTwo(power + 1074) < 2 ** 52) {
+    // Below the normal doubles fewer bits are kept; rounded to whole multiples of the smallest double.
+    return Number(halfEven(bits, BigInt(-1074 - power))) * Number.MIN_VALUE;
+  }
   const half = Math.trunc(power / 2);
-  return Number(quotient) * powerOfTwo(half) * powerOfTwo(power - half);
+  return Number(bits) * powerOfTwo(half) * powerOfTwo(power - half);
+}
+
+/** `value` / 2^`places`, to the nearest whole number, ties to even. */
+function halfEven(value: bigint, places: bigint): bigint {
+  const floor = value >> places;
+  const rest = value - (floor << places);
+  const tie = 1n << (places - 1n);
+  return rest > tie || (rest === tie && (floor & 1n) === 1n) ? floor + 1n : floor;
 }
 
 const bitsOf = (value: bigint): number => 4 * (value < 0n ? -value : value).toString(16).length;

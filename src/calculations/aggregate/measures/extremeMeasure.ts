@@ -33,7 +33,7 @@ export const numberExtreme = (column: string, which: "min" | "max"): Measure<num
 export const textExtreme = (column: string, which: "min" | "max"): Measure<string | null> => {
   const better = (a: string, b: string): boolean => (which === "min" ? a < b : a > b);
   return {
-    start(columns) {
+    start(columns, meter) {
       const index = columns.place(column);
       const best: (string | undefined)[] = [];
       return {
@@ -44,7 +44,9 @@ export const textExtreme = (column: string, which: "min" | "max"): Measure<strin
             const text = String(field).toWellFormed();
             const of = group[i] as number;
             const known = best[of];
-            if (known === undefined || better(text, known)) best[of] = detached(text);
+            if (known !== undefined && !better(text, known)) continue;
+            meter(known === undefined ? text.length + 24 : Math.max(0, text.length - known.length));
+            best[of] = detached(text);
           }
         },
         state: (group) => best[group] ?? null,
