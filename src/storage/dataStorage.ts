@@ -8,13 +8,21 @@ type Env = Readonly<Record<string, string | undefined>>;
  * Where Leasefold's data is, from the settings that the queue triggers use too: `DataStorage` (a connection
  * string), or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with an identity, which is
  * `DataStorage__credential=managedidentity` with `DataStorage__clientId` for a user-assigned one, or whatever
- * identity the environment offers. As in the Functions host, the connection string wins.
+ * identity the environment offers. Both at once is a `ConfigError`: the host would take the connection string, and
+ * whoever set the identity would not learn that a key is in use.
  */
 export function dataStorageFrom(env: Env): StorageConnection {
   const connectionString = env["DataStorage"];
-  if (connectionString) return { connectionString };
   const blobServiceUri = env["DataStorage__blobServiceUri"];
   const queueServiceUri = env["DataStorage__queueServiceUri"];
+  if (connectionString) {
+    if (!blobServiceUri && !queueServiceUri) return { connectionString };
+    const uri = blobServiceUri ? "DataStorage__blobServiceUri" : "DataStorage__queueServiceUri";
+    throw new ConfigError(
+      "two-storages",
+      `DataStorage and ${uri} are both set: remove DataStorage to use the identity, or ${uri} to use the key`,
+    );
+  }
   if (!blobServiceUri && !queueServiceUri) {
     throw new ConfigError(
       "no-data-storage",

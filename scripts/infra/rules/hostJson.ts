@@ -32,7 +32,8 @@ export function hostJson(project: Project): Finding[] {
             'must be "none": Leasefold sends plain JSON, and the host would set all of it aside',
           ),
         ]),
-    ...["Request", "Exception"]
+    // Alerts are told by traces.
+    ...["Request", "Exception", "Trace"]
       .filter((type) => !kept.includes(type))
       .map((type) => tell("samplingSettings", `excludedTypes needs ${type}, or the host drops some of them`)),
     ...misfits(host, {}, 2048).map((says) => tell("functionTimeout", says)),

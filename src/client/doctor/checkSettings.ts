@@ -34,7 +34,7 @@ export function checkSettings(
       cure: "give a value that the rule allows, or remove the setting to have its default",
     }),
   );
-  dataStorage(env, { wrong, warning });
+  dataStorage(env, wrong);
   if (ofApp) hostSettings(env, wrong);
   const given = known.filter((name) => env[name]);
   if (found.length === 0) ok(given.length === 0 ? "all are at their defaults" : `${given.join(", ")}`);
@@ -50,16 +50,13 @@ function readOr(env: Env, tell: (message: string) => void): Settings | undefined
   }
 }
 
-function dataStorage(
-  env: Env,
-  { wrong, warning }: Pick<ReturnType<typeof findingsOf>, "wrong" | "warning">,
-): void {
+function dataStorage(env: Env, wrong: ReturnType<typeof findingsOf>["wrong"]): void {
   const uris = ["DataStorage__blobServiceUri", "DataStorage__queueServiceUri"] as const;
   const given = uris.filter((name) => env[name]);
   if (env["DataStorage"] && given.length > 0) {
-    warning({
+    wrong({
       what: `DataStorage and ${given.join(" and ")} are both set`,
-      why: "the connection string wins, for the app and for its queue triggers, so the identity is not used",
+      why: "the queue triggers would use the key and not the identity, so the app does not start",
       cure: "remove DataStorage where the app should use its identity",
     });
   }

@@ -32,7 +32,7 @@ test.each([
   ],
   [
     { DataStorage: "x", DataStorage__blobServiceUri: "https://a.b" },
-    "warning",
+    "wrong",
     "both set",
     "remove DataStorage",
   ],
