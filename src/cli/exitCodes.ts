@@ -1,10 +1,7 @@
 /** What the exit codes mean; `edgeOf` gives those of errors. The help shows this table. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [
-    1,
-    "the run that was waited for failed or was cancelled; verify: not everything was equal; doctor: something is wrong",
-  ],
+  [1, "the awaited run failed or was cancelled; verify or doctor found something wrong"],
   [2, "wrong input, a wrong setting, or a command that comes too late"],
   [3, "not finished: the run has no result, or none yet"],
   [4, "storage is not reachable or refused the call"],

@@ -22,6 +22,10 @@ describe("the program", () => {
     const { exitCode, out, err } = await run("--help");
     expect([exitCode, err]).toEqual([0, ""]);
     for (const name of [
+      "new",
+      "check",
+      "upload",
+      "plan",
       "submit",
       "runs",
       "status",
@@ -35,6 +39,8 @@ describe("the program", () => {
       "delete",
       "leader",
       "queues",
+      "verify",
+      "doctor",
     ]) {
       expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
     }
