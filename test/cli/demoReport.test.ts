@@ -35,7 +35,7 @@ describe("the calibration", () => {
       { to: 1e12, msPerNumber: 1e-6 },
     ];
     const { to, seconds } = chooseValue(speeds, 2);
-    expect(to).toBe(1e11);
+    expect(to).toBe(5e10);
     expect(seconds).toBeGreaterThan(19);
   });
 
