@@ -10,8 +10,8 @@ import { bodyOf, propertiesOf } from "./template.ts";
 /**
  * Makes `infra/schemas.json` anew, after a template uses a resource or property it did not use before:
  *
- *   mkdir /tmp/azmcp && cd /tmp/azmcp && npm init -y && npm install --ignore-scripts @azure/mcp-linux-x64
- *   node scripts/infra/makeSchemas.ts /tmp/azmcp
+ *   mkdir ../azmcp && cd ../azmcp && npm init -y && npm install --ignore-scripts @azure/mcp-linux-x64
+ *   node scripts/infra/makeSchemas.ts ../azmcp
  *
  * The tool is 142 MB, so it is no dependency of this package. It prints the types without a network.
  */
