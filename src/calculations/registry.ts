@@ -64,7 +64,8 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
 const hashOf = (file: string): string =>
   `sha256:${createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12)}`;
 
-const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
+/** What a calculation may be called. */
+export const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 
 async function loadFile(file: string): Promise<AnyCalculation> {
   if (!existsSync(file)) throw new ConfigError("no-calculation-file", `there is no calculation file ${file}`);

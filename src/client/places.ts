@@ -1,5 +1,5 @@
 import { StorageError } from "../model/errors.ts";
-import { poisonOf } from "../model/names.ts";
+import { containersOf, queuesOf } from "../model/names.ts";
 import type { Client } from "./client.ts";
 
 const placeMissing = new Set(["ContainerNotFound", "QueueNotFound"]);
@@ -11,11 +11,9 @@ const isPlaceMissing = (error: unknown): boolean =>
  * by the deployment; where it does not, its first call says which one is missing.
  */
 export async function ensurePlaces({ storage, names }: Pick<Client, "storage" | "names">): Promise<void> {
-  const containers = [names.coordination, names.active, names.runs, names.results, names.inputs];
-  const queues = [names.packs, names.urgent, names.wake];
   await Promise.all([
-    ...containers.map((name) => unlessDenied(storage.blobs.ensureContainer(name))),
-    ...[...queues, ...queues.map(poisonOf)].map((name) => unlessDenied(storage.queues.ensureQueue(name))),
+    ...containersOf(names).map((name) => unlessDenied(storage.blobs.ensureContainer(name))),
+    ...queuesOf(names).map((name) => unlessDenied(storage.queues.ensureQueue(name))),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { InputError } from "../model/errors.ts";
-import { poisonOf } from "../model/names.ts";
+import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
@@ -16,7 +16,7 @@ export interface QueueView {
 }
 
 export async function queues(client: Client): Promise<readonly QueueView[]> {
-  return await Promise.all(queueNames(client).map((queue) => viewQueue(client, queue)));
+  return await Promise.all(queuesOf(client.names).map((queue) => viewQueue(client, queue)));
 }
 
 /** Up to `max` messages, 1 to 32, without taking them. Throws `InputError` for a queue that is not of this namespace. */
@@ -39,12 +39,9 @@ async function viewQueue(client: Client, queue: string): Promise<QueueView> {
     : { ...view, oldestS: Math.max(0, stats.dateMs - first.insertedMs) / 1000 };
 }
 
-const queueNames = ({ names }: Client): readonly string[] =>
-  [names.packs, names.urgent, names.wake].flatMap((queue) => [queue, poisonOf(queue)]);
-
 /** Takes the real name or what comes after the namespace. */
 function resolveQueue(client: Client, name: string): string {
-  const all = queueNames(client);
+  const all = queuesOf(client.names);
   const prefix = client.names.packs.slice(0, -"packs".length);
   const found = all.find((queue) => queue === name || queue === `${prefix}${name}`);
   if (found !== undefined) return found;

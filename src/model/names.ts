@@ -52,6 +52,18 @@ export function namesOf(namespace: string): Names {
   };
 }
 
+export const containersOf = ({ coordination, active, runs, results, inputs }: Names): readonly string[] => [
+  coordination,
+  active,
+  runs,
+  results,
+  inputs,
+];
+
+/** Each queue and its poison twin. */
+export const queuesOf = ({ packs, urgent, wake }: Names): readonly string[] =>
+  [packs, urgent, wake].flatMap((queue) => [queue, poisonOf(queue)]);
+
 export const poisonOf = (queue: string): string => `${queue}-poison`;
 
 export const leaderBlob = "leader";

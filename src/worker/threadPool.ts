@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../calculations/files.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { taskFiles } from "./taskFiles.ts";
+import { threadFile, threadStart } from "./threadStart.ts";
 import type { FromThread, Reply, ThreadAnswer, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
@@ -26,12 +25,11 @@ export function threadPool(options: {
   readonly onIdleCrash: (error: unknown) => void;
 }): UserCode {
   const pool = new Piscina({
-    filename: threadFile(),
+    filename: threadFile(import.meta.dirname, "thread"),
     minThreads: options.threads,
     maxThreads: options.threads,
-    resourceLimits: { maxOldGenerationSizeMb: options.memoryMb, maxYoungGenerationSizeMb },
+    ...threadStart(options.memoryMb),
     workerData: { files: options.files },
-    execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
   });
   pool.on("error", options.onIdleCrash);
   const places = urgentFirst(options.threads);
@@ -129,12 +127,6 @@ export function threadPool(options: {
 /** A thread that loads no user code in this time will never do so; a new one takes about 0.1 s. */
 const startLimitMs = 60_000;
 
-/**
- * A thread out of memory is ended, with 16 MB above its limit to end in. A default young generation can promote
- * more than that at once, and then V8 ends the whole process; one of 8 MB cannot.
- */
-const maxYoungGenerationSizeMb = 8;
-
 const notStarted = (): CalculationError =>
   new CalculationError("thread-not-started", `no thread took the task within ${startLimitMs / 1000} s`);
 
@@ -156,13 +148,4 @@ function threadFailure(error: unknown, memoryMb: number): CalculationError {
     });
   }
   return new CalculationError("thread-crashed", `the thread crashed: ${messageOf(error)}`, { cause: error });
-}
-
-/** In the bundle the entry lies beside the app, in the source beside this file. */
-function threadFile(): string {
-  const found = ["thread.cjs", "thread.ts"]
-    .map((name) => join(import.meta.dirname, name))
-    .find((file) => existsSync(file));
-  if (found === undefined) throw new Error("the thread's file is missing; run npm run build");
-  return found;
 }

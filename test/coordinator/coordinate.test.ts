@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { runBlobs } from "../../src/model/names.ts";
+import { limits } from "../../src/model/limits.ts";
+import { runBlobs, workName } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
@@ -109,4 +110,51 @@ test("a flood of failure records costs no more list pages than the loop has", as
   }
   const pages = await twin.lead(30_000, { loopMs: 2_000, fastLoopMs: 2_000 });
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
+});
+
+test("a new term's sends of recorded tasks share the room of 500 between two writes of the state", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(400_000);
+  const sealed = 400;
+  const done = sealed * plan.shardSize;
+  const state: State = {
+    ...computing(400_000),
+    cursor: done,
+    packsDone: done,
+    chunksDone: done,
+    rate: 1_000,
+  };
+  state.durationsMs.push(1_000);
+  for (let shard = 0; shard < sealed; shard += 1) {
+    state.sealed[shard] = { gen: 1, node: false };
+    const work = workName({ kind: "node", level: 1, index: shard });
+    state.tasks[work] = { sends: 1, atMs: Date.UTC(2030, 0, 1), late: 0, since: 1 };
+  }
+  await twin.put("big", plan, { state });
+  let [sends, most, writes] = [0, 0, 0];
+  const { blobs, queues } = twin.storage;
+  const counting: typeof twin.storage = {
+    ...twin.storage,
+    queues: {
+      ...queues,
+      send(...message) {
+        sends += 1;
+        most = Math.max(most, sends);
+        return queues.send(...message);
+      },
+    },
+    blobs: {
+      ...blobs,
+      replace(...write) {
+        sends = 0;
+        writes += 1;
+        return blobs.replace(...write);
+      },
+    },
+  };
+  Object.assign(twin.ports, { storage: counting });
+  await twin.lead(4_000);
+  expect(writes).toBeGreaterThan(1);
+  expect(most).toBeGreaterThan(sealed);
+  expect(most).toBeLessThanOrEqual(limits.sendsPerWriteMax);
 });

@@ -122,6 +122,21 @@ describe("the files of a calculation", () => {
     await expect(text(world.over(known), before)).rejects.toMatchObject({ code: "file-changed" });
   });
 
+  test("whose old metadata somebody kept over other bytes are others", async () => {
+    const world = await account();
+    await world.put("a", "some text", { sha256: "kept" });
+    const known: Partial<BlobStore> = {
+      head: async (...args) => {
+        const head = await world.blobs.head(...args);
+        return head.kind === "missing" ? head : { ...head, properties: { ...head.properties, md5: "now" } };
+      },
+    };
+    const before = { ...(await only(world, "data/a")), etag: "0xBEFORE" };
+    const kept = { ...before, hashes: ["sha256:kept", "md5:then"] };
+    await expect(text(world.over(known), kept)).rejects.toMatchObject({ code: "file-changed" });
+    expect(await text(world.over(known), { ...before, hashes: ["sha256:kept"] })).toBe("some text");
+  });
+
   test.each([
     ["absent/x", "no-container", /^absent\/x is in no container that is there$/],
     ["", "no-container", /"" begins with no container; a source is container\/prefix/],

@@ -1,4 +1,7 @@
+import { electionFrom } from "../../../src/election/electionFrom.ts";
+import { messageOf } from "../../../src/model/errors.ts";
 import { type HostSettings, readHostSettings } from "../../../src/model/hostSettings.ts";
+import { packLimitOf } from "../../../src/model/packLimit.ts";
 import { settingsSchema } from "../../../src/model/settings.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText } from "../syntax.ts";
@@ -17,7 +20,7 @@ export function hostJson(project: Project): Finding[] {
   try {
     host = readHostSettings(text, {});
   } catch (error) {
-    return [tell("", error instanceof Error ? error.message : String(error))];
+    return [tell("", messageOf(error))];
   }
   const { logging } = JSON.parse(text) as {
     logging?: { applicationInsights?: { samplingSettings?: { excludedTypes?: string } } };
@@ -51,11 +54,8 @@ function misfits(host: HostSettings, given: Readonly<Record<string, unknown>>, m
   const threads = settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold;
   const heapsMb = threads * settings.LEASEFOLD_THREAD_MEMORY_MB;
   return [
-    ...(settings.LEASEFOLD_PACK_LIMIT_S <= timeoutS / 2
-      ? []
-      : [
-          `LEASEFOLD_PACK_LIMIT_S=${settings.LEASEFOLD_PACK_LIMIT_S} is over half of functionTimeout (${timeoutS} s)`,
-        ]),
+    ...refusalOf(() => packLimitOf(settings, host)),
+    ...refusalOf(() => electionFrom(settings, host)),
     ...(settings.LEASEFOLD_BUDGET_S < timeoutS
       ? []
       : [`LEASEFOLD_BUDGET_S=${settings.LEASEFOLD_BUDGET_S} is not below functionTimeout (${timeoutS} s)`]),
@@ -65,6 +65,16 @@ function misfits(host: HostSettings, given: Readonly<Record<string, unknown>>, m
           `${threads} threads of ${settings.LEASEFOLD_THREAD_MEMORY_MB} MB do not fit into instanceMemoryMB ${memoryMb}`,
         ]),
   ];
+}
+
+/** What the app itself would say at its start. */
+function refusalOf(check: () => unknown): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [messageOf(error)];
+  }
 }
 
 function parameterFile(project: Project, host: HostSettings, name: string, text: string): Finding[] {

@@ -1,4 +1,5 @@
 import type { Node } from "web-tree-sitter";
+import { nearestName } from "../../../src/model/nearestName.ts";
 import type { Project } from "../project.ts";
 import { extraFile, parseType, type TypeText } from "../schemas.ts";
 import {
@@ -61,7 +62,7 @@ function checkerOf(project: Project, template: Template, existing: boolean) {
       if (key === "*" || (top && always.has(key))) return [];
       const type = types[key];
       if (type !== undefined) return value(parseType(type), inner, `${path}${key}`);
-      const near = Object.keys(types).find((one) => isNear(one, key));
+      const near = nearestName(key, Object.keys(types));
       const hint = near === undefined ? "" : `; is ${near} meant?`;
       return [
         found(keyNode, "resource-property", `${path}${key} is no property that can be set here${hint}`),
@@ -133,17 +134,6 @@ function checkerOf(project: Project, template: Template, existing: boolean) {
   }
 
   return object;
-}
-
-/** The same but for case, or one letter more, less or other. */
-function isNear(one: string, other: string): boolean {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
-  if (a === b) return true;
-  if (Math.abs(a.length - b.length) > 1 || a.length < 4) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  const [restA, restB] = [a.slice(start), b.slice(start)];
-  return restA.slice(1) === restB || restA === restB.slice(1) || restA.slice(1) === restB.slice(1);
 }
 
 /** What is described by hand says why, and goes when no template needs it any more. */

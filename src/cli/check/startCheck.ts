@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { FileAccess } from "../../calculations/files.ts";
 import type { Finding, LawName } from "../../calculations/laws/findings.ts";
@@ -7,6 +5,7 @@ import { type CallName, calls as callNames } from "../../calculations/laws/subje
 import { ConfigError, InputError } from "../../model/errors.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { taskFiles } from "../../worker/taskFiles.ts";
+import { threadFile, threadStart } from "../../worker/threadStart.ts";
 import type { FromThread } from "../../worker/threadTask.ts";
 import type {
   CheckOrder,
@@ -37,8 +36,6 @@ export interface ThreadEnd {
 const loadMsMin = 15_000;
 /** How often the count of calls is looked at. */
 const lookMs = 100;
-/** As in the thread pool: a default young generation can promote more at once than a thread may end in. */
-const maxYoungGenerationSizeMb = 8;
 
 export function startCheck(options: {
   readonly files: readonly string[];
@@ -63,13 +60,12 @@ export function startCheck(options: {
     port: port2,
     heapBytesMax: memoryMb * 1e6,
   };
-  const worker = new Worker(threadFile(), {
+  const worker = new Worker(threadFile(import.meta.dirname, "checkThread"), {
     workerData: data,
     transferList: [port2],
     stdout: true,
     stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
-    execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
+    ...threadStart(memoryMb),
   });
   for (const stream of [worker.stdout, worker.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => options.onPrinted(text));
@@ -188,13 +184,4 @@ function errorOf({ kind, code, message }: Extract<FromCheckThread, { say: "faile
     case "bug":
       return new Error(message);
   }
-}
-
-/** In the bundle the entry lies beside the program, in the source beside this file. */
-function threadFile(): string {
-  const found = ["checkThread.cjs", "checkThread.ts"]
-    .map((name) => join(import.meta.dirname, name))
-    .find((file) => existsSync(file));
-  if (found === undefined) throw new Error("the thread's file is missing; run npm run build");
-  return found;
 }

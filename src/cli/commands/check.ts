@@ -5,6 +5,7 @@ import type { CheckReport, CheckRequest } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { calculationFiles } from "../knownCalculations.ts";
+import { paramOption } from "../paramOption.ts";
 import { count } from "../render/amounts.ts";
 import { wholeOption } from "../wholeOption.ts";
 
@@ -22,7 +23,7 @@ export function addCheck(program: Command, session: Session): void {
     .command("check")
     .description("try the laws on a calculation: is its result the same however it is computed?")
     .argument("<calculation>", "a file such as ./mine.ts, or the name of a calculation")
-    .option("-p, --param <name=value>", "a parameter by its name, repeatable", collect, [])
+    .addOption(paramOption())
     .option("--chunks <n>", "neighbouring chunks to try on, at most (default: 200)", wholeOption)
     .option("--runs <n>", "random ways to merge and pack them (default: 100)", wholeOption)
     .option("--seed <n>", "draws other random ways", wholeOption, 1)
@@ -34,8 +35,6 @@ export function addCheck(program: Command, session: Session): void {
       await checkOne(session, calculation, command.args.slice(1), options);
     });
 }
-
-const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
 async function checkOne(
   session: Session,

@@ -5,6 +5,7 @@ import { readSettings } from "../../model/settings.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
 import { readFreeOptions } from "../freeOptions.ts";
+import { paramOption } from "../paramOption.ts";
 import { count, dollars, duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
 import { oneLine } from "../render/plainText.ts";
@@ -22,7 +23,7 @@ export function addPlan(program: Command, session: Session): void {
     .command("plan")
     .description("what a run would be, take and cost: plans it here and times a few of its chunks")
     .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
-    .option("-p, --param <name=value>", "a parameter by its name, repeatable", collect, [])
+    .addOption(paramOption())
     .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
     .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
     .usage("<calculation> [--<parameter> <value> …] [options]")
@@ -35,8 +36,6 @@ export function addPlan(program: Command, session: Session): void {
       await session.note("not in it: the price of compute, and the host's own polls of empty queues");
     });
 }
-
-const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
 /** The calculation's own code runs in a thread, which Ctrl-C ends whatever it does. */
 async function planOne(

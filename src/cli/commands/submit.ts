@@ -3,6 +3,7 @@ import { submit } from "../../client/submit.ts";
 import type { Tolerance } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
+import { paramOption } from "../paramOption.ts";
 import { paint } from "../render/colour.ts";
 import { toleranceOption } from "../toleranceOption.ts";
 import { uploadedSource } from "../uploadedSource.ts";
@@ -26,7 +27,7 @@ export function addSubmit(program: Command, session: Session): void {
     .command("submit")
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
     .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
-    .option("-p, --param <name=value>", "a parameter by its name, repeatable", collect, [])
+    .addOption(paramOption())
     .option("--id <id>", "id of the run; the same id and request again is the same run")
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
@@ -41,8 +42,6 @@ export function addSubmit(program: Command, session: Session): void {
       await submitOne(session, calculation, command.args.slice(1), options);
     });
 }
-
-const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
 async function submitOne(
   session: Session,

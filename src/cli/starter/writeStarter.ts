@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { loadCalculations } from "../../calculations/registry.ts";
+import { loadCalculations, namePattern } from "../../calculations/registry.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
 
 export interface Started {
@@ -14,9 +14,6 @@ export interface Started {
   /** Why it could not be made, and what to do. */
   readonly unlinked?: string;
 }
-
-/** As the registry asks for it. */
-const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 
 /**
  * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` where `leasefold` is not

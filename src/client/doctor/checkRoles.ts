@@ -1,5 +1,5 @@
 import { StorageError } from "../../model/errors.ts";
-import { poisonOf } from "../../model/names.ts";
+import { containersOf, queuesOf } from "../../model/names.ts";
 import type { Client } from "../client.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -20,8 +20,8 @@ export async function checkRoles(client: Client): Promise<readonly Finding[]> {
   const { found, ok, wrong, warning } = findingsOf("roles");
   const { blobs, queues } = client.storage;
   const { names } = client;
-  const containers = [names.coordination, names.active, names.runs, names.results, names.inputs];
-  const queueNames = [names.packs, names.urgent, names.wake];
+  const containers = containersOf(names);
+  const queueNames = queuesOf(names);
   const probes: {
     place: string;
     kind: "container" | "queue";
@@ -49,7 +49,7 @@ export async function checkRoles(client: Client): Promise<readonly Finding[]> {
             },
           ]),
     ]),
-    ...[...queueNames, ...queueNames.map(poisonOf)].flatMap((place) => [
+    ...queueNames.flatMap((place) => [
       {
         place,
         kind: "queue" as const,
@@ -87,7 +87,7 @@ export async function checkRoles(client: Client): Promise<readonly Finding[]> {
     });
   }
   if (denied === 0)
-    ok(`this identity may use the ${containers.length} containers and ${2 * queueNames.length} queues`);
+    ok(`this identity may use the ${containers.length} containers and ${queueNames.length} queues`);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { messageOf } from "../../model/errors.ts";
+import { nearestName } from "../../model/nearestName.ts";
 import { readSettings, type Settings, settingsSchema } from "../../model/settings.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import { nearestName } from "./nearestName.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,9 @@
-/** The name that differs in the fewest letters, if it differs in at most a third of them; undefined otherwise. */
+/**
+ * The name that differs in the fewest letters, whatever their case, if in at most a third of them; undefined otherwise.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const [nearest] = known
-    .map((one) => ({ one, distance: editDistance(name, one) }))
+    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
   return nearest !== undefined && nearest.distance <= name.length / 3 ? nearest.one : undefined;
 }

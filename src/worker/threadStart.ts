@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { WorkerOptions } from "node:worker_threads";
+
+/**
+ * A thread out of memory is ended, with 16 MB above its limit to end in. A default young generation can promote
+ * more than that at once, and then V8 ends the whole process; one of 8 MB cannot.
+ */
+const maxYoungGenerationSizeMb = 8;
+
+/** How a thread for user code is started, whatever it does there; `memoryMb` is its heap. */
+export const threadStart = (memoryMb: number) =>
+  ({
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
+    execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
+  }) satisfies WorkerOptions;
+
+/** The file of a thread's entry: in the bundle `NAME.cjs` lies beside the app, in the source `NAME.ts` in its folder. */
+export function threadFile(folder: string, name: string): string {
+  const found = [`${name}.cjs`, `${name}.ts`]
+    .map((one) => join(folder, one))
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error("the thread's file is missing; run npm run build");
+  return found;
+}
