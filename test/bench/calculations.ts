@@ -50,6 +50,9 @@ export const calculationsBench: Bench = {
           "one thread, s": rounded(whole.oneS),
           "two instances, s": rounded(whole.twoS),
           "times as fast": rounded(whole.speedUp),
+          "CPU s: one thread": rounded(whole.oneCpuS),
+          "both instances": rounded(whole.twoCpuS),
+          Azurite: rounded(whole.azuriteCpuS),
           "peak MB of one": Math.round(whole.peakBytes / 1e6),
           "time beside others": besides(found),
         });

@@ -7,7 +7,7 @@ import { addCalls, type CallCounts } from "../../src/model/calls.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import { chain, serialChain } from "../support/chain.ts";
-import { cpuSecondsOf } from "./engineRuns.ts";
+import { cpuSecondsOf } from "./cpu.ts";
 
 /**
  * The shape that most people build first: one message and one blob for each chunk, and a leader that lists the blobs

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readManifest } from "../../src/client/runDocuments.ts";
 import type { RunView } from "../../src/client/runView.ts";
@@ -7,6 +5,7 @@ import { submit } from "../../src/client/submit.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
 import { chain, chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
+import { cpuSecondsOf, machineSeconds } from "./cpu.ts";
 
 /** Runs of the calculation `chain` on the built app in real processes, timed and counted. */
 export interface TimedRun {
@@ -102,22 +101,4 @@ function hostCalls(app: RealApp): CallCounts {
   const latest = new Map<string, CallCounts>();
   for (const event of app.events) if (event.kind === "stats") latest.set(event.instance, event.hostCalls);
   return [...latest.values()].reduce(addCalls, noCalls);
-}
-
-/** User and system time of a process (`man 5 proc_pid_stat`: fields 14 and 15, in hundredths). */
-export function cpuSecondsOf(pid: number): number {
-  try {
-    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return (Number(afterName[11]) + Number(afterName[12])) / 100;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-/** Time of all cores together, and what of it was not idle. */
-function machineSeconds(): { readonly all: number; readonly busy: number } {
-  const times = cpus().map((one) => one.times);
-  const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
-  const idle = times.reduce((sum, one) => sum + one.idle, 0);
-  return { all: all / 1000, busy: (all - idle) / 1000 };
 }

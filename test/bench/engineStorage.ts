@@ -1,6 +1,6 @@
 import { startAzurite } from "../../src/local/azurite.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
-import { cpuSecondsOf } from "./engineRuns.ts";
+import { cpuSecondsOf } from "./cpu.ts";
 
 /** CPU time of the emulator for one call of each kind: it serves one at a time, so this bounds every rate. */
 export interface EmulatorCost {

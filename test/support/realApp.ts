@@ -16,8 +16,8 @@ export interface RealApp extends Embedded {
   readonly client: Client;
   /** Everything that the instances reported, with the moment of this process's monotonic clock. */
   readonly events: (InstanceEvent & { readonly atMs: number })[];
-  /** Looks at the run until the condition holds; throws with its last view after `limitMs`. */
-  until(id: string, done: (view: RunView) => boolean, limitMs?: number): Promise<RunView>;
+  /** Looks at the run each `everyMs` until the condition holds; throws with its last view after `limitMs`. */
+  until(id: string, done: (view: RunView) => boolean, limitMs?: number, everyMs?: number): Promise<RunView>;
   result(id: string): Promise<string>;
 }
 
@@ -39,13 +39,13 @@ export async function startRealApp(
     ...embedded,
     client,
     events,
-    async until(id, done, limitMs = 60_000) {
+    async until(id, done, limitMs = 60_000, everyMs = 100) {
       const endMs = performance.now() + limitMs;
       for (;;) {
         const view = await status(client, id);
         if (done(view)) return view;
         if (performance.now() > endMs) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(view)}`);
-        await sleep(100);
+        await sleep(everyMs);
       }
     },
     async result(id) {

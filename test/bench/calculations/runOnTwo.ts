@@ -5,6 +5,7 @@ import { findManifest } from "../../../src/client/result.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
 import { type RealApp, startRealApp } from "../../support/realApp.ts";
+import { cpuSecondsOf } from "../cpu.ts";
 import type { Upload, WholeRun } from "./measure.ts";
 import { serialRun } from "./serialRun.ts";
 
@@ -14,6 +15,10 @@ export type TwoRuns = {
   /** From submit to the end of a run on two instances of one thread each. */
   readonly twoS: number;
   readonly speedUp: number;
+  /** CPU time of the one thread's process, of both instances, and of the emulator beside the latter. */
+  readonly oneCpuS: number;
+  readonly twoCpuS: number;
+  readonly azuriteCpuS: number;
   /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
   readonly peakBytes: number;
 };
@@ -37,17 +42,26 @@ export async function runOnTwo(
   };
   await fill?.(upload);
   const one = app.client.calculations.get(calculation);
+  const oneBefore = cpuSecondsOf(process.pid);
   const serial = await serialRun(one, params, filesOver(blobFiles(blobs)));
+  const oneCpuS = cpuSecondsOf(process.pid) - oneBefore;
+
+  const pids = app.instances.instances.map(({ pid = 0 }) => pid);
+  const cpuNow = () => [app.azuritePid, ...pids].map(cpuSecondsOf);
+  const before = cpuNow();
   const startedMs = performance.now();
   const { run } = await submit(app.client, { calculation, params });
-  await app.until(run, (view) => !view.active, 3_600_000);
+  await app.until(run, (view) => !view.active, 3_600_000, 500);
   const twoS = (performance.now() - startedMs) / 1000;
+  const [azuriteCpuS = 0, ...instancesCpuS] = cpuNow().map((now, place) => now - (before[place] ?? 0));
+  const twoCpuS = instancesCpuS.reduce((sum, seconds) => sum + seconds, 0);
   const { sha256 } = await findManifest(app.client, run);
   if (sha256 !== createHash("sha256").update(serial.result.body).digest("hex")) {
     throw new Error(`${calculation} on two instances has another result than in one thread`);
   }
-  const peaks = app.instances.instances.map(({ pid = 0 }) => peakBytesOf(pid));
-  return { oneS: serial.seconds, twoS, speedUp: serial.seconds / twoS, peakBytes: Math.max(...peaks) };
+  const peakBytes = Math.max(...pids.map(peakBytesOf));
+  const oneS = serial.seconds;
+  return { oneS, twoS, speedUp: oneS / twoS, oneCpuS, twoCpuS, azuriteCpuS, peakBytes };
 }
 
 async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {

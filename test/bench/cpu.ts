@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+
+/** User and system time of a process (`man 5 proc_pid_stat`: fields 14 and 15, in hundredths). */
+export function cpuSecondsOf(pid: number): number {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return (Number(afterName[11]) + Number(afterName[12])) / 100;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Time of all cores together, and what of it was not idle. */
+export function machineSeconds(): { readonly all: number; readonly busy: number } {
+  const times = cpus().map((one) => one.times);
+  const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+  const idle = times.reduce((sum, one) => sum + one.idle, 0);
+  return { all: all / 1000, busy: (all - idle) / 1000 };
+}
