@@ -33,6 +33,20 @@ describe("queens", () => {
     expect(solve(n).result).toEqual({ n, solutions });
   });
 
+  test.runIf(process.env["LEASEFOLD_FULL"] === "1").each([
+    [12, 14_200],
+    [13, 73_712],
+    [14, 365_596],
+    [15, 2_279_184],
+    [16, 14_772_512],
+  ])(
+    "finds the published number of solutions for %i queens too",
+    (n, solutions) => {
+      expect(solve(n).result).toEqual({ n, solutions });
+    },
+    300_000,
+  );
+
   test("a board whose first rows already fail has no chunks and no solutions", () => {
     expect(solve(2).inputs).toEqual([]);
   });
