@@ -65,7 +65,7 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",
   summary: "Groups the records of many CSV or NDJSON files and sums, counts and measures each group.",
   params,
-  plan: (given, { files }) => planRanges(given, files),
+  plan: (given, { files }) => planRanges(given, files, queryFor(given).wanted),
   async compute({ input, params: given, files }) {
     const query = queryFor(given);
     const folding = foldRange(query, given.badNumbers, input.file.path);

@@ -69,6 +69,15 @@ describe("aggregate", () => {
     });
   });
 
+  test("columns of the key, the aggregates and the filter that a file lacks end the plan", async () => {
+    const files = memoryFiles(new Map([["data/a.csv", "k,v\na,1\n"]]));
+    const params = given({ by: "k,shop", aggregates: "sum(price)", where: "v > 0 and day is null" });
+    await expect(runPlan(aggregate, params, async () => {}, files)).rejects.toMatchObject({
+      code: "no-column",
+      message: 'data/a.csv has no columns "shop", "price", "day"; it has k, v',
+    });
+  });
+
   test("any packs and any tree give the bytes of a serial run", async () => {
     const files = memoryFiles(new Map([["data/l.csv", [...lineitemCsv(5_000, 7)].join("")]]));
     const params = given({

@@ -7,7 +7,7 @@ import { knownCalculations } from "../../src/cli/knownCalculations.ts";
 import { runCommand } from "../../src/cli/runCommand.ts";
 import { startThread } from "../../src/cli/startThread.ts";
 import { systemClock } from "../../src/storage/system.ts";
-import { calculations } from "../client/clientWorld.ts";
+import { calculations, clientWorld } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 
@@ -82,28 +82,35 @@ describe("leasefold plan in a thread of its own", () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   /** Plans a calculation whose plan and chunks are these, with the program's own threads. */
-  async function plan(parts: { plan: string; compute?: string }, signal: AbortSignal) {
+  async function plan(
+    parts: { plan: string; compute?: string },
+    {
+      signal = new AbortController().signal,
+      connect = () => Promise.reject(new Error("nothing is to be opened")),
+      json = false,
+    }: Partial<Pick<Cli, "signal" | "connect">> & { json?: boolean } = {},
+  ) {
     const file = join(folder, "mine.mjs");
     await writeFile(
       file,
       `import { z } from "leasefold";
        export default { name: "mine", summary: "a test", params: z.object({}), zero: () => 0, merge: (a, b) => a + b,
-         plan() { ${parts.plan} }, compute() { ${parts.compute ?? "return 1"} } };`,
+         plan: function () { ${parts.plan} }, compute: function () { ${parts.compute ?? "return 1"} } };`,
     );
     const [out, err] = [printed(), printed()];
     const env = { LEASEFOLD_CALCULATIONS: file };
     const cli: Cli = {
-      ...{ env, folder, out, err, clock: systemClock, signal },
-      connect: () => Promise.reject(new Error("nothing is to be opened")),
+      ...{ env, folder, out, err, clock: systemClock, signal, connect },
       calculations: () => knownCalculations(env, folder),
       startThread: (access) => startThread(env, folder, access),
     };
-    return { exitCode: await runCommand(["plan", "mine", "--json"], cli), out: out.text(), err: err.text() };
+    const line = ["plan", "mine", ...(json ? ["--json"] : [])];
+    return { exitCode: await runCommand(line, cli), out: out.text(), err: err.text() };
   }
 
   it("times the user's own chunks", async () => {
     const compute = "const end = Date.now() + 20; while (Date.now() < end); return 1";
-    const { exitCode, out } = await plan({ plan: "return 100", compute }, new AbortController().signal);
+    const { exitCode, out } = await plan({ plan: "return 100", compute }, { json: true });
     expect(exitCode).toBe(0);
     const { chunks, chunkMs } = JSON.parse(out) as { chunks: number; chunkMs: number };
     expect(chunks).toBe(100);
@@ -112,14 +119,34 @@ describe("leasefold plan in a thread of its own", () => {
 
   it("ends with Ctrl-C though the plan blocks for ever", async () => {
     const interrupt = new AbortController();
-    const planning = plan({ plan: "for (;;);" }, interrupt.signal);
+    const planning = plan({ plan: "for (;;);" }, { signal: interrupt.signal });
     await systemClock.sleep(500);
     interrupt.abort();
     expect(await planning).toMatchObject({ exitCode: 130, out: "" });
   });
 
+  it("counts what plan and chunks read of files, for people and programs", async () => {
+    const { client, storage } = await clientWorld();
+    await storage.blobs.ensureContainer("box");
+    for (const name of ["a", "b", "c"]) await storage.blobs.create("box", name, "12345");
+    const parts = {
+      plan: 'return arguments[1].files.list("box/")',
+      compute:
+        "const { files, input } = arguments[0]; return Array.fromAsync(files.read(input)).then(() => 1)",
+    };
+    const [{ out: json }, { out }] = [
+      await plan(parts, { connect: async () => client, json: true }),
+      await plan(parts, { connect: async () => client }),
+    ];
+    expect(JSON.parse(json).files).toEqual({
+      planning: { list: 1, read: 3, bytes: 15 },
+      computing: { list: 0, read: 3, bytes: 15 },
+    });
+    expect(out).toMatch(/^ +files: to plan list 1, read 3 \(15 B\); to compute about read 3 \(15 B\)$/m);
+  });
+
   it("tells what a plan threw, with exit code 7", async () => {
-    const ended = await plan({ plan: 'throw new Error("no such folder")' }, new AbortController().signal);
+    const ended = await plan({ plan: 'throw new Error("no such folder")' });
     expect(ended).toMatchObject({ exitCode: 7, err: expect.stringContaining("no such folder") });
   });
 });

@@ -49,8 +49,12 @@ export interface ReadReport {
   readonly offenders: readonly Offender[];
 }
 
-/** Cuts the files of a source into ranges. */
-export type PlanRanges<Params> = (params: Params, files: Files) => AsyncIterable<RangeInput>;
+/** Cuts the files of a source into ranges; throws `CalculationError` where a CSV file lacks a wanted column. */
+export type PlanRanges<Params> = (
+  params: Params,
+  files: Files,
+  wanted: readonly string[],
+) => AsyncIterable<RangeInput>;
 
 /** Reads one range and hands over the wanted columns, batch by batch; throws `CalculationError` naming path and offset. */
 export type ReadRange<Params> = (

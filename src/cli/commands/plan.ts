@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { callsOf, countedFiles, type FileUse } from "../../client/cost/fileUse.ts";
 import { type PlannedRun, planAhead } from "../../client/cost/planAhead.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { readSettings } from "../../model/settings.ts";
@@ -6,7 +7,7 @@ import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { paramOption } from "../paramOption.ts";
-import { count, dollars, duration } from "../render/amounts.ts";
+import { bytes, count, dollars, duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
 import { oneLine } from "../render/plainText.ts";
 import { wholeOption } from "../wholeOption.ts";
@@ -48,13 +49,14 @@ async function planOne(
   const calculations = await cli.calculations();
   const params = readFreeOptions(tokens, param, calculations.describeParams(calculations.get(name)));
   const settings = readSettings(cli.env);
-  const code = await cli.startThread(clientFiles(() => session.client()));
+  const files = countedFiles(clientFiles(() => session.client()));
+  const code = await cli.startThread(files.access);
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });
   try {
     const { clock } = cli;
     const request = { calculation: name, params, packSize, workers };
-    return await planAhead(request, { calculations, code, clock, settings });
+    return await planAhead(request, { calculations, code, clock, settings, fileUse: files.take });
   } finally {
     cli.signal.removeEventListener("abort", stop);
     await code.stop();
@@ -81,6 +83,7 @@ function factsOf(run: PlannedRun): readonly (readonly [string, string])[] {
     ["expected", `${duration(run.expectedS)} with ${count(run.workers)} packs at once (--workers)`],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
     ["", `a pack: ${callsText(calls.perPack)}; a minute of leading: ${callsText(calls.perMinute)}`],
+    ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
     ["dollars", `${dollars(run.dollars)} for storage at list price`],
     [
@@ -88,6 +91,13 @@ function factsOf(run: PlannedRun): readonly (readonly [string, string])[] {
       `${dollars(naive.dollars)} and ${count(naive.billed)} calls with a message and a blob for each chunk`,
     ],
   ];
+}
+
+/** Only a calculation that asked for files has this line. */
+function filesFacts({ files: { planning, computing } }: PlannedRun): readonly (readonly [string, string])[] {
+  if (planning.list + planning.read === 0) return [];
+  const text = (use: FileUse): string => `${callsText(callsOf(use)) || "none"} (${bytes(use.bytes)})`;
+  return [["", `files: to plan ${text(planning)}; to compute about ${text(computing)}`]];
 }
 
 /** Deletes of blobs are free and left out. */

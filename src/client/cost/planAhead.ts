@@ -7,7 +7,7 @@ import {
   sampleLimitMs,
   timeChunks,
 } from "../../calculations/timeChunks.ts";
-import { billedCalls, type CallCounts, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { addCalls, billedCalls, type CallCounts, dollarsOf, roundCalls } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
@@ -17,6 +17,7 @@ import { clientLimits } from "../clientLimits.ts";
 import { checkRequest, type RunRequest } from "../runRequest.ts";
 import { costOfRun, naiveCalls, perPack } from "./cost.ts";
 import { expectedMs } from "./expectedTime.ts";
+import { addUse, callsOf, type FileUse, scaleUse } from "./fileUse.ts";
 import { leadingPerMinute } from "./leadingCost.ts";
 import { leadingPace } from "./leadingPace.ts";
 
@@ -52,6 +53,13 @@ export interface PlannedRun {
   /** Packs computed at once, which the expected time stands on. */
   readonly workers: number;
   readonly expectedS: number;
+  /** What the calculation reads of its own files; part of the calls and dollars below. */
+  readonly files: {
+    /** As counted here, with the chunks that were timed: a planning worker times as many. */
+    readonly planning: FileUse;
+    /** Of all chunks, an estimate: as those that were timed. */
+    readonly computing: FileUse;
+  };
   readonly calls: {
     readonly total: CallCounts;
     /** Calls that cost anything, which are all but deletes. */
@@ -64,7 +72,7 @@ export interface PlannedRun {
   };
   /** Storage at list price; compute is not in it. */
   readonly dollars: number;
-  /** One message and one blob for each chunk, and a leader that reads them all. */
+  /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
   readonly naive: { readonly calls: CallCounts; readonly billed: number; readonly dollars: number };
 }
 
@@ -79,6 +87,8 @@ export async function planAhead(
   ports: {
     readonly calculations: Calculations;
     readonly code: PlanningCode;
+    /** Gives what the code asked of files since it was last called. */
+    readonly fileUse: () => FileUse;
     readonly clock: Clock;
     readonly settings: Settings;
   },
@@ -87,7 +97,7 @@ export async function planAhead(
   const workers = checkWorkers(request.workers ?? clientLimits.planWorkers);
   const job = { calculation: checked.calculation.name, params: checked.params };
   const startedMs = ports.clock.monotonicMs();
-  const { chunks, segments, chunkMs } = await measure(ports.code, job, ports.settings);
+  const { chunks, segments, chunkMs, files } = await measure(ports, job);
   const planMs = ports.clock.monotonicMs() - startedMs;
 
   const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
@@ -98,8 +108,9 @@ export async function planAhead(
   const shape = { layout, packMs, planMs, segments, workers, threads };
   const durationMs = expectedMs(shape);
   const pace = leadingPace(ports.settings);
-  const total = roundCalls(costOfRun({ ...shape, durationMs }, pace).total);
-  const naive = roundCalls(naiveCalls(chunks));
+  const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
+  const total = roundCalls(addCalls(costOfRun({ ...shape, durationMs }, pace).total, ofFiles));
+  const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
   return {
     ...job,
     chunks,
@@ -111,6 +122,7 @@ export async function planAhead(
     computeS: (chunks * chunkMs) / 1_000,
     workers,
     expectedS: durationMs / 1_000,
+    files,
     calls: {
       total,
       billed: billedCalls(total),
@@ -124,10 +136,13 @@ export async function planAhead(
 }
 
 async function measure(
-  code: PlanningCode,
+  {
+    code,
+    fileUse,
+    settings,
+  }: { readonly code: PlanningCode; readonly fileUse: () => FileUse; readonly settings: Settings },
   job: { readonly calculation: string; readonly params: unknown },
-  settings: Settings,
-): Promise<{ readonly chunks: number; readonly segments: number; readonly chunkMs: number }> {
+): Promise<Pick<PlannedRun, "chunks" | "chunkMs" | "files"> & { readonly segments: number }> {
   const packLimitMs = settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const samples: Samples = new Map();
   let from = 0;
@@ -142,8 +157,18 @@ async function measure(
     { urgent: true, limitMs: packLimitMs },
   );
   const task = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
-  const chunkMs = await timeChunks(planned, samples, (chunk) => code.compute({ ...job, ...chunk }, task));
-  return { chunks: planned.chunks, segments, chunkMs };
+  const listing = fileUse();
+  let timed = 0;
+  const chunkMs = await timeChunks(planned, samples, (chunk) => {
+    timed += 1;
+    return code.compute({ ...job, ...chunk }, task);
+  });
+  const sampled = fileUse();
+  const files = {
+    planning: addUse(listing, sampled),
+    computing: scaleUse(sampled, timed === 0 ? 0 : planned.chunks / timed),
+  };
+  return { chunks: planned.chunks, segments, chunkMs, files };
 }
 
 function checkWorkers(workers: number): number {

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
-import { planAhead } from "../../../src/client/cost/planAhead.ts";
+import { type FileFact, filesOver, noAccess } from "../../../src/calculations/files.ts";
+import { runCompute, runPlan } from "../../../src/calculations/runJob.ts";
+import { countedFiles } from "../../../src/client/cost/fileUse.ts";
+import { type PlanningCode, planAhead } from "../../../src/client/cost/planAhead.ts";
 import type { RunRequest } from "../../../src/client/runRequest.ts";
-import { dollarsOf } from "../../../src/model/calls.ts";
+import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
 import { readSettings } from "../../../src/model/settings.ts";
+import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
+import { blobFiles } from "../../../src/worker/blobFiles.ts";
+import { callReport } from "../../../src/worker/callReport.ts";
 import { localCode } from "../../support/localCode.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { calculations, failureOf } from "../clientWorld.ts";
@@ -32,7 +38,8 @@ function planned(
 ) {
   const code = localCode(known, chunkMs);
   const clock = virtualWorld().clock();
-  const ports = { calculations: known, code, clock, settings: readSettings(env) };
+  const { take: fileUse } = countedFiles(noAccess);
+  const ports = { calculations: known, code, clock, fileUse, settings: readSettings(env) };
   return planAhead({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
 }
 
@@ -105,10 +112,92 @@ describe("planning ahead", () => {
   it("limits the plan's own time as workers do, and that of a sample to that of the longest pack", async () => {
     const code = localCode(known);
     const settings = readSettings({ LEASEFOLD_PACK_LIMIT_S: "40" });
-    const ports = { calculations: known, code, clock: virtualWorld().clock(), settings };
+    const { take: fileUse } = countedFiles(noAccess);
+    const ports = { calculations: known, code, clock: virtualWorld().clock(), fileUse, settings };
     await planAhead({ calculation: "sum", params: { to: 5 } }, ports);
     expect(code.tasks.map(({ limitMs }) => limitMs)).toEqual([
       40_000, 25_000, 25_000, 25_000, 25_000, 25_000,
     ]);
+  });
+});
+
+describe("files that a calculation reads", () => {
+  const noFileUse = { list: 0, read: 0, bytes: 0 };
+
+  /** Lists once, reads the first bytes of each file to plan, and each file whole, in pieces of 8 MB, to compute. */
+  const lengths: AnyCalculation = defineCalculation<{ source: string }, FileFact, number>({
+    name: "lengths",
+    summary: "adds the lengths of files, by reading them",
+    params: z.object({ source: z.string() }),
+    async *plan({ source }, { files }) {
+      for await (const file of files.list(source)) {
+        for await (const _ of files.read(file, { to: 10 }));
+        yield file;
+      }
+    },
+    async compute({ input, files }) {
+      let bytes = 0;
+      for await (const piece of files.read(input)) bytes += piece.length;
+      return bytes;
+    },
+    merge: (a, b) => a + b,
+    zero: () => 0,
+  });
+
+  /** Foreseen for files of these lengths, and what the account itself counted for planning and for each chunk. */
+  async function foreseen(sizes: readonly number[]) {
+    const world = virtualWorld();
+    const storage = memoryStorage({ clock: world.clock(), random: world.random });
+    await storage.blobs.ensureContainer("box");
+    for (const [at, size] of sizes.entries())
+      await storage.blobs.create("box", `file ${String(at).padStart(3, "0")}`, new Uint8Array(size));
+    const { access, take: fileUse } = countedFiles(blobFiles(storage.blobs));
+    const files = filesOver(access);
+    const inputs: unknown[] = [];
+    const code: PlanningCode = {
+      plan: (job, sink) =>
+        runPlan(
+          lengths,
+          job.params,
+          async (batch) => {
+            inputs.push(...batch);
+            await sink(batch);
+          },
+          files,
+        ),
+      compute: async (job) => ({ bytes: await runCompute(lengths, job, files), ms: 10 }),
+    };
+    const report = callReport(storage.meter);
+    const calculations = { ...known, get: () => lengths };
+    const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
+    const run = await planAhead({ calculation: "lengths", params: { source: "box/" } }, ports);
+    const planning = report.take();
+    const count = inputs.length;
+    if (count > 0)
+      await runCompute(lengths, { params: run.params, from: 0, to: count, count, inputs }, files);
+    return { run, planning, computing: report.take() };
+  }
+
+  it("are counted to the call for chunks that are alike, and are part of the price", async () => {
+    const size = 8 * 1024 ** 2 + 1;
+    const { run, planning, computing } = await foreseen(Array(5).fill(size));
+    // Four of them were timed.
+    expect(planning).toEqual(calls({ list: 1, read: 5 + 2 * 4 }));
+    expect(computing).toEqual(calls({ read: 2 * 5 }));
+    expect(run.files).toEqual({
+      planning: { list: 1, read: planning.read, bytes: 5 * 10 + 4 * size },
+      computing: { list: 0, read: computing.read, bytes: 5 * size },
+    });
+    const without = await planned({ calculation: "listed", params: { to: 5 } });
+    expect(without.files).toEqual({ planning: noFileUse, computing: noFileUse });
+    const more = addCalls(planning, computing);
+    expect(run.calls.total).toEqual(addCalls(without.calls.total, more));
+    expect(run.naive.calls).toEqual(addCalls(without.naive.calls, more));
+    expect(run.dollars).toBe(dollarsOf(run.calls.total));
+  });
+
+  it("are none for a run of no chunks but its list", async () => {
+    const { run } = await foreseen([]);
+    expect(run.files).toEqual({ planning: { ...noFileUse, list: 1 }, computing: noFileUse });
   });
 });

@@ -2,16 +2,20 @@ import { CalculationError } from "../../../model/errors.ts";
 import type { RangeInput } from "../records.ts";
 
 /**
- * Places of the wanted columns among those of a file. Throws `CalculationError` naming the file and the columns it has
- * where one is missing, and where a name stands twice, so that nobody sums the wrong one.
+ * Places of the wanted columns among those of a CSV file. Throws `CalculationError` naming the file, the columns that are
+ * missing and those it has, and where a wanted name stands twice, so that nobody sums the wrong one.
  */
-export function columnPlaces({ file, columns = [] }: RangeInput, wanted: readonly string[]): number[] {
+export function columnPlaces(
+  { file, columns = [] }: Pick<RangeInput, "file" | "columns">,
+  wanted: readonly string[],
+): number[] {
+  const missing = wanted.filter((name) => !columns.includes(name)).map((name) => JSON.stringify(name));
+  if (missing.length > 0) {
+    const what = `column${missing.length === 1 ? "" : "s"} ${missing.join(", ")}`;
+    throw new CalculationError("no-column", `${file.path} has no ${what}; it has ${shown(columns)}`);
+  }
   return wanted.map((name) => {
     const place = columns.indexOf(name);
-    if (place === -1) {
-      const message = `${file.path} has no column ${JSON.stringify(name)}; it has ${shown(columns)}`;
-      throw new CalculationError("no-column", message);
-    }
     if (columns.includes(name, place + 1)) {
       const message = `${file.path} has two columns ${JSON.stringify(name)}; give them different names, or read it without its header`;
       throw new CalculationError("ambiguous-column", message);

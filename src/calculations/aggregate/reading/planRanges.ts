@@ -2,6 +2,7 @@ import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import type { PlanRanges, RangeInput } from "../records.ts";
 import { aheadOf } from "./aheadOf.ts";
+import { columnPlaces } from "./columnPlaces.ts";
 import { type FileFormat, fileFormat } from "./fileFormat.ts";
 import { readHead } from "./readHead.ts";
 import { readLimits } from "./readLimits.ts";
@@ -19,9 +20,10 @@ interface OpenFile {
 /**
  * Cuts the files of a source into ranges, in order of their names; files without a record have none. A CSV file longer
  * than a range is read once, unless it is promised that no field holds a line break: from the middle of such a file
- * nobody can tell a line break within quotes from one without.
+ * nobody can tell a line break within quotes from one without. A CSV file that lacks a wanted column ends the plan:
+ * nothing of such a run is worth computing.
  */
-export const planRanges: PlanRanges<ReadParams> = async function* (params, files) {
+export const planRanges: PlanRanges<ReadParams> = async function* (params, files, wanted) {
   let none = true;
   for await (const opened of aheadOf(files.list(params.source), readLimits.headsAtOnce, openFile)) {
     none = false;
@@ -34,7 +36,9 @@ export const planRanges: PlanRanges<ReadParams> = async function* (params, files
     const format = fileFormat(file.path, params);
     if (format.kind === "ndjson") return { file, format, first: 0 };
     const head = await readHead(file, format, params.header, files);
-    return head && { file, format, ...head };
+    if (head === undefined) return undefined;
+    columnPlaces({ file, columns: head.columns }, wanted);
+    return { file, format, ...head };
   }
 };
 

@@ -15,11 +15,44 @@ const rowsOf = async (
   given: Partial<ReadParams> = {},
 ) => (await read(files, wanted, given)).rows;
 
+const planOf = (
+  files: Readonly<Record<string, Content>>,
+  wanted: string[],
+  given: Partial<ReadParams> = {},
+) => plan(readParams(given), memoryFiles(new Map(Object.entries(files))), wanted);
+
 describe("columns", () => {
-  test("that a file does not have are named with those it has", async () => {
-    const why = 'data/a.csv has no column "price"; it has id, "unit price"';
-    await expect(read({ "data/a.csv": "id,unit price\n1,2\n" }, ["price"])).rejects.toThrow(why);
-    await expect(read({ "data/a.csv": "id,unit price" }, ["price"])).rejects.toThrow(why);
+  const prices = "id,unit price\n1,2\n";
+
+  test.each([
+    [["price"], "data/a.csv", prices, 'data/a.csv has no column "price"; it has id, "unit price"'],
+    [["price"], "data/a.csv", "id,unit price", 'data/a.csv has no column "price"; it has id, "unit price"'],
+    [
+      ["x", "id", "c1"],
+      "data/a.csv.gz",
+      gzipSync(prices),
+      'data/a.csv.gz has no columns "x", "c1"; it has id, "unit price"',
+    ],
+  ])(
+    "%j that a file does not have are named by the plan, with those it has",
+    async (wanted, path, text, message) => {
+      await expect(planOf({ [path]: text }, wanted)).rejects.toMatchObject({ code: "no-column", message });
+    },
+  );
+
+  test("that only a later file lacks are named with the first that does", async () => {
+    const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+    const files = Object.fromEntries(
+      names.map((one) => [`data/${one}.csv`, one < "j" ? "x\n1\n" : "y\n1\n"]),
+    );
+    const message = 'data/j.csv has no column "x"; it has y';
+    await expect(planOf(files, ["x"])).rejects.toMatchObject({ code: "no-column", message });
+  });
+
+  test("of files without a record, and of NDJSON lines, are not asked for", async () => {
+    const files = { "data/a.csv": "", "data/b.csv": "\n\n", "data/c.ndjson": '{"y":1}\n' };
+    expect((await planOf(files, ["x"])).map(({ file }) => file.path)).toEqual(["data/c.ndjson"]);
+    expect(await rowsOf(files, ["x"])).toEqual([[null]]);
   });
 
   test("of files in different orders are found in each", async () => {
@@ -33,7 +66,11 @@ describe("columns", () => {
   test("of one name are refused only where they are wanted", async () => {
     const files = { "data/a.csv": "x,y,x\n1,2,3\n" };
     expect(await rowsOf(files, ["y"])).toEqual([["2"]]);
-    await expect(read(files, ["x"])).rejects.toThrow('data/a.csv has two columns "x"');
+    const why = {
+      code: "ambiguous-column",
+      message: expect.stringMatching(/^data\/a.csv has two columns "x"/),
+    };
+    await expect(planOf(files, ["x"])).rejects.toMatchObject(why);
   });
 
   test("without a header are c1, c2, …", async () => {

@@ -11,9 +11,13 @@ export const readParams = (given: Partial<ReadParams> = {}): ReadParams => ({
   ...given,
 });
 
-export async function plan(params: ReadParams, files: Files): Promise<RangeInput[]> {
+export async function plan(
+  params: ReadParams,
+  files: Files,
+  wanted: readonly string[] = [],
+): Promise<RangeInput[]> {
   const ranges: RangeInput[] = [];
-  for await (const range of planRanges(params, files)) ranges.push(range);
+  for await (const range of planRanges(params, files, wanted)) ranges.push(range);
   return ranges;
 }
 
@@ -35,7 +39,7 @@ export async function readAll(
   given: Partial<ReadParams> = {},
 ): Promise<ReadAll> {
   const params = readParams(given);
-  const ranges = await plan(params, files);
+  const ranges = await plan(params, files, wanted);
   const rows: Field[][] = [];
   const offsets: number[] = [];
   const reports: ReadReport[] = [];
