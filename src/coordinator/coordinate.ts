@@ -45,6 +45,7 @@ export async function coordinate(
     const listed = await listMarkers(ports, leader);
     if (listed === "unreachable") continue;
     const { markers, nowMs, pages } = listed;
+    ports.tellActive?.(leader.term, markers.length);
     if (markers.length === 0) return;
     const known = new Set(markers.map((marker) => marker.name));
     for (const id of runs.keys()) if (!known.has(id)) runs.delete(id);

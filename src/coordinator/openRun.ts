@@ -41,8 +41,8 @@ export async function openRun(
     await cleanUp(ports, owner, state, await manifestOrNone(ports, owner, state), listed);
     return "over";
   }
-  const { run, uid, phase, packsDone } = state;
-  ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone }));
+  const { run, uid, phase, packsDone, paused } = state;
+  ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone, paused }));
   return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs(), state.rate) };
 }
 

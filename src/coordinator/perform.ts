@@ -16,6 +16,8 @@ export interface CoordinatorPorts {
   readonly names: Names;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told with each list of the markers. */
+  tellActive?(term: number, runs: number): void;
   /** Numbers of state writes; never the same twice in a process. */
   nextSequence(): number;
   /** Time limit of one attempt of a pack, as workers have it. */

@@ -3,6 +3,7 @@ import { keepDeadMansWake } from "../election/deadMansWake.ts";
 import type { OnElectionEvent } from "../election/events.ts";
 import type { Leadership } from "../election/leadership.ts";
 import { race } from "../election/race.ts";
+import type { LeaderRecord } from "../election/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -10,6 +11,7 @@ import { logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
 import type { Random } from "../storage/ports.ts";
+import { activeGauge } from "./activeGauge.ts";
 import { type CoordinateSettings, coordinate } from "./coordinate.ts";
 import { expiry } from "./deletion/expire.ts";
 import { anyRunActive } from "./markers.ts";
@@ -39,6 +41,8 @@ export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly k
 export interface CoordinatorOptions {
   readonly holder: string;
   readonly region?: string | undefined;
+  /** What this app tells of itself in the lease record; nothing is decided by it. */
+  readonly about?: Readonly<Record<string, string>> | undefined;
   readonly election: ElectionSettings;
   readonly loop: CoordinateSettings;
   /** Time limit of one attempt of a pack, as workers have it. */
@@ -48,9 +52,11 @@ export interface CoordinatorOptions {
 }
 
 export function coordinator(
-  ports: Omit<CoordinatorPorts, "nextSequence" | "packLimitMs"> & {
+  ports: Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive"> & {
     readonly random: Random;
     readonly onElection: OnElectionEvent;
+    /** Sees the lease record at each look of a contender. */
+    readonly onLook?: (record: LeaderRecord) => void;
   },
   options: CoordinatorOptions,
 ): Coordinator {
@@ -62,6 +68,7 @@ export function coordinator(
     ...ports,
     nextSequence: () => ++sequence,
     packLimitMs: options.packLimitMs,
+    tellActive: activeGauge(clock, log),
   };
   const old = expiry(shell, options.keepDays);
   let busy = false;
@@ -106,9 +113,11 @@ export function coordinator(
     request: TickRequest,
   ): Promise<{ readonly outcome: RaceOutcome; readonly after?: (() => Promise<void>) | undefined }> {
     let after: (() => Promise<void>) | undefined;
-    const outcome = await race({ lease, clock, random, on: ports.onElection }, options.election, {
+    const { onElection: on, onLook } = ports;
+    const outcome = await race({ lease, clock, random, on, onLook }, options.election, {
       holder: options.holder,
       region: options.region,
+      about: options.about,
       startedAtMonotonicMs: request.startedAtMonotonicMs,
       startedBy: request.startedBy,
       aboveTerm,

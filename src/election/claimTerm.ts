@@ -30,7 +30,7 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
     return not({ kind: "refused", code, reason: decoded.reason });
   }
   const last = decoded.kind === "record" ? decoded.record : undefined;
-  const { holder, region } = request;
+  const { holder, region, about } = request;
   const { cameBy } = hold;
   emit({
     kind: "acquired",
@@ -42,7 +42,7 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
 
   const looking = lookingRecord(
     last,
-    { holder, region },
+    { holder, region, about },
     { cameBy, atMs: sight.atMs, beat: contest.nextBeat() },
   );
   const seen = await writeRecordOnce(contest, hold, looking, sight.etag, (one) => one.beat === looking.beat);

@@ -11,12 +11,16 @@ export interface RacePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly on?: OnElectionEvent;
+  /** Sees the record at each look of a contender. Nothing is decided by it. */
+  readonly onLook?: ((record: LeaderRecord) => void) | undefined;
 }
 
 export interface RaceRequest {
   /** Of this instance, 1–128 characters. Shown, never used to decide who owns anything. */
   readonly holder: string;
   readonly region?: string | undefined;
+  /** Told to whoever reads the record, some 2 KB at most; never used to decide anything. */
+  readonly about?: Readonly<Record<string, string>> | undefined;
   /** When this invocation began, on the monotonic clock: its budget counts from there. */
   readonly startedAtMonotonicMs: number;
   /** A wake that finds the lease held waits until it has seen the leader beat; a tick looks once. Default `tick`. */
@@ -80,6 +84,8 @@ export interface Contest {
   readonly request: RaceRequest;
   /** Never throws, whatever the listener does. */
   readonly emit: OnElectionEvent;
+  /** As `emit`, for `onLook`. */
+  saw(record: LeaderRecord): void;
   /** Other with every call; marks the writes of this race. */
   nextBeat(): string;
 }

@@ -88,6 +88,7 @@ export const nextRenewalMs = (renewed: boolean, tookMs: number, settings: Electi
 interface Me {
   readonly holder: string;
   readonly region?: string | undefined;
+  readonly about?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The first record under a fresh lease: the last term stays as it was, the beat is fresh. */
@@ -106,6 +107,7 @@ export const lookingRecord = (
   breakAfterMs: 0,
   cameBy: by.cameBy,
   notes: {},
+  about: me.about,
   lastTerms: last?.lastTerms ?? [],
 });
 

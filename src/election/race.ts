@@ -63,6 +63,13 @@ function contestOf(ports: RacePorts, settings: ElectionSettings, request: RaceRe
         // A listener that fails must not cost the lease.
       }
     },
+    saw(record) {
+      try {
+        ports.onLook?.(record);
+      } catch {
+        // Nor one that only watches.
+      }
+    },
     nextBeat: () => `${mark}-${++writes}`,
   };
 }

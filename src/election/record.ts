@@ -23,6 +23,8 @@ export interface LeaderRecord {
   readonly leaseLeftMs?: number | undefined;
   readonly cameBy: CameBy;
   readonly notes: Readonly<Record<string, string>>;
+  /** What the holder says of itself. Shown and compared, never used to decide anything. */
+  readonly about?: Readonly<Record<string, string>> | undefined;
   /** Oldest first, this term included. */
   readonly lastTerms: readonly PastTerm[];
 }
@@ -78,6 +80,8 @@ const wire = z.object({
   leaseleftms: count.optional(),
   cameby: z.enum(["free", "handed-over", "expired", "broken"]),
   notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
+  // Nobody's election may fail over it.
+  about: unpackJson.pipe(z.record(z.string(), z.string())).optional().catch(undefined),
   lastterms: unpackJson
     .pipe(z.array(z.tuple([z.int().nonnegative(), z.string(), z.string(), z.number()])).max(lastTermsMax))
     .optional(),
@@ -111,17 +115,18 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
   return { kind: "record", record };
 }
 
-/** Always fits: notes are left out first, then the oldest terms, because a term must not die of its notes. */
+/** Always fits: first goes what is only shown, then the oldest terms, because a term must not die of its notes. */
 export function encodeRecord(record: LeaderRecord): Record<string, string> {
-  const full = encodeAll(record);
-  if (bytesOf(full) <= metadataBytesMax) return full;
-  let slim: LeaderRecord = { ...record, notes: {} };
-  let encoded = encodeAll(slim);
-  while (bytesOf(encoded) > metadataBytesMax && slim.lastTerms.length > 0) {
-    slim = { ...slim, lastTerms: slim.lastTerms.slice(1) };
-    encoded = encodeAll(slim);
-  }
-  return encoded;
+  const encoded = encodeAll(record);
+  const lighter = bytesOf(encoded) <= metadataBytesMax ? undefined : lighten(record);
+  return lighter === undefined ? encoded : encodeRecord(lighter);
+}
+
+function lighten(record: LeaderRecord): LeaderRecord | undefined {
+  const { notes, about, lastTerms } = record;
+  if (Object.keys(notes).length > 0) return { ...record, notes: {} };
+  if (about !== undefined) return { ...record, about: undefined };
+  return lastTerms.length > 0 ? { ...record, lastTerms: lastTerms.slice(1) } : undefined;
 }
 
 function encodeAll(record: LeaderRecord): Record<string, string> {
@@ -139,6 +144,7 @@ function encodeAll(record: LeaderRecord): Record<string, string> {
     ...(record.leaseLeftMs === undefined ? {} : { leaseleftms: String(record.leaseLeftMs) }),
     cameby: record.cameBy,
     ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
+    ...(record.about === undefined ? {} : { about: pack(JSON.stringify(record.about)) }),
     ...(terms.length === 0 ? {} : { lastterms: pack(JSON.stringify(terms)) }),
   };
 }

@@ -38,6 +38,7 @@ export async function takeLease(contest: Contest, patience: Patience): Promise<T
       continue;
     }
     sight = look.sight;
+    if (sight.decoded.kind === "record") contest.saw(sight.decoded.record);
     const decision = decideAfterLook(sight, patience.waiting(sight), settings);
     if (decision.act === "refuse") {
       return over({ kind: "refused", code: decision.code, reason: decision.reason });

@@ -7,6 +7,8 @@ import type { HostSettings } from "../model/hostSettings.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { namesOf } from "../model/names.ts";
+import { sharedSettings } from "../model/sharedSettings.ts";
+import { version } from "../model/version.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
 import { blobFiles } from "../worker/blobFiles.ts";
@@ -18,6 +20,7 @@ import { threadPool } from "../worker/threadPool.ts";
 import type { Basis } from "./basis.ts";
 import { electionLog } from "./electionLog.ts";
 import { log } from "./logTo.ts";
+import { settingsLog } from "./settingsLog.ts";
 
 /**
  * The composition of one process of the app: storage and the actors on it. Leader, worker and client have a
@@ -33,9 +36,19 @@ export interface App {
 }
 
 export async function makeApp(basis: Basis): Promise<App> {
-  const { settings, host, connection, packLimitMs, holder, region, election, files } = basis;
+  const { settings, host, connection, packLimitMs, holder, region, election, files, appName } = basis;
   const names = namesOf(settings.LEASEFOLD_NAMESPACE);
   const calculations = await loadCalculations(files);
+  // Built-in calculations go with the version of the app, which may differ while it is deployed anew.
+  const own = calculations
+    .list()
+    .map(({ name }) => `${name} ${calculations.versionOf(name)}`)
+    .filter((one) => one.includes(" sha256:"));
+  const about = {
+    ...(appName === undefined ? {} : { app: appName }),
+    version,
+    ...sharedSettings(settings, host, own),
+  };
   const forLeader = connectStorage(connection);
   const forWorker = connectStorage(connection);
   const userCode = threadPool({
@@ -50,9 +63,13 @@ export async function makeApp(basis: Basis): Promise<App> {
     host,
     client: { storage: connectStorage(connection), names, clock, random, calculations },
     coordinator: coordinator(
-      { storage: forLeader, names, clock, random, log, onElection: electionLog(log) },
       {
-        ...{ holder, region, election, packLimitMs, keepDays: settings.LEASEFOLD_KEEP_DAYS },
+        ...{ storage: forLeader, names, clock, random, log },
+        onElection: electionLog(log),
+        onLook: settingsLog(log, about),
+      },
+      {
+        ...{ holder, region, about, election, packLimitMs, keepDays: settings.LEASEFOLD_KEEP_DAYS },
         loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
       },
     ),

@@ -22,6 +22,8 @@ export interface Basis {
   /** Name of this instance in the lease record. */
   readonly holder: string;
   readonly region: string | undefined;
+  /** Name of the function app; undefined outside of Azure. */
+  readonly appName: string | undefined;
   /** Files of the user's calculations, absolute. */
   readonly files: readonly string[];
 }
@@ -42,6 +44,7 @@ export function readBasis(env: Env, appDir = findAppDir()): Basis {
       env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) ??
       `${hostname()}-${process.pid}`,
     region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
+    appName: env["WEBSITE_SITE_NAME"],
     files: filesOf(settings.LEASEFOLD_CALCULATIONS, appDir),
   };
 }

@@ -1,4 +1,6 @@
 import { app, type InvocationContext } from "@azure/functions";
+import type { TickOutcome } from "../coordinator/tick.ts";
+import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { namesOf, poisonOf } from "../model/names.ts";
 import { handlePoison } from "../worker/handlePoison.ts";
@@ -75,12 +77,27 @@ async function raceOnce(
     const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
     lifecycle.ticked();
     const ms = Math.round(performance.now() - startedAtMonotonicMs);
-    const led = outcome.kind === "led" ? { term: outcome.term, cause: outcome.cause } : {};
-    const refused = outcome.kind === "refused" ? { cause: `${outcome.code}: ${outcome.reason}` } : {};
-    app.worker.log(logEvents.raceEnded({ outcome: outcome.kind, ...led, ...refused, ms }));
+    app.worker.log(logEvents.raceEnded({ outcome: outcome.kind, ...factsOf(outcome), ms }));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    app.worker.log(logEvents.unexpected({ where: startedBy, message }));
+    app.worker.log(logEvents.unexpected({ where: startedBy, message: messageOf(error) }));
     if (startedBy === "tick") throw error;
+  }
+}
+
+/** What alerts need of an outcome: whether anybody leads, and if not, why. */
+export function factsOf(outcome: TickOutcome): { term?: number; cause?: string; silentS?: number } {
+  switch (outcome.kind) {
+    case "led":
+      return { term: outcome.term, cause: outcome.cause };
+    case "refused":
+      return { cause: `${outcome.code}: ${outcome.reason}` };
+    case "unreachable":
+      return { cause: `${outcome.step}: ${messageOf(outcome.error)}` };
+    case "follower": {
+      const { leader } = outcome;
+      return leader.kind === "known" ? { term: leader.record.term, silentS: leader.ageMs / 1_000 } : {};
+    }
+    default:
+      return {};
   }
 }

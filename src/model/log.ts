@@ -25,8 +25,24 @@ export const logEvents = {
     event: `lease-${name}`,
     fields,
   }),
-  raceEnded: event<{ outcome: string; term?: number; cause?: string; ms: number }>("info", "race-ended"),
-  runSealed: event<Run & { term: number; phase: string; packsDone: number }>("info", "run-sealed"),
+  /** `silentS`: age of the record of the leader that was followed. `cause`: why nothing came of it. */
+  raceEnded: event<{ outcome: string; term?: number; cause?: string; silentS?: number; ms: number }>(
+    "info",
+    "race-ended",
+  ),
+  /** Another app on this namespace; an error where something is lost or fails by it. */
+  settingsDiffer: (
+    level: LogEvent["level"],
+    fields: { message: string; holder: string; app?: string; version?: string },
+  ): LogEvent => ({ level, event: "settings-differ", fields }),
+  /** A gauge, at most once a minute: a leader is at work, and so many runs are open. 0 once in a term, at its end. */
+  leading: event<{ term: number; runs: number }>("info", "leading"),
+  /** Over HTTP; nobody leads it as yet. */
+  runSubmitted: event<Run>("info", "run-submitted"),
+  runSealed: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
+    "info",
+    "run-sealed",
+  ),
   runPhase: event<Run & { from: string; to: string; term: number }>("info", "run-phase"),
   packsSent: event<Run & { term: number; packs: number; again: number; cursor: number }>(
     "debug",

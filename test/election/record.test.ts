@@ -60,6 +60,17 @@ test("metadata that we do not know is passed over", () => {
   expect(decodeRecord({ ...encodeRecord(full), colour: "red" })).toEqual({ kind: "record", record: full });
 });
 
+test("what a holder says of itself survives, and whatever stands there instead makes no record unreadable", () => {
+  const about = { app: "küche", LEASEFOLD_LEASE_S: "15" };
+  expect(decodeRecord(encodeRecord({ ...full, about }))).toEqual({
+    kind: "record",
+    record: { ...full, about },
+  });
+  for (const odd of ["%%%", "AAAA", Buffer.from('{"a":1}').toString("base64url")]) {
+    expect(decodeRecord({ ...encodeRecord(full), about: odd })).toEqual({ kind: "record", record: full });
+  }
+});
+
 test("a record always fits, notes going first and the oldest terms after them", () => {
   const holder = "№".repeat(128);
   const lastTerms = Array.from({ length: 16 }, (_, index) => ({
@@ -68,12 +79,19 @@ test("a record always fits, notes going first and the oldest terms after them", 
     holder,
     sinceMs: 1,
   }));
-  const huge = { ...full, holder, lastTerms, notes: { text: "n".repeat(9_000) } };
+  const huge = {
+    ...full,
+    holder,
+    lastTerms,
+    about: { a: "b".repeat(2_000) },
+    notes: { text: "n".repeat(9_000) },
+  };
   const metadata = encodeRecord(huge);
   expect(bytes(metadata)).toBeLessThanOrEqual(8_192);
   const decoded = decodeRecord(metadata);
   if (decoded.kind !== "record") throw new Error("unreadable");
   expect(decoded.record.notes).toEqual({});
+  expect(decoded.record.about).toBeUndefined();
   expect(decoded.record.lastTerms.at(-1)?.term).toBe(15);
   expect(bytes(encodeRecord({ ...full, notes: { text: "n".repeat(9_000) } }))).toBeLessThan(2_000);
 });

@@ -57,6 +57,7 @@ export async function acquireNamed(
       stopping,
     },
     emit: () => {},
+    saw: () => {},
     nextBeat: () => "",
   };
   const acquired = await acquireLease(contest, "free", sight);

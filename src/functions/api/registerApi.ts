@@ -1,6 +1,7 @@
 import { app, type HttpMethod, type HttpResponseInit, type InvocationContext } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
 import { edgeOf, messageOf } from "../../model/errors.ts";
+import { withLogOf } from "../logTo.ts";
 import type { ApiHandler, ApiRequest } from "./apiRequest.ts";
 import { getFailures } from "./failures.ts";
 import { getHealth, type Health } from "./health.ts";
@@ -59,10 +60,11 @@ export async function answer(
   handler: ApiHandler,
   request: ApiRequest,
   getClient: () => Client | Promise<Client>,
-  context: Pick<InvocationContext, "warn" | "error">,
+  context: Pick<InvocationContext, "debug" | "info" | "warn" | "error">,
 ): Promise<HttpResponseInit> {
   try {
-    return await handler(request, await getClient());
+    const client = await getClient();
+    return await withLogOf(context, () => handler(request, client));
   } catch (error) {
     const { level } = edgeOf(error);
     if (level === "warn") context.warn(`http: ${messageOf(error)}`);

@@ -5,6 +5,8 @@ import { runs } from "../../client/runs.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { InputError } from "../../model/errors.ts";
+import { logEvents } from "../../model/log.ts";
+import { log } from "../logTo.ts";
 import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
 
 /** `runs`, `runs/{id}` and `runs/{id}/retry`: submit, list, look, command. */
@@ -22,8 +24,10 @@ const submitSchema = z.strictObject({
 export const submitRun: ApiHandler = async (request, client) => {
   const body = await readBody(request, submitSchema);
   const submitted = await submit(client, { ...body, id: idOf(request, body.id) });
+  const { run, uid, created } = submitted;
+  if (created) log(logEvents.runSubmitted({ run, uid }));
   const { pathname } = new URL(request.url);
-  return fresh(submitted, 202, { location: `${pathname.replace(/\/$/, "")}/${submitted.run}` });
+  return fresh(submitted, 202, { location: `${pathname.replace(/\/$/, "")}/${run}` });
 };
 
 export const listRuns: ApiHandler = async (_request, client) => fresh({ runs: await runs(client) });

@@ -32,6 +32,8 @@ export async function call(client: Client, name: string, request: ApiRequest): P
   if (route === undefined) throw new Error(`no route ${name}`);
   const logged: string[] = [];
   const context = {
+    debug: () => {},
+    info: (...args: unknown[]) => void logged.push(`info ${args.join(" ")}`),
     warn: (...args: unknown[]) => void logged.push(`warn ${args.join(" ")}`),
     error: (...args: unknown[]) => void logged.push(`error ${args.join(" ")}`),
   };

@@ -6,6 +6,8 @@ import { answer, routes } from "../../../src/functions/api/registerApi.ts";
 import { clientWorld } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
 // Its classes cannot be imported by name in an ES module.
 const { HttpRequest, HttpResponse }: typeof import("@azure/functions") = createRequire(import.meta.url)(
   "@azure/functions",
@@ -57,8 +59,7 @@ describe("the other routes", () => {
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
     const route = routes.find(({ name }) => name === "submitRun");
-    const context = { warn: () => {}, error: () => {} };
-    const init = await answer(route?.handler ?? (() => Promise.reject()), request, () => client, context);
+    const init = await answer(route?.handler ?? (() => Promise.reject()), request, () => client, quiet);
     const response = new HttpResponse(init);
     expect([response.status, response.headers.get("location")]).toEqual([202, "/api/runs/r1"]);
     expect(await response.json()).toMatchObject({ run: "r1" });
@@ -67,7 +68,7 @@ describe("the other routes", () => {
         () => Promise.reject(new Error()),
         request,
         () => client,
-        context,
+        quiet,
       ),
     );
     expect(problem.headers.get("content-type")).toBe("application/problem+json");
@@ -75,8 +76,7 @@ describe("the other routes", () => {
 
   it("answer with a problem when the client itself cannot be made", async () => {
     const refused = () => Promise.reject(new Error("no settings"));
-    const context = { warn: () => {}, error: () => {} };
-    expect(await answer(async () => ({}), apiRequest("runs"), refused, context)).toMatchObject({
+    expect(await answer(async () => ({}), apiRequest("runs"), refused, quiet)).toMatchObject({
       status: 500,
     });
   });

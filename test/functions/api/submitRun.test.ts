@@ -14,7 +14,12 @@ describe("POST runs", () => {
     expect(answered.status).toBe(202);
     expect(answered.header("location")).toBe("/api/runs/r1");
     expect(answered.jsonBody).toMatchObject({ run: "r1", created: true });
-    expect((await call(client, "submitRun", submit)).jsonBody).toMatchObject({ created: false });
+    expect(answered.logged).toEqual([
+      expect.stringMatching(/^info \{"event":"run-submitted","run":"r1","uid":"\w+"\}$/),
+    ]);
+    const again = await call(client, "submitRun", submit);
+    expect(again.jsonBody).toMatchObject({ created: false });
+    expect(again.logged).toEqual([]);
   });
 
   it.each(["key-1", '"key-1"'])("takes the id from the header Idempotency-Key: %s", async (key) => {

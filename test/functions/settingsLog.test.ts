@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { coordinator } from "../../src/coordinator/tick.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import { settingsLog } from "../../src/functions/settingsLog.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+/** Apps on one namespace and one account, each ticking when told to. */
+function apps() {
+  const world = virtualWorld();
+  const storage = memoryStorage({ clock: world.clock(), random: world.random });
+  const names = namesOf("t");
+  return {
+    storage,
+    names,
+    async start(holder: string, about: Readonly<Record<string, string>>) {
+      for (const one of [names.coordination, names.active, names.runs])
+        await storage.blobs.ensureContainer(one);
+      const logged: LogEvent[] = [];
+      const log = (event: LogEvent) => void logged.push(event);
+      const clock = world.clock();
+      const one = coordinator(
+        {
+          storage,
+          names,
+          clock,
+          random: world.random,
+          log,
+          onElection() {},
+          onLook: settingsLog(log, about),
+        },
+        {
+          ...{ holder, about, election: electionSettings(), packLimitMs: 300_000, keepDays: 0 },
+          loop: { loopMs: 2_000, fastLoopMs: 100 },
+        },
+      );
+      return {
+        logged,
+        tick: () => world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs: clock.monotonicMs() })),
+      };
+    },
+  };
+}
+
+const west = { app: "west", version: "1", LEASEFOLD_KEEP_DAYS: "30", LEASEFOLD_LEASE_S: "15" };
+const north = { app: "north", version: "1", LEASEFOLD_KEEP_DAYS: "7", LEASEFOLD_LEASE_S: "15" };
+
+test("two apps on one namespace with different settings: each says so once, with values and whose they are", async () => {
+  const { start } = apps();
+  const one = await start("one", west);
+  const two = await start("two", north);
+  await one.tick();
+  expect(one.logged).toEqual([]);
+  await two.tick();
+  expect(two.logged).toEqual([
+    {
+      level: "error",
+      event: "settings-differ",
+      fields: {
+        message:
+          "LEASEFOLD_KEEP_DAYS is 7 here and 30 there (old runs go after the shorter time, 0 is never)",
+        ...{ holder: "one", app: "west", version: "1" },
+      },
+    },
+  ]);
+  for (let again = 0; again < 5; again += 1) {
+    await one.tick();
+    await two.tick();
+  }
+  expect(two.logged).toHaveLength(1);
+  expect(one.logged.map(({ fields }) => fields["app"])).toEqual(["north"]);
+});
+
+test("another instance of the same wrong app says nothing new, another value does", async () => {
+  const { start } = apps();
+  const one = await start("one", west);
+  await (await start("two", north)).tick();
+  await one.tick();
+  await (await start("three", north)).tick();
+  await one.tick();
+  expect(one.logged).toHaveLength(1);
+  await (await start("four", { ...north, LEASEFOLD_LEASE_S: "60" })).tick();
+  await one.tick();
+  expect(one.logged).toHaveLength(2);
+});
+
+test("apps that agree, and one of a version that tells nothing, are no news", async () => {
+  const { start } = apps();
+  const one = await start("one", west);
+  await (await start("two", { ...west, app: "north", version: "2" })).tick();
+  await one.tick();
+  await (await start("old", {})).tick();
+  await one.tick();
+  expect(one.logged).toEqual([]);
+});
+
+test("an odd difference is a warning", async () => {
+  const { start } = apps();
+  const one = await start("one", west);
+  await (await start("two", { ...west, app: "north", LEASEFOLD_LEASE_S: "60" })).tick();
+  await one.tick();
+  expect(one.logged).toMatchObject([{ level: "warn" }]);
+});
+
+test("what others tell may be anything: the race goes on", async () => {
+  const { start, storage, names } = apps();
+  const one = await start("one", west);
+  await (await start("two", north)).tick();
+  const lease = storage.lease(names.coordination, "leader");
+  const view = await lease.view();
+  if (view.kind === "missing") throw new Error("no record");
+  const id = "0b8a7a1e-0000-4000-8000-000000000000";
+  await lease.acquire(id, 15);
+  await lease.writeRecord(id, { ...view.metadata, about: "%%% no JSON" });
+  await lease.release(id);
+  expect(await one.tick()).toMatchObject({ kind: "nothingToLead" });
+  expect(one.logged).toEqual([]);
+});
