@@ -42,7 +42,7 @@ param maximumInstanceCount int = 40
 @description('Instances that stay while there is nothing to do, per function (function:worker) or group (http).')
 param alwaysReady alwaysReadyGroup[] = []
 
-@description('Whether each plan spreads over zones.')
+@description('Whether each app spreads over zones. The platform then keeps two instances of every function always ready, which costs far more than all else.')
 param zoneRedundant bool = false
 
 @description('What a deployment does to instances that work. Recreate ends them: a leader dies with its lease and the next takes over after some seconds. RollingUpdate lets them finish, with old and new code side by side.')

@@ -23,7 +23,8 @@ param actionGroupId string
 param switches alertSwitches
 
 // Every query yields rows only when something is wrong, so the rule is the same for all: more than zero rows. An alert is
-// billed by how often it is asked, so only the urgent ones are asked every five minutes.
+// billed by how often it is asked, so only the urgent ones are asked every five minutes. A query that goes by the absence
+// of something looks further back than its window (`range`), or its alert would end by itself.
 var alerts = [
   {
     name: 'no-leader'
@@ -31,6 +32,7 @@ var alerts = [
     severity: 1
     every: 'PT5M'
     window: 'PT1H'
+    range: 'P1D'
     title: 'Runs are open and nobody leads'
     query: loadTextContent('../queries/no-leader.kql')
   }
@@ -119,6 +121,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
       ]
       evaluationFrequency: alert.every
       windowSize: alert.window
+      overrideQueryTimeRange: alert.?range
       // Storage log tables appear with their first row; the query names them before that.
       skipQueryValidation: true
       autoMitigate: true

@@ -39,7 +39,7 @@ param maximumInstanceCount int
 @description('Instances that stay while there is nothing to do.')
 param alwaysReady alwaysReadyGroup[]
 
-@description('Whether the plan spreads over zones.')
+@description('Whether the plan and host storage spread over zones.')
 param zoneRedundant bool
 
 @description('What a deployment does to instances that work: Recreate ends them at once, RollingUpdate lets them finish.')
@@ -86,7 +86,7 @@ resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: 'Standard_LRS' }
+  sku: { name: zoneRedundant ? 'Standard_ZRS' : 'Standard_LRS' }
   properties: {
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true

@@ -30,6 +30,9 @@ export function bicepCli(templates: readonly string[], entries: readonly string[
   }
 }
 
+/** Whether a finding fails the check. How a file is laid out is told, but is no reason not to deploy. */
+export const fails = ({ rule }: Finding): boolean => rule !== "bicep-format";
+
 /** `path(12,3) : Error BCP018: Expected …`; warnings count, since the templates are meant to have none but the one known. */
 export function findingsIn(text: string, rule: RuleName): Finding[] {
   return [...text.matchAll(/^(.+?)\((\d+),(\d+)\) : (Error|Warning|Info) ([\w-]+): (.*)$/gm)].flatMap(

@@ -1,4 +1,4 @@
-import { bicepCli } from "./bicepCli.ts";
+import { bicepCli, fails } from "./bicepCli.ts";
 import { type Project, readFiles, readProject, rootNames } from "./project.ts";
 import { constraints } from "./rules/constraints.ts";
 import { delivery } from "./rules/delivery.ts";
@@ -46,8 +46,9 @@ if (process.argv[1] === import.meta.filename) {
   const findings = await checkInfra(files, rootNames());
   const templates = [...files.keys()].filter((file) => file.endsWith(".bicep"));
   const told = bicepCli(templates, ["infra/main.bicep", "infra/bootstrap.bicep"]);
-  for (const finding of [...findings, ...(told ?? [])]) console.log(lineOf(finding));
-  const count = findings.length + (told?.length ?? 0);
+  const all = [...findings, ...(told ?? [])];
+  for (const finding of all) console.log(lineOf(finding));
+  const count = all.filter(fails).length;
   const cli =
     told === undefined
       ? "the Bicep CLI is not on the path, so build, lint and format were left out"

@@ -9,6 +9,9 @@ const oneRegion = "infra/main.parameters.json";
 const twoRegions = "infra/two-regions.parameters.json";
 const workflow = ".github/workflows/deploy.yml";
 
+const operator =
+  '{ "principalId": "00000000-0000-0000-0000-000000000001", "principalType": "User", "access": "read" }';
+
 /** Mistakes against limits, against the code, and on the way to Azure. */
 export const otherPlants: readonly Plant[] = [
   // Constraints and names.
@@ -66,6 +69,35 @@ export const otherPlants: readonly Plant[] = [
     "parameter-file",
     /colour/,
   ),
+  plant(oneRegion, '"short": "ne"', '"short": "north"', "parameter-file", /at most 4/),
+  plant(oneRegion, '"short": "ne"', '"short": "NE"', "parameter-file", /lower-case/),
+  plant(twoRegions, '"short": "sc"', '"short": "ne"', "parameter-file", /short "ne" is there twice/),
+  ...[
+    ['"namespace": { "value": "My_Space" }', /single dashes/],
+    ['"runtimeVersion": { "value": 24 }', /24 is no string/],
+    ['"maximumInstanceCount": { "value": 1001 }', /at most 1000/],
+    ['"keepDays": { "value": -1 }', /at least 0/],
+    ['"addressPrefix": { "value": "10.40.0.0/21" }', /room for 0 of 1 regions/],
+    ['"addressPrefix": { "value": "10.400.0.0/16" }', /no address space/],
+    ['"alertEmail": { "value": "nobody" }', /no mail address/],
+    [
+      '"zoneRedundant": { "value": true }, "alwaysReady": { "value": [{ "name": "http", "instanceCount": 1 }] }',
+      /at least 2/,
+    ],
+    [
+      '"alwaysReady": { "value": [{ "name": "http", "instanceCount": 1 }, { "name": "http", "instanceCount": 2 }] }',
+      /name "http" is there twice/,
+    ],
+    [`"operators": { "value": [${operator}, ${operator}] }`, /principalId .* is there twice/],
+  ].map(([parameter, says]) =>
+    plant(
+      oneRegion,
+      '"value": "dev" },',
+      `"value": "dev" },\n${parameter},`,
+      "parameter-file",
+      says as RegExp,
+    ),
+  ),
   // What the code says.
   plant(shared, "  'active'\n", "  'aktive'\n", "drift-containers", /aktive|active/),
   plant(
@@ -104,6 +136,13 @@ export const otherPlants: readonly Plant[] = [
     /refused/,
   ),
   plant("infra/queries/two-holders.kql", '"lease-claimed"', '"lease-claim"', "drift-events", /lease-claim/),
+  plant(
+    "infra/queries/runs.kql",
+    'fields["to"]',
+    'fields["too"]',
+    "drift-events",
+    /no event has a field too/,
+  ),
   plant("infra/queries/two-holders.kql", "fields.termid", "fields.termId", "drift-events", /termId/),
   plant(
     "infra/queries/old-messages.kql",

@@ -82,7 +82,7 @@ function queries(project: Project): Finding[] {
     const at = (about: string, rule: RuleName, says: string) =>
       findingAt(placeOfText(file, text, about), rule, says);
     const events = all(text, /\bevent\)? (?:==|in) (\(?"[^)|\n]*)/g).flatMap((list) =>
-      all(list, /"([\w-]+)"/g),
+      all(list, /(?<!\[)"([\w-]+)"/g),
     );
     const begins = all(text, /\{\\"event\\":\\"([\w-]+)\\"/g);
     const operations = all(text, /OperationName in \(([^)]*)\)|OperationName == ("\w+")/g);
@@ -90,9 +90,9 @@ function queries(project: Project): Finding[] {
       ...[...events, ...begins]
         .filter((name) => !facts.events.includes(name))
         .map((name) => at(name, "drift-events", `no event is called ${name}`)),
-      ...all(text, /\bfields\.(\w+)/g)
+      ...all(text, /\bfields(?:\.|\[")(\w+)/g)
         .filter((name) => !facts.fields.has(name) && name !== "event")
-        .map((name) => at(`fields.${name}`, "drift-events", `no event has a field ${name}`)),
+        .map((name) => at(name, "drift-events", `no event has a field ${name}`)),
       ...operations
         .flatMap((list) => all(list, /"(\w+)"/g))
         .filter((name) => !facts.functions.includes(name))

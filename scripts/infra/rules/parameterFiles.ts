@@ -3,6 +3,7 @@ import type { Project } from "../project.ts";
 import { type Finding, findingAt, namedChildren, placeOfText } from "../syntax.ts";
 import { type Declaration, propertiesOf, stringOf, type Template } from "../template.ts";
 import { numberOf } from "./constraints.ts";
+import { nonsense } from "./nonsense.ts";
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -37,32 +38,12 @@ function checkFile(project: Project, main: Template, file: string, text: string)
     const wrong = broken(project, main, parameter, parameter.type, value, name);
     findings.push(...wrong.map((message) => tell(name, message)));
   }
+  const given = Object.fromEntries(Object.entries(parameters).map(([name, { value }]) => [name, value]));
   return [
     ...findings,
-    ...regions(parameters["regions"]?.value).map((message) => tell("regions", message)),
-    ...lower(parameters["environmentName"]?.value).map((message) => tell("environmentName", message)),
+    ...nonsense(given, project.facts).map(({ name, says }) => tell(name, `${name}: ${says}`)),
   ];
 }
-
-/** What no constraint of Bicep can say. */
-function regions(value: unknown): string[] {
-  if (!Array.isArray(value)) return [];
-  const twice = (key: "name" | "short") => {
-    const all = value.map((one: Record<string, unknown>) => one[key]);
-    const again = all.find((one, index) => all.indexOf(one) !== index);
-    return again === undefined
-      ? []
-      : [`regions: ${key} ${JSON.stringify(again)} is there twice; each app needs its own`];
-  };
-  const shorts = value.flatMap((one: Record<string, unknown>) => lower(one["short"]));
-  return [...twice("name"), ...twice("short"), ...shorts];
-}
-
-/** They become part of the names of storage accounts and hosts. */
-const lower = (value: unknown): string[] =>
-  typeof value === "string" && !/^[a-z0-9]+$/.test(value)
-    ? [`${JSON.stringify(value)} becomes part of names: use lower-case letters and digits`]
-    : [];
 
 type Limits = Pick<Declaration, "decorators">;
 
