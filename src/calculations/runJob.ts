@@ -2,6 +2,7 @@ import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { type Files, noFiles } from "./files.ts";
+import { firstJsonLoss, type JsonLoss } from "./jsonLoss.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
@@ -92,6 +93,8 @@ export async function runFinish(
       ? (part as Result)
       : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
   if (isBytes(result)) return result;
+  const loss = firstJsonLoss(result);
+  if (loss?.becomes === "{}") throw lost("the result", loss);
   const body = Buffer.concat([encodeJson(result, "the result", 1), Buffer.from("\n")]);
   return { body, contentType: "application/json", extension: "json" };
 }
@@ -122,7 +125,9 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
 export async function encodePart(calculation: AnyCalculation, part: unknown): Promise<Uint8Array> {
   const { codec } = calculation;
   const bytes =
-    codec === undefined ? encodeJson(part, "the partial") : await guarded("encode", () => codec.encode(part));
+    codec === undefined
+      ? encodeWhole(part, "the partial")
+      : await guarded("encode", () => codec.encode(part));
   if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
   throw new CalculationError(
     "partial-too-large",
@@ -154,6 +159,20 @@ function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
     throw new CalculationError("not-json", `${what} is ${typeof value}, which is not JSON`);
   return new TextEncoder().encode(text);
 }
+
+/** Others would merge something else than what was computed, so what JSON changes is refused too. */
+function encodeWhole(value: unknown, what: string): Uint8Array {
+  const bytes = encodeJson(value, what);
+  const loss = firstJsonLoss(value);
+  if (loss !== undefined) throw lost(what, loss);
+  return bytes;
+}
+
+const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError =>
+  new CalculationError(
+    "not-json",
+    `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
+  );
 
 /** Bytes of an input as JSON. */
 function checkInput(input: unknown, index: number): number {

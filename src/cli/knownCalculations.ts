@@ -15,7 +15,15 @@ export async function knownCalculations(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): Promise<Calculations> {
-  return await loadCalculations(await calculationFiles(env, folder));
+  const files = await calculationFiles(env, folder);
+  const { write } = process.stdout;
+  // What a file prints while it loads is not the answer of a command.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    return await loadCalculations(files);
+  } finally {
+    process.stdout.write = write;
+  }
 }
 
 /** The user's files among them, absolute. */

@@ -16,5 +16,5 @@ export async function startThread(
   const files = await calculationFiles(env, folder);
   // Loaded only here: no other command should start later for it.
   const { threadPool } = await import("../worker/threadPool.ts");
-  return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {} });
+  return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
 }

@@ -4,13 +4,15 @@ import { loadCalculations } from "../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../model/errors.ts";
 import { threadPort } from "./threadPort.ts";
-import type { ThreadAnswer, ThreadTask } from "./threadTask.ts";
+import type { ThreadAnswer, ThreadData, ThreadTask } from "./threadTask.ts";
 
 /**
  * The entry of one worker thread: user code runs here and nowhere else. It has no storage and no lease: what it
  * reads comes from the process's own thread, and what it makes goes back there.
  */
-const calculations = loadCalculations((workerData as { files: readonly string[] }).files);
+const { files, printToError } = workerData as ThreadData;
+if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
+const calculations = loadCalculations(files);
 // A file that does not load fails each task with the reason; it must not end the thread before that.
 calculations.catch(() => {});
 

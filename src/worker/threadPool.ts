@@ -4,7 +4,7 @@ import type { FileAccess } from "../calculations/files.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
-import type { FromThread, Reply, ThreadAnswer, ThreadWork } from "./threadTask.ts";
+import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
 
@@ -23,13 +23,15 @@ export function threadPool(options: {
   readonly access: FileAccess;
   /** A thread died between two tasks. It is replaced; many in a row mean that threads cannot start. */
   readonly onIdleCrash: (error: unknown) => void;
+  /** What user code prints goes to standard error, where standard output is the answer of a program. */
+  readonly printToError?: boolean;
 }): UserCode {
   const pool = new Piscina({
     filename: threadFile(import.meta.dirname, "thread"),
     minThreads: options.threads,
     maxThreads: options.threads,
     ...threadStart(options.memoryMb),
-    workerData: { files: options.files },
+    workerData: { files: options.files, printToError: options.printToError } satisfies ThreadData,
   });
   pool.on("error", options.onIdleCrash);
   const places = urgentFirst(options.threads);

@@ -1,6 +1,12 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../calculations/files.ts";
 
+/** What a thread starts with; `files` are those of the user's calculations. */
+export interface ThreadData {
+  readonly files: readonly string[];
+  readonly printToError: boolean | undefined;
+}
+
 /** What the pool hands to a thread, and what they say to each other over the task's own port. */
 export type ThreadTask = { readonly port: MessagePort } & ThreadWork;
 

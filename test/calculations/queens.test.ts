@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noFiles } from "../../src/calculations/files.ts";
+import { parseParams } from "../../src/calculations/params.ts";
 import { queens } from "../../src/calculations/queens.ts";
 
 type Input = Parameters<typeof queens.compute>[0]["input"];
@@ -59,6 +60,10 @@ describe("queens", () => {
 
   test("its chunks differ in weight", () => {
     expect(new Set(solve(9).partials).size).toBeGreaterThan(3);
+  });
+
+  test("a board of 30 is refused with the limit", () => {
+    expect(() => parseParams(queens, { n: "30" })).toThrow(/n: .*18/);
   });
 
   test.each([0, 19, 2.5, "x"])("%j is no board", (n) => {

@@ -37,6 +37,21 @@ describe("a pack", () => {
     ],
     ["NaN", but({ compute: () => Number.NaN, merge: (a) => a }), /NaN/],
     ["a BigInt", but({ compute: () => 1n, merge: (a) => a }), /JSON/],
+    [
+      "a Map",
+      but({ compute: () => ({ counts: new Map([["a", 1]]) }), merge: (a) => a }),
+      /^the partial cannot be JSON: counts is a Map, which would become {}$/,
+    ],
+    [
+      "a Promise within",
+      but({ compute: () => [Promise.resolve(1)], merge: (a) => a }),
+      /\[0\] is a Promise, which would become {}/,
+    ],
+    [
+      "a Date",
+      but({ compute: () => new Date(0), merge: (a) => a }),
+      /it is a Date, which would become "1970/,
+    ],
     ["nothing", but({ compute: () => undefined, merge: (a) => a }), /undefined, which is not JSON/],
     [
       "too much",
@@ -119,6 +134,10 @@ describe("a fold", () => {
       contentType: "application/json",
       extension: "json",
     });
+    const counted = but({ finish: (() => ({ counts: new Map([["a", 1]]) })) as never });
+    await expect(
+      runFinish(counted, { params: {}, parts: [encode("a")], folded: 1, count: 1 }),
+    ).rejects.toThrow("the result cannot be JSON: counts is a Map, which would become {}");
     const csv = but({
       finish: (part: string) => ({
         body: Buffer.from(`${part};`),

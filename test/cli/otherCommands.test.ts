@@ -25,6 +25,22 @@ describe("leasefold failures, leader, queues, calculations", () => {
     );
   });
 
+  it("show an error whole below the table that cut it", async () => {
+    const { run, client, storage } = await cliWorld();
+    const { uid } = await submit(client, request);
+    const message = `data/a.csv has no column "price"; it has ${"a column, ".repeat(8)}and the last`;
+    const failure = { v: 1, cause: "error", code: "no-column", message, attempts: 5 };
+    for (const pack of [0, 1]) {
+      const name = runBlobs("r1", uid).failure({ kind: "pack", shard: 0, pack }, 1, 1);
+      storage.operator.overwriteBlob(names.runs, name, JSON.stringify(failure));
+    }
+    const { out } = await run("failures r1");
+    const lines = out.trimEnd().split("\n");
+    expect(lines[1]).toMatch(/^pack 0 .*…$/);
+    expect(lines.slice(3).join(" ").trim()).toBe(message);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
   it("list the input of what failed where a list was planned", async () => {
     const { run, client, storage } = await cliWorld();
     const { uid } = await submit(client, request);

@@ -1,7 +1,7 @@
 import { calculationLimits } from "../../model/calculationLimits.ts";
+import { firstJsonLoss } from "../jsonLoss.ts";
 import { reasonOf, sidesOf } from "./explain.ts";
 import { broken, type Verdict } from "./findings.ts";
-import { firstJsonLoss } from "./jsonLoss.ts";
 import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";
 
 /** Pairs that are computed anew, to be merged as they are and as they come out of bytes. */

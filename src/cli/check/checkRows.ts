@@ -1,7 +1,7 @@
 import { type Breach, type Finding, laws } from "../../calculations/laws/findings.ts";
 import type { Screen } from "../cli.ts";
 import { paint } from "../render/colour.ts";
-import { clip, oneLine } from "../render/plainText.ts";
+import { clip, oneLine, wrap } from "../render/plainText.ts";
 
 /** One line of a check, and below it what a broken law shows. */
 export interface CheckRow {
@@ -92,22 +92,3 @@ function breachLines({ example, sides, likely, cure }: Breach, screen: Screen): 
 
 const timeText = (ms: number): string =>
   ms < 999.5 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-
-/** Lines of whole words; a word that is too long for a line is cut into it. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ").flatMap((one) => pieces(one, width))) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}
-
-function pieces(word: string, width: number): string[] {
-  const cut: string[] = [];
-  for (let at = 0; at < word.length; at += width) cut.push(word.slice(at, at + width));
-  return cut.length === 0 ? [""] : cut;
-}

@@ -77,7 +77,14 @@ export async function runCheck(
     const tried = await thread.order(order, (finding) => tell(rowOf(finding)));
     if ("why" in tried) tell(endRow(tried));
     else if (tried.result !== undefined) {
-      const code = threadPool({ threads, memoryMb, files, access, onIdleCrash: () => {} });
+      const code = threadPool({
+        threads,
+        memoryMb,
+        files,
+        access,
+        onIdleCrash: () => {},
+        printToError: true,
+      });
       try {
         tell(await engineRow(cli, { name, tried, code, packLimitMs, limitMs }));
       } finally {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
@@ -43,7 +43,7 @@ export function addDoctor(program: Command, session: Session): void {
 /** The named file, which must be there; or the usual one, which need not. */
 async function textOf(folder: string, named: string | undefined, usual: string): Promise<string | undefined> {
   try {
-    return await readFile(join(folder, named ?? usual), "utf8");
+    return await readFile(resolve(folder, named ?? usual), "utf8");
   } catch (error) {
     if (named === undefined) return undefined;
     throw new InputError("invalid", "no-file", `${named} cannot be read: ${messageOf(error)}`);

@@ -3,7 +3,7 @@ import { type FailureView, failures } from "../../client/failures.ts";
 import type { Range } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { count } from "../render/amounts.ts";
-import { clip, oneLine } from "../render/plainText.ts";
+import { clip, oneLine, wrap } from "../render/plainText.ts";
 import { table } from "../render/table.ts";
 import { wholeOption } from "../wholeOption.ts";
 
@@ -28,7 +28,12 @@ export function addFailures(program: Command, session: Session): void {
         { title: "ERROR", gives: true },
       ];
       const rows = found.failures.map((one) => rowOf(one, inputs));
-      await session.cli.out.write(table(session.cli.out, columns, rows));
+      const { out } = session.cli;
+      const shown = table(out, columns, rows);
+      await out.write(shown);
+      const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
+      const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
+      for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
       if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
     });
 }
@@ -43,6 +48,9 @@ const rowOf = (failure: FailureView, inputs: boolean): readonly string[] => [
 ];
 
 const rangeOf = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
+
+/** So many different errors that the table cut are shown whole below it. */
+const wholeMax = 5;
 
 /** Leaves room for the error on a screen of 80 columns. */
 const inputWidth = 24;

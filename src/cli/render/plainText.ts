@@ -9,3 +9,22 @@ export const oneLine = (text: string): string =>
 /** Cut to a width, with a sign that something is missing. */
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+
+/** Lines of whole words; a word that is too long for a line is cut into it. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").flatMap((one) => pieces(one, width))) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, width: number): string[] {
+  const cut: string[] = [];
+  for (let at = 0; at < word.length; at += width) cut.push(word.slice(at, at + width));
+  return cut.length === 0 ? [""] : cut;
+}

@@ -4,7 +4,7 @@ import { billingClasses, totalCalls } from "../../model/calls.ts";
 import type { Screen } from "../cli.ts";
 import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
 import { paint, styleOfWord } from "./colour.ts";
-import { clip, oneLine } from "./plainText.ts";
+import { clip, oneLine, wrap } from "./plainText.ts";
 import { bar, shareOf, stateOf } from "./progress.ts";
 import { rangesText } from "./ranges.ts";
 
@@ -13,9 +13,14 @@ const nameWidth = 13;
 /** Everything about one run, one fact a line. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
   const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateOf(view))}`;
-  const lines = factsOf(view).map(([name, text]) => {
-    const value = clip(oneLine(text), Math.max(20, screen.columns - nameWidth - 2));
-    return `  ${paint(screen, "dim", name.padEnd(nameWidth))}${value}`;
+  const width = Math.max(20, screen.columns - nameWidth - 2);
+  const lines = factsOf(view).flatMap(([name, text]) => {
+    // The point of an error often stands at its end.
+    const values = name === "error" ? wrap(oneLine(text), width) : [clip(oneLine(text), width)];
+    return values.map((value, at) => {
+      const title = (at === 0 ? name : "").padEnd(nameWidth);
+      return `  ${paint(screen, "dim", title)}${value}`;
+    });
   });
   return `${[head, ...lines].join("\n")}\n`;
 }

@@ -31,6 +31,7 @@ describe("counting different values", () => {
       expect(Math.abs(mean)).toBeLessThan(standardError * 0.4);
       expect(Math.max(...errors.map(Math.abs))).toBeLessThan(4 * standardError);
     },
+    120_000,
   );
 
   test("a merge is the state of the union, whichever sides are sets", () => {

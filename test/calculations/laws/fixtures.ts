@@ -184,7 +184,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       merge: (a, b) => ({ seen: new Set([...a.seen, ...b.seen]) }),
       zero: () => ({ seen: new Set() }),
     }),
-    example: "zero: seen is a Set, which JSON makes {}",
+    example: "the partial cannot be JSON: seen is a Set, which would become {}",
   },
   {
     name: "Infinity as a zero",

@@ -29,7 +29,10 @@ export const planRanges: PlanRanges<ReadParams> = async function* (params, files
     none = false;
     if (opened !== undefined) yield* rangesOf(opened, params, files);
   }
-  if (none) throw new CalculationError("empty-source", `there are no files under ${params.source}`);
+  if (none) {
+    const cure = "`leasefold upload` prints the source of what it stored";
+    throw new CalculationError("empty-source", `there are no files under ${params.source}; ${cure}`);
+  }
 
   async function openFile(file: FileFact): Promise<OpenFile | undefined> {
     if (file.bytes === 0) return undefined;
