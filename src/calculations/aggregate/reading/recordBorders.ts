@@ -42,57 +42,66 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     byte === comma || byte === lineFeed || byte === carriageReturn;
 
   let at = from;
-  let last: number | undefined = lineFeed;
+  let last = lineFeed;
   let state = outside;
   let opened = from;
   let target = from + stride;
 
+  /** Takes the next bytes as `text`. Places count from its begin here: small integers are what makes it fast. */
+  const scan = (text: string, found: number[]): void => {
+    const end = text.length;
+    let now = state;
+    let open = opened - at;
+    let wanted = target - at;
+    /** The next line feed known; where it lies before the place asked for, the next one is looked for. */
+    let line = -1;
+    for (let here = 0; here < end; ) {
+      if (now === inside) {
+        const next = placeOf('"', text, here);
+        if (next - open > recordBytesMax) throw tooLong(path, `the quote at byte ${at + open} is not closed`);
+        if (next < end) now = closing;
+        here = next + 1;
+      } else if (now === closing) {
+        const byte = text.charCodeAt(here);
+        if (byte === quote) {
+          now = inside;
+          here += 1;
+        } else {
+          if (!endsField(byte)) throw trailing(at + here, at + open);
+          now = outside;
+        }
+      } else {
+        const next = comma === undefined ? end : placeOf('"', text, here);
+        while (next >= wanted) {
+          const first = Math.max(here, wanted - 1);
+          if (line < first) line = placeOf("\n", text, first);
+          const place = Math.min(line, next);
+          if (place - wanted > recordBytesMax)
+            throw tooLong(path, `after byte ${at + wanted} no record ends`);
+          if (place === next) break;
+          found.push(at + line + 1);
+          wanted = line + 1 + stride;
+        }
+        if (next < end && endsField(next === 0 ? last : text.charCodeAt(next - 1))) {
+          now = inside;
+          open = next;
+        }
+        here = next + 1;
+      }
+    }
+    last = text.charCodeAt(end - 1);
+    state = now;
+    opened = at + open;
+    target = at + wanted;
+    at += end;
+  };
+
   return {
     push(bytes) {
       const found: number[] = [];
-      const end = bytes.length;
-      // Within the loop all places count from the first of these bytes: small integers are what makes it fast.
-      let now = state;
-      let open = opened - at;
-      let wanted = target - at;
-      for (let here = 0; here < end; ) {
-        if (now === inside) {
-          const next = indexBetween(bytes, quote, here, end);
-          if (next - open > recordBytesMax)
-            throw tooLong(path, `the quote at byte ${at + open} is not closed`);
-          if (next < end) now = closing;
-          here = next + 1;
-        } else if (now === closing) {
-          const byte = bytes[here];
-          if (byte === quote) {
-            now = inside;
-            here += 1;
-          } else {
-            if (!endsField(byte)) throw trailing(at + here, at + open);
-            now = outside;
-          }
-        } else {
-          const next = comma === undefined ? end : indexBetween(bytes, quote, here, end);
-          while (next >= wanted) {
-            const line = indexBetween(bytes, lineFeed, Math.max(here, wanted - 1), next);
-            if (line - wanted > recordBytesMax)
-              throw tooLong(path, `after byte ${at + wanted} no record ends`);
-            if (line === next) break;
-            found.push(at + line + 1);
-            wanted = line + 1 + stride;
-          }
-          if (next < end && endsField(next === 0 ? last : bytes[next - 1])) {
-            now = inside;
-            open = next;
-          }
-          here = next + 1;
-        }
-      }
-      if (end > 0) last = bytes[end - 1];
-      state = now;
-      opened = at + open;
-      target = at + wanted;
-      at += end;
+      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      for (let place = 0; place < bytes.length; place += scanBytes)
+        scan(buffer.toString("latin1", place, place + scanBytes), found);
       return found;
     },
     end(cut = false) {
@@ -123,14 +132,11 @@ export const tooLong = (path: string, what: string): CalculationError =>
     `${path}: ${what} within ${recordBytesMax / 1024 ** 2} MB, the limit of a record`,
   );
 
-/** Nearer than this a loop finds it before a call of `indexOf` has begun. */
-const nearBytes = 256;
+/** Taken as text at once, one character a byte: in that `indexOf` is fast however near the next place is. */
+const scanBytes = 64 * 1024;
 
-/** The first place of `value` in `[from, to)`, or `to`. Never looks beyond, so that many calls stay linear. */
-function indexBetween(bytes: Uint8Array, value: number, from: number, to: number): number {
-  const near = Math.min(to, from + nearBytes);
-  for (let at = from; at < near; at += 1) if (bytes[at] === value) return at;
-  if (near === to) return to;
-  const found = bytes.subarray(near, to).indexOf(value);
-  return found === -1 ? to : near + found;
+/** The first place of `one` at `from` or after it, or the end. */
+function placeOf(one: string, text: string, from: number): number {
+  const place = text.indexOf(one, from);
+  return place === -1 ? text.length : place;
 }

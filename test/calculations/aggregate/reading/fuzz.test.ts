@@ -92,7 +92,7 @@ describe("random CSV, cut anywhere", () => {
     await fc.assert(
       fc.asyncProperty(
         table,
-        fc.integer({ min: 100, max: 50_000 }),
+        fc.integer({ min: 100, max: 200_000 }),
         async ({ columns, records }, pieceBytes) => {
           fc.pre(records.length > 0);
           const names = Array.from({ length: columns }, (_, index) => `c${index + 1}`);
