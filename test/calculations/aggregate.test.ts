@@ -21,6 +21,7 @@ describe("parameters", () => {
     [{ where: "a >" }, "where", "where: position 4: expected a number"],
     [{ where: `a = '${"x".repeat(5000)}'` }, "where", /^where: .*4000/],
     [{ badNumbers: "ignore" }, "badNumbers", /^badNumbers: .*fail.*skip/],
+    [{ delimiter: "-" }, "delimiter", /quote or dash/],
     [{ resultFormat: "xlsx" }, "resultFormat", /^resultFormat: .*csv/],
     [
       { by: "total", aggregates: "count as total" },

@@ -16,8 +16,8 @@ export const readShape = {
   delimiter: z
     .string()
     .regex(
-      /^(auto|tab|[\t !#-/:-@[-`{-~])$/,
-      "must be auto, tab, or one ASCII character that is no letter, digit or quote",
+      /^(auto|tab|[\t !#-,./:-@[-`{-~])$/,
+      "must be auto, tab, or one ASCII character that is no letter, digit, quote or dash",
     )
     .default("auto")
     .describe("between fields of CSV: one character, or tab; auto is tab for .tsv, else a comma"),

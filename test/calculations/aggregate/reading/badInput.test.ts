@@ -109,6 +109,10 @@ describe("files", () => {
     expect(await rowsOf({ "data/a.tsv": "x\ty,z\n1\t2,3" }, ["y,z"])).toEqual([["2,3"]]);
     expect(await rowsOf({ "data/a.TXT": "x|y\n1|2" }, ["y"], { delimiter: "|" })).toEqual([["2"]]);
     expect(await rowsOf({ "data/a.csv": "x\ty\n1\t2" }, ["y"], { delimiter: "tab" })).toEqual([["2"]]);
+    for (const delimiter of "\t !#$%&'()*+,./:;<=>?@[\\]^_`{|}~") {
+      const content = { "data/a.csv": `x${delimiter}y\n1${delimiter}2` };
+      expect(await rowsOf(content, ["y"], { delimiter }), delimiter).toEqual([["2"]]);
+    }
   });
 
   test.each([
