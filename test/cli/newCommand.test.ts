@@ -25,14 +25,18 @@ describe("leasefold new", () => {
 linked ${join("node_modules", "leasefold")}, which both import
 
 Then:
-  leasefold check ./my-pi.ts
-  leasefold up --calculation ./my-pi.ts
-  leasefold submit my-pi --wait
+  npx leasefold check ./my-pi.ts
+  npx leasefold up --calculation ./my-pi.ts
+  npx leasefold submit my-pi --wait
 
 Its test: node --test my-pi.test.ts
 `,
     );
     expect(await readlink(join(folder, "node_modules", "leasefold"))).toContain(root);
+    if (process.platform !== "win32") {
+      const bin = await readlink(join(folder, "node_modules", ".bin", "leasefold"));
+      expect(bin).toBe(join(root, "bin", "leasefold.js"));
+    }
     for (const file of ["my-pi.ts", "my-pi.test.ts"]) {
       const text = await readFile(join(folder, file), "utf8");
       expect(text).not.toMatch(/STARTING-NAME|biome|calculation\.ts"/);
@@ -81,7 +85,7 @@ Its test: node --test my-pi.test.ts
     expect(JSON.parse(out)).toMatchObject({
       calculation: join(folder, "mine.ts"),
       test: join(folder, "mine.test.ts"),
-      next: ["leasefold check ./mine.ts", expect.anything(), expect.anything()],
+      next: ["npx leasefold check ./mine.ts", expect.anything(), expect.anything()],
     });
   });
 

@@ -80,6 +80,7 @@ async function link(folder: string, root: string): Promise<Pick<Started, "linked
     await mkdir(dirname(linked), { recursive: true });
     // A junction needs no rights on Windows; elsewhere the kind means nothing.
     await symlink(root, linked, "junction");
+    await linkBin(folder, root);
     return { linked };
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
@@ -87,6 +88,15 @@ async function link(folder: string, root: string): Promise<Pick<Started, "linked
       unlinked: `the test needs the package leasefold: npm install ${root} (a link could not be made: ${code})`,
     };
   }
+}
+
+/** Makes `npx leasefold` work in the folder. Windows starts no such links; there the link above has to do. */
+async function linkBin(folder: string, root: string): Promise<void> {
+  const bin = join(folder, "node_modules", ".bin", "leasefold");
+  if (process.platform === "win32" || existsSync(bin)) return;
+  await mkdir(dirname(bin), { recursive: true });
+  // One that leads nowhere may be there; the program can still be called by its path.
+  await symlink(join(root, "bin", "leasefold.js"), bin).catch(() => {});
 }
 
 /** Where the nearest package.json says so, a `.ts` file could not import anything. */
