@@ -7,6 +7,9 @@ import { findLocalFile } from "../local/localFile.ts";
 /** The part of `.leasefold/local.json` that is about calculations; its files are absolute. */
 const localSchema = z.object({ calculations: z.array(z.string()).default([]) });
 
+/** Taken once, so that loads beside each other put back the same. */
+const toOutput = process.stdout.write;
+
 /**
  * The built-in calculations and the user's: the files that LEASEFOLD_CALCULATIONS names, and those that the
  * embedded instances of this folder were started with, so that a submit knows what they know.
@@ -16,13 +19,12 @@ export async function knownCalculations(
   folder: string,
 ): Promise<Calculations> {
   const files = await calculationFiles(env, folder);
-  const { write } = process.stdout;
   // What a file prints while it loads is not the answer of a command.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     return await loadCalculations(files);
   } finally {
-    process.stdout.write = write;
+    process.stdout.write = toOutput;
   }
 }
 

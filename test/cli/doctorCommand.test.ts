@@ -50,10 +50,11 @@ test("a file that was named must be there and be settings", async () => {
     err: expect.stringContaining("none.json"),
   });
   await writeFile(join(folder, "bad.json"), "{");
-  expect(await run("doctor --settings bad.json", { folder })).toMatchObject({
-    exitCode: 2,
-    err: expect.stringContaining("not JSON"),
-  });
+  for (const path of ["bad.json", join(folder, "bad.json")])
+    expect(await run(`doctor --settings ${path}`, { folder })).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("not JSON"),
+    });
 });
 
 test.each([

@@ -149,6 +149,14 @@ describe("a run", () => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  it("tells its error to the last word, within 80 columns", () => {
+    const message = `data/a.csv has no column "price"; it has ${"another, ".repeat(9)}and the last`;
+    const text = runDetails(printed(), { ...view, active: false, error: { code: "no-column", message } });
+    const told = text.slice(text.indexOf("  error ")).replace(/^ {2}error/, "");
+    expect(told.replace(/\s+/g, " ").trim()).toBe(`${message} (no-column)`);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   it("names what its result misses", () => {
     const text = runDetails(printed(), {
       ...view,
