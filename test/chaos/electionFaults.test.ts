@@ -133,7 +133,7 @@ describe.concurrent("with the real SDK", () => {
     const leadership = await run.leading;
     storm = true;
     await aborted(leadership.lost);
-    expect(clock.monotonicMs() - (run.all("acquire")[0]?.atMs ?? 0)).toBeLessThan(13_400);
+    expect(clock.monotonicMs() - (run.all("acquire")[0]?.atMs ?? 0)).toBeLessThan(15_000);
     expect(() => leadership.assertLeading()).toThrow("stop-work");
     expect(await run.outcome).toMatchObject({ kind: "led", cause: "stop-work", handedOver: false });
   });
@@ -143,7 +143,7 @@ describe.concurrent("with the real SDK", () => {
     await aborted((await run.leading).lost);
     const afterMs = clock.monotonicMs() - (run.all("acquire")[0]?.atMs ?? 0);
     expect(afterMs).toBeGreaterThan(12_600);
-    expect(afterMs).toBeLessThan(13_400);
+    expect(afterMs).toBeLessThan(15_000);
     // One try at 5 s, cut off at 7, the next at 8 and 11: a cap that did not work would have left the first alone.
     expect(run.all("renew")).toHaveLength(3);
     expect(await run.outcome).toMatchObject({ kind: "led", cause: "stop-work" });
@@ -164,7 +164,7 @@ describe.concurrent("with the real SDK", () => {
       .at(-1);
     const afterMs = clock.monotonicMs() - (lastBeat?.atMs ?? 0);
     expect(afterMs).toBeGreaterThan(2_600);
-    expect(afterMs).toBeLessThan(3_400);
+    expect(afterMs).toBeLessThan(4_000);
     expect(await run.outcome).toMatchObject({ cause: "stop-work" });
   });
 

@@ -170,7 +170,7 @@ describe("embedded instances", () => {
     await until("it works", () => logged("work sleep").length === 1);
     const beganMs = performance.now();
     await handle.stopAll();
-    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    expect(performance.now() - beganMs).toBeLessThan(30_000);
     expect(logged("1 invocations still ran").length).toBe(1);
   });
 });
