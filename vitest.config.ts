@@ -19,7 +19,8 @@ export default defineConfig({
       project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {
         testTimeout: 120_000,
         hookTimeout: 60_000,
-        fileParallelism: false,
+        // After all others: these wait for real leases and processes, and leave the cores idle most of the time.
+        sequence: { groupOrder: 1 },
       }),
     ],
   },
