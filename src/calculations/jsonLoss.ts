@@ -7,45 +7,49 @@ export interface JsonLoss {
   readonly becomes: string;
 }
 
+/** The first place at which a value is not what JSON makes of it. */
+export const firstJsonLoss = (value: unknown): JsonLoss | undefined => jsonLosses(value).next().value;
+
 /**
- * The first place at which a value is not what JSON makes of it: a Date, Map, Set, typed array, bigint, an instance
- * of a class, NaN and their like. A property that is `undefined` and one that is not there count as the same.
+ * The places at which a value is not what JSON makes of it: a Date, Map, Set, typed array, bigint, an instance of a
+ * class, NaN and their like. A property that is `undefined` and one that is not there count as the same.
  */
-export function firstJsonLoss(value: unknown, path = ""): JsonLoss | undefined {
+export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
   const loss = (was: string, becomes: string): JsonLoss => ({ path, was, becomes });
   switch (typeof value) {
     case "string":
     case "boolean":
-      return undefined;
+      return;
     case "number":
-      return Number.isFinite(value) ? undefined : loss(String(value), "an error");
+      if (!Number.isFinite(value)) yield loss(String(value), "an error");
+      return;
     case "object":
-      if (value === null) return undefined;
+      if (value === null) return;
       break;
     case "bigint":
-      return loss("a bigint", "an error");
+      yield loss("a bigint", "an error");
+      return;
     default:
-      return loss(typeof value === "undefined" ? "undefined" : `a ${typeof value}`, "nothing");
+      yield loss(typeof value === "undefined" ? "undefined" : `a ${typeof value}`, "nothing");
+      return;
   }
   if (Array.isArray(value)) {
     for (let place = 0; place < value.length; place += 1) {
-      if (value[place] === undefined) return { path: `${path}[${place}]`, was: "undefined", becomes: "null" };
-      const inner = firstJsonLoss(value[place], `${path}[${place}]`);
-      if (inner !== undefined) return inner;
+      const inner = `${path}[${place}]`;
+      if (value[place] === undefined) yield { path: inner, was: "undefined", becomes: "null" };
+      else yield* jsonLosses(value[place], inner);
     }
-    return undefined;
+    return;
   }
   const prototype = Object.getPrototypeOf(value);
   // Another realm's plain object, such as one from a thread, has another Object.prototype above null.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    return loss(`a ${prototype.constructor?.name || "class instance"}`, shortOf(value));
+    yield loss(`a ${prototype.constructor?.name || "class instance"}`, shortOf(value));
+    return;
   }
   for (const [key, inner] of Object.entries(value)) {
-    if (inner === undefined) continue;
-    const found = firstJsonLoss(inner, path === "" ? key : `${path}.${key}`);
-    if (found !== undefined) return found;
+    if (inner !== undefined) yield* jsonLosses(inner, path === "" ? key : `${path}.${key}`);
   }
-  return undefined;
 }
 
 function shortOf(value: object): string {

@@ -22,7 +22,7 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
   throw new InputError(
     "invalid",
     "bad-parameter",
-    `${field}: ${issue?.message ?? "not understood"}`,
+    `${field}: ${isMissing(issue, raw) ? "must be given" : (issue?.message ?? "not understood")}`,
     details,
   );
 }
@@ -39,6 +39,10 @@ function refuseNoNumbers(calculation: AnyCalculation, raw: unknown): void {
     throw new InputError("invalid", "bad-parameter", message, { field: name, calculation: calculation.name });
   }
 }
+
+/** A schema tells the type of what is not there; people do not know that they gave anything. */
+const isMissing = (issue: { path: readonly PropertyKey[] } | undefined, raw: unknown): boolean =>
+  issue?.path.length === 1 && !((issue.path[0] as PropertyKey) in Object(raw));
 
 const unknownKeys = (issue: unknown): string | undefined =>
   (issue as { keys?: string[] } | undefined)?.keys?.join(", ");

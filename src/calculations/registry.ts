@@ -9,6 +9,7 @@ import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
 import { options } from "./options.ts";
 import { describeParams, type ParamRow, parseParams } from "./params.ts";
+import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
 import { resolveLeasefold } from "./resolveLeasefold.ts";
@@ -74,7 +75,8 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   try {
     exported = await import(pathToFileURL(file).href);
   } catch (cause) {
-    throw new ConfigError("bad-calculation-file", `${file} does not load: ${messageOf(cause)}`, { cause });
+    const message = `${file} does not load: ${messageOf(cause)}${placeOf(cause)}`;
+    throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
   const missing = ["name", "params", "plan", "compute", "merge", "zero"].filter(
@@ -82,7 +84,7 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   );
   if (found === undefined || missing.length > 0) {
     const what = found === undefined ? "a default export" : missing.join(", ");
-    throw new ConfigError("bad-calculation-file", `${file} exports no calculation: ${what} is missing`);
+    throw new ConfigError("bad-calculation-file", `${file} exports no calculation: it lacks ${what}`);
   }
   if (!namePattern.test(String(found.name))) {
     throw new ConfigError(

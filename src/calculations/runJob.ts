@@ -2,7 +2,8 @@ import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { type Files, noFiles } from "./files.ts";
-import { firstJsonLoss, type JsonLoss } from "./jsonLoss.ts";
+import { firstJsonLoss, type JsonLoss, jsonLosses } from "./jsonLoss.ts";
+import { placeOf } from "./placeOf.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
@@ -68,7 +69,8 @@ export async function runCompute(
     const part = await guarded(`chunk ${index}`, () => calculation.compute(chunk));
     folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
-  return encodePart(calculation, folded);
+  const chunks = to - from === 1 ? `chunk ${from}` : `chunks ${from}–${to - 1}`;
+  return encodePart(calculation, folded, `the partial of ${chunks}`);
 }
 
 /** Folds encoded partials in order. */
@@ -77,7 +79,7 @@ export async function runFold(
   params: unknown,
   parts: readonly Uint8Array[],
 ): Promise<Uint8Array> {
-  return encodePart(calculation, await foldParts(calculation, params, parts));
+  return encodePart(calculation, await foldParts(calculation, params, parts), "a merged partial");
 }
 
 /** Folds encoded partials and makes the result. */
@@ -93,8 +95,15 @@ export async function runFinish(
       ? (part as Result)
       : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
   if (isBytes(result)) return result;
-  const loss = firstJsonLoss(result);
-  if (loss?.becomes === "{}") throw lost("the result", loss);
+  if (isText(result)) {
+    throw new CalculationError(
+      "not-bytes",
+      "finish gave a body of text: give new TextEncoder().encode(text)",
+    );
+  }
+  // A Date becomes what was meant; what becomes empty was never meant.
+  const loss = [...jsonLosses(result)].find(({ becomes }) => becomes === "{}");
+  if (loss !== undefined) throw lost("the result", loss);
   const body = Buffer.concat([encodeJson(result, "the result", 1), Buffer.from("\n")]);
   return { body, contentType: "application/json", extension: "json" };
 }
@@ -118,20 +127,24 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
     return await run();
   } catch (error) {
     if (error instanceof CalculationError) throw error;
-    throw new CalculationError("calculation-threw", `${what}: ${messageOf(error)}`, { cause: error });
+    const message = `${what}: ${messageOf(error)}${placeOf(error)}`;
+    throw new CalculationError("calculation-threw", message, { cause: error });
   }
 }
 
-export async function encodePart(calculation: AnyCalculation, part: unknown): Promise<Uint8Array> {
+/** `what` names the partial in errors. */
+export async function encodePart(
+  calculation: AnyCalculation,
+  part: unknown,
+  what = "the partial",
+): Promise<Uint8Array> {
   const { codec } = calculation;
   const bytes =
-    codec === undefined
-      ? encodeWhole(part, "the partial")
-      : await guarded("encode", () => codec.encode(part));
+    codec === undefined ? encodeWhole(part, what) : await guarded("encode", () => codec.encode(part));
   if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
   throw new CalculationError(
     "partial-too-large",
-    `the partial has ${bytes.length} bytes; ${limitText("partialBytesMax")}`,
+    `${what} has ${bytes.length} bytes; ${limitText("partialBytesMax")}`,
   );
 }
 
@@ -198,3 +211,9 @@ const limitText = (name: keyof typeof calculationLimits): string =>
 
 const isBytes = (result: Result): result is ResultBytes =>
   result !== null && typeof result === "object" && (result as { body?: unknown }).body instanceof Uint8Array;
+
+/** Meant as bytes, and about to become a JSON object around its text. */
+const isText = (result: Result): boolean => {
+  const { body, contentType } = Object(result);
+  return typeof body === "string" && typeof contentType === "string";
+};

@@ -63,5 +63,6 @@ export function makeProgram(session: Session, version: string, more: readonly Ad
   return program;
 }
 
-const helpEpilogue = `Storage: --connection, else --account, else the setting DataStorage (or DataStorage__blobServiceUri
-and DataStorage__queueServiceUri), else the embedded instances that run in this folder or above.`;
+const helpEpilogue = `Storage: --connection, else --account, else the setting DataStorage (or
+DataStorage__blobServiceUri and DataStorage__queueServiceUri), else the embedded
+instances that run in this folder or above.`;

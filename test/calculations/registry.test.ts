@@ -81,9 +81,16 @@ describe("the registry", () => {
 
   test("a file that is missing, broken, empty or badly named is a clear setting's error", async () => {
     await expectRefused(join(folder, "nowhere.ts"), /no calculation file .*nowhere\.ts/);
-    await expectRefused(await put("broken.ts", "throw new Error('broken at once');"), /broken at once/);
+    await expectRefused(
+      await put("broken.ts", "throw new Error('broken at once');"),
+      /broken at once \(broken\.ts:1\)$/,
+    );
+    await expectRefused(await put("torn.ts", "const a = 1;\nconst b: = 2;"), /\(torn\.ts:2\)$/);
     await expectRefused(await put("empty.ts", "export const a = 1;"), /empty\.ts exports no calculation/);
-    await expectRefused(await put("half.ts", "export default { name: 'half' };"), /params.*plan.*zero/);
+    await expectRefused(
+      await put("half.ts", "export default { name: 'half' };"),
+      /it lacks params, plan, .*zero$/,
+    );
     const parts = "params: {}, plan() {}, compute() {}, merge() {}, zero() {}";
     await expectRefused(await put("name.ts", `export default { name: "A b", ${parts} };`), /"A b"/);
   });

@@ -25,7 +25,11 @@ describe("a pack", () => {
   });
 
   test.each([
-    ["a chunk that throws", but({ compute: () => Promise.reject(new Error("no")) }), /^chunk 2: no$/],
+    [
+      "a chunk that throws",
+      but({ compute: () => Promise.reject(new Error("no")) }),
+      /^chunk 2: no \(runJob\.test\.ts:\d+\)$/,
+    ],
     [
       "a merge that throws",
       but({
@@ -33,14 +37,14 @@ describe("a pack", () => {
           throw new Error("no");
         },
       }),
-      /^merge: no$/,
+      /^merge: no \(runJob/,
     ],
     ["NaN", but({ compute: () => Number.NaN, merge: (a) => a }), /NaN/],
     ["a BigInt", but({ compute: () => 1n, merge: (a) => a }), /JSON/],
     [
       "a Map",
       but({ compute: () => ({ counts: new Map([["a", 1]]) }), merge: (a) => a }),
-      /^the partial cannot be JSON: counts is a Map, which would become {}$/,
+      /^the partial of chunks 2–4 cannot be JSON: counts is a Map, which would become {}$/,
     ],
     [
       "a Promise within",
@@ -138,6 +142,14 @@ describe("a fold", () => {
     await expect(
       runFinish(counted, { params: {}, parts: [encode("a")], folded: 1, count: 1 }),
     ).rejects.toThrow("the result cannot be JSON: counts is a Map, which would become {}");
+    const dated = but({ finish: (() => ({ at: new Date(0), seen: new Set() })) as never });
+    await expect(runFinish(dated, { params: {}, parts: [encode("a")], folded: 1, count: 1 })).rejects.toThrow(
+      "seen is a Set, which would become {}",
+    );
+    const textual = but({ finish: () => ({ body: "a", contentType: "text/plain", extension: "txt" }) });
+    await expect(
+      runFinish(textual, { params: {}, parts: [encode("a")], folded: 1, count: 1 }),
+    ).rejects.toThrow("finish gave a body of text: give new TextEncoder().encode(text)");
     const csv = but({
       finish: (part: string) => ({
         body: Buffer.from(`${part};`),

@@ -37,7 +37,7 @@ describe("a plan", { timeout: 30_000 }, () => {
       "input-too-large",
       /chunk 4 has 102402 bytes; .* 65536 \(inputBytesMax\)/,
     ],
-    ["a throw half-way", "throws", "calculation-threw", /^plan: half-way$/],
+    ["a throw half-way", "throws", "calculation-threw", /^plan: half-way \(bad\.calculation\.ts:\d+\)$/],
     ["a thread that ends half-way", "exits", "thread-exited", /exited with code: 3/],
     ["10,000,001 chunks", "many", "too-many-chunks", /the limit is 10000000 \(chunksMax\)/],
   ])(
@@ -97,7 +97,7 @@ describe("a run", { timeout: 30_000 }, () => {
     ]);
     expect(await world.failure("node/3/00000.001.001")).toMatchObject({
       code: "calculation-threw",
-      message: "merge: merge met 4 chunks",
+      message: expect.stringMatching(/^merge: merge met 4 chunks \(bad\.calculation\.ts:\d+\)$/),
     });
   });
 
@@ -107,7 +107,10 @@ describe("a run", { timeout: 30_000 }, () => {
     await world.work(computeOf(await world.plan(), 0));
     await world.work({ ...common, kind: "finish" }, last);
     const failure = await world.failure("finish.001.001");
-    expect(failure).toMatchObject({ code: "calculation-threw", message: "finish: finish was told to throw" });
+    expect(failure).toMatchObject({
+      code: "calculation-threw",
+      message: expect.stringMatching(/^finish: finish was told to throw \(bad/),
+    });
     expect(world.list("results").filter((name) => !name.includes("hashes"))).toEqual([]);
   });
 });

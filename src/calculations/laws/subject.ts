@@ -98,8 +98,8 @@ export function computeOf(subject: Subject, index: number): Promise<unknown> {
 }
 
 /** The same as bytes, as they are now: nothing that is done to the partial later changes them. */
-export async function bytesOf({ calculation }: Subject, part: unknown): Promise<Uint8Array> {
-  const bytes: unknown = await encodePart(calculation, part).catch((error: unknown) => {
+export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
+  const bytes: unknown = await encodePart(calculation, part, what).catch((error: unknown) => {
     throw error instanceof CalculationError ? error : notBytes(error);
   });
   if (!(bytes instanceof Uint8Array)) throw notBytes(`it gave a ${typeof bytes}`);
@@ -110,7 +110,7 @@ const notBytes = (why: unknown): CalculationError =>
   new CalculationError("not-bytes", `encode must give a Uint8Array: ${messageOf(why)}`);
 
 export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
-  bytesOf(subject, await computeOf(subject, index));
+  bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
 
 /** Each time a partial of its own: a decoder may keep the bytes it was given. */
 export const decoded = (subject: Subject, bytes: Uint8Array): Promise<unknown> =>

@@ -34,6 +34,9 @@ export function addFailures(program: Command, session: Session): void {
       const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
       const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
       for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
+      if (found.failures.some(({ chunks }) => chunks !== undefined && chunks.to - chunks.from > 1)) {
+        await session.note("a pack fails as a whole; with submit --pack-size 1 only chunks with an error do");
+      }
       if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
     });
 }

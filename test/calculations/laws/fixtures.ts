@@ -167,7 +167,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     name: "a partial over the limit",
     law: "size",
     make: () => ({ ...megabytes, compute: () => 33 }),
-    example: "the partial has 34603008 bytes; the limit is 33554432 (partialBytesMax)",
+    example: "the partial of chunk 0 has 34603008 bytes; the limit is 33554432 (partialBytesMax)",
   },
   {
     name: "partials that pass the limit when merged",
@@ -184,7 +184,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       merge: (a, b) => ({ seen: new Set([...a.seen, ...b.seen]) }),
       zero: () => ({ seen: new Set() }),
     }),
-    example: "the partial cannot be JSON: seen is a Set, which would become {}",
+    example: "the partial of chunk 0 cannot be JSON: seen is a Set, which would become {}",
   },
   {
     name: "Infinity as a zero",
