@@ -56,20 +56,17 @@ function contestOf(ports: RacePorts, settings: ElectionSettings, request: RaceRe
     ports,
     settings,
     request,
-    emit(event) {
-      try {
-        ports.on?.(event);
-      } catch {
-        // A listener that fails must not cost the lease.
-      }
-    },
-    saw(record) {
-      try {
-        ports.onLook?.(record);
-      } catch {
-        // Nor one that only watches.
-      }
-    },
+    emit: (event) => quietly(() => ports.on?.(event)),
+    saw: (record) => quietly(() => ports.onLook?.(record)),
     nextBeat: () => `${mark}-${++writes}`,
   };
+}
+
+/** A listener that fails must not cost the lease. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // What it does with its own failures is its own affair.
+  }
 }

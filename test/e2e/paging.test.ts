@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startAppInProcess } from "../../src/cli/check/appInProcess.ts";
 import type { Client } from "../../src/client/client.ts";
 import { command } from "../../src/client/commands/command.ts";
 import { ensurePlaces } from "../../src/client/places.ts";
@@ -14,8 +15,8 @@ import { namesOf, parseFailure, runBlobs, workName } from "../../src/model/names
 import { connectStorage } from "../../src/storage/connectStorage.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
-import { chainCalculations, serialChain } from "../support/chain.ts";
-import { type InProcessApp, startInProcess } from "../support/inProcess.ts";
+import { chain, chainCalculations, serialChain } from "../support/chain.ts";
+import { inlineCode } from "../worker/workerWorld.ts";
 
 const pageSize = 5;
 /** Every list comes in pages of five, so that whoever takes a first page for the whole is found out. */
@@ -34,7 +35,7 @@ const names = namesOf("paging");
 let azurite: Azurite;
 let folder: string;
 let client: Client;
-let app: InProcessApp;
+let app: ReturnType<typeof startAppInProcess>;
 
 beforeAll(async () => {
   azurite = await startAzurite();
@@ -42,7 +43,11 @@ beforeAll(async () => {
   const storage = inSmallPages(connectStorage({ connectionString: azurite.connectionString }));
   client = { storage, names, clock, random, calculations: chainCalculations };
   await ensurePlaces(client);
-  app = startInProcess(client, { tree });
+  app = startAppInProcess(
+    client,
+    { tree, userCode: inlineCode(chain), versionOf: () => "test", packLimitMs: 60_000 },
+    { atOnce: 4, pollMs: 100, loop: { loopMs: 500, fastLoopMs: 50 } },
+  );
 });
 afterAll(async () => {
   await app?.stop();

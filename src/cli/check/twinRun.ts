@@ -6,23 +6,12 @@ import { ensurePlaces } from "../../client/places.ts";
 import { findManifest } from "../../client/result.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
-import { coordinator } from "../../coordinator/tick.ts";
-import { electionSettings } from "../../election/settings.ts";
-import { makeHostLog } from "../../local/host/hostLog.ts";
-import { hostQueueTimings } from "../../local/host/queueDelivery.ts";
-import { startQueueListener } from "../../local/host/queueTrigger.ts";
-import { limits } from "../../model/limits.ts";
-import { namesOf, poisonOf } from "../../model/names.ts";
+import { namesOf } from "../../model/names.ts";
 import type { TreeLimits } from "../../model/packs.ts";
 import { memoryStorage } from "../../storage/memory/memoryStorage.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
-import { callReport } from "../../worker/callReport.ts";
-import { documents } from "../../worker/documents.ts";
-import { handlePoison } from "../../worker/handlePoison.ts";
-import { handleWork } from "../../worker/handleWork.ts";
-import { markerWatch } from "../../worker/markerWatch.ts";
-import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
 import type { UserCode } from "../../worker/userCode.ts";
+import { startAppInProcess } from "./appInProcess.ts";
 
 export type TwinEnd =
   | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }
@@ -32,7 +21,6 @@ export type TwinEnd =
 /** So small that a few dozen packs already make shards, nodes and nodes of nodes. */
 const tree: TreeLimits = { directPacksMax: 4, shardPacksMax: 4, fanIn: 2 };
 const packsWanted = 24;
-const attemptsMax = 2;
 const id = "check";
 
 /**
@@ -53,67 +41,21 @@ export async function twinRun(run: {
   const { clock, random, packLimitMs, signal } = run;
   const storage = memoryStorage({ clock, random });
   const names = namesOf(id);
-  const shared = { storage, names, clock, random, log: () => {} };
   const client: Client = { storage, names, clock, random, calculations: only(run.calculation, run.params) };
   await ensurePlaces(client);
 
-  const leading = coordinator(
-    { ...shared, onElection: () => {} },
-    {
-      holder: id,
-      election: electionSettings({ budgetMs: 3_600_000 }),
-      loop: { loopMs: 50, fastLoopMs: 20 },
-      keepDays: 0,
-      packLimitMs,
-    },
+  const userCode = firstChunks(run.code, run.chunks);
+  const app = startAppInProcess(
+    client,
+    { userCode, tree, versionOf: () => id, packLimitMs },
+    { atOnce: 1, pollMs: 20, loop: { loopMs: 50, fastLoopMs: 20 } },
   );
-  const worker: WorkerPorts = {
-    ...{ ...shared, tree, packLimitMs, userCode: firstChunks(run.code, run.chunks) },
-    documents: documents(storage.blobs, names),
-    watch: markerWatch(storage.blobs, names, clock),
-    report: callReport(storage.meter),
-    versionOf: () => id,
-    foldBytesMax: limits.foldBytesMax,
-  };
-  const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
-    startQueueListener({
-      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
-      ...{ batchSize: 1, newBatchThreshold: 1, maxPollingIntervalMs: 20, visibilityTimeoutMs: 0 },
-      ...{ maxDequeueCount: attemptsMax, log: makeHostLog(() => {}) },
-      async invoke({ text, dequeueCount: attempt }) {
-        const delivery = {
-          queue,
-          text,
-          attempt,
-          last: attempt >= attemptsMax,
-          urgent: queue === names.urgent,
-        };
-        return handle(delivery).then(
-          () => true,
-          () => false,
-        );
-      },
-    });
-  const listeners = [names.packs, names.urgent].flatMap((queue) => [
-    listen(queue, (delivery) => handleWork(worker, delivery)),
-    listen(poisonOf(queue), (delivery) => handlePoison(worker, delivery)),
-  ]);
-  const stopping = new AbortController();
-  const ticking = (async () => {
-    while (!stopping.signal.aborted) {
-      const startedAtMonotonicMs = clock.monotonicMs();
-      await leading.tick({ startedBy: "tick", startedAtMonotonicMs, stopping: stopping.signal });
-      await clock.sleep(20, stopping.signal);
-    }
-  })();
-
   try {
     const packSize = Math.max(1, Math.ceil(run.chunks / packsWanted));
     await submit(client, { calculation: run.calculation, id, packSize });
     return await ended(client, signal);
   } finally {
-    stopping.abort();
-    await Promise.all([ticking, ...listeners.map((listener) => listener.stop())]);
+    await app.stop();
   }
 }
 

@@ -13,7 +13,7 @@ export const mandelbrotBench: CalculationBench = {
     const perS = (width * height) / seconds;
     return { perS, seconds, bytes: result.body.length, stepsPerS: stepsPerSecond(quick ? 100 : 300) };
   },
-  whole: (quick) => ({ params: quick ? { width: 320, height: 200 } : { width: 2_560, height: 1_600 } }),
+  whole: (quick) => ({ params: quick ? { width: 320, height: 200 } : { width: 3_840, height: 2_160 } }),
 };
 
 /** Steps of z ← z² + c in a second, on a grid of points in a spiral, nearly all of which escape after some thousand. */

@@ -19,7 +19,7 @@ export interface CalculationBench {
   /** What must hold of the figures, beside what holds for all calculations. */
   readonly goals?: readonly CalculationGoal[];
   /**
-   * A run of 40 s or so of one thread's work, 2 s with `quick`: the bench has it computed in one thread, then
+   * A run of half a minute or more of one thread's work, 2 s with `quick`: the bench has it computed in one thread, then
    * by two instances, and compares the bytes. `fill` puts what it reads into storage before.
    */
   whole(quick: boolean): WholeRun;
@@ -27,6 +27,7 @@ export interface CalculationBench {
 
 export interface CalculationGoal {
   readonly goal: string;
+  /** Of the figures of `measure`, and of `TwoRuns`. */
   met(figures: Readonly<Record<string, number>>): boolean;
 }
 

@@ -21,6 +21,8 @@ export type TwoRuns = {
   readonly azuriteCpuS: number;
   /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
   readonly peakBytes: number;
+  /** The same before the run. */
+  readonly idleBytes: number;
 };
 
 /** Two instances of one thread each. */
@@ -48,6 +50,8 @@ export async function runOnTwo(
 
   const pids = app.instances.instances.map(({ pid = 0 }) => pid);
   const cpuNow = () => [app.azuritePid, ...pids].map(cpuSecondsOf);
+  const peak = () => Math.max(...pids.map(peakBytesOf));
+  const idleBytes = peak();
   const before = cpuNow();
   const startedMs = performance.now();
   const { run } = await submit(app.client, { calculation, params });
@@ -59,9 +63,9 @@ export async function runOnTwo(
   if (sha256 !== createHash("sha256").update(serial.result.body).digest("hex")) {
     throw new Error(`${calculation} on two instances has another result than in one thread`);
   }
-  const peakBytes = Math.max(...pids.map(peakBytesOf));
+  const peakBytes = peak();
   const oneS = serial.seconds;
-  return { oneS, twoS, speedUp: oneS / twoS, oneCpuS, twoCpuS, azuriteCpuS, peakBytes };
+  return { oneS, twoS, speedUp: oneS / twoS, oneCpuS, twoCpuS, azuriteCpuS, peakBytes, idleBytes };
 }
 
 async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
