@@ -97,7 +97,7 @@ export async function runFinish(
   if (isBytes(result)) return result;
   if (isText(result)) {
     throw new CalculationError(
-      "not-bytes",
+      "bad-result",
       "finish gave a body of text: give new TextEncoder().encode(text)",
     );
   }

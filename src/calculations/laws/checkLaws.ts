@@ -129,8 +129,11 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
     return told("it gives what its place in the contract does not allow", cureOf(at));
   }
   if (error.code === "calculation-threw") {
-    const cure = "an error fails the attempt, and in the end the pack: throw only where there is no answer";
-    return told("your code threw", cure);
+    const ends = at === "plan" || at === "finish" ? "the run" : "the pack";
+    return told(
+      "your code threw",
+      `an error fails the attempt, and in the end ${ends}: throw only where there is no answer`,
+    );
   }
   return told(
     "it cannot work on this data",
@@ -139,7 +142,14 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
 }
 
 /** What `runJob` finds wrong with what user code gave. */
-const contractCodes = new Set(["bad-plan", "input-too-large", "too-many-chunks", "not-json", "not-bytes"]);
+const contractCodes = new Set([
+  "bad-plan",
+  "input-too-large",
+  "too-many-chunks",
+  "not-json",
+  "not-bytes",
+  "bad-result",
+]);
 
 const notJsonLaw = (error: CalculationError): LawName =>
   error.message.startsWith("the input")
