@@ -1,13 +1,15 @@
+import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { compileKernel } from "./compileKernel.mjs";
 
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and `primes.wasm`,
  * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations
- * import, and `election.cjs`, the package's `leasefold/election`. The app is CommonJS because the Azure SDKs are, and
- * stands on nothing but these files, `package.json` and `host.json`.
+ * import, `election.cjs`, the package's `leasefold/election`, and the types of both. The app is CommonJS because the
+ * Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
@@ -69,6 +71,10 @@ await Promise.all([
     entryPoints: { leasefold: "src/calculations/leasefold.ts" },
     format: "esm",
     outExtension: { ".js": ".mjs" },
+  }),
+  // Types without bodies: a user's own type check would want the types of Node for those.
+  promisify(execFile)(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json"], {
+    cwd: root,
   }),
   // What `leasefold new` writes is text.
   ...["calculation.ts", "calculation.test.ts"].map((name) =>

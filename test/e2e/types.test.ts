@@ -1,0 +1,46 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+/** A folder far from this project, where `leasefold new` made its link and no types of Node are found. */
+const root = resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-types-"));
+  await run(process.execPath, [join(root, "bin/leasefold.js"), "new", "mine"], { cwd: folder });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const check = (file: string) =>
+  run(
+    process.execPath,
+    [
+      join(root, "node_modules/typescript/bin/tsc"),
+      ...["--noEmit", "--strict", "--skipLibCheck", "--target", "es2024", "--module", "nodenext", file],
+    ],
+    { cwd: folder },
+  ).then(
+    () => [],
+    ({ stdout }) => (stdout as string).trim().split("\n"),
+  );
+
+test("a user's calculation has the types of leasefold, and needs none of Node", async () => {
+  expect(await check("mine.ts")).toEqual([]);
+  await writeFile(
+    join(folder, "wrong.ts"),
+    `import { defineCalculation, z } from "leasefold";
+     import { election } from "leasefold/election";
+     election.nothing;
+     export default defineCalculation({ name: "wrong", summary: "", params: z.object({ n: z.number() }),
+       plan: ({ m }) => 1, compute: () => 0, merge: (a: number, b: number) => a + b, zero: () => 0 });`,
+  );
+  expect(await check("wrong.ts")).toEqual([
+    expect.stringContaining("wrong.ts(2,"),
+    expect.stringMatching(/^wrong\.ts\(5,.* Property 'm' does not exist on type '{ n: number; }'/),
+  ]);
+});
