@@ -1,18 +1,19 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { compileKernel } from "./compileKernel.mjs";
 
 /**
- * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and `primes.wasm`,
- * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations
- * import, `election.cjs`, the package's `leasefold/election`, and the types of both. The app is CommonJS because the
- * Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
+ * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and the compiled kernels,
+ * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import,
+ * `election.cjs`, the package's `leasefold/election`, and the types of both. The app is CommonJS because the Azure SDKs
+ * are, and stands on nothing but these files, `package.json` and `host.json`.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
+const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm", "options.wasm"];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
 const piscinaWorker = {
@@ -43,11 +44,12 @@ const shared = {
 };
 
 const started = Date.now();
-const kernel = await compileKernel();
+const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
+const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
 await rm(join(root, "dist"), { recursive: true, force: true });
 await mkdir(join(root, "dist"));
 await Promise.all([
-  writeFile(join(root, "dist/primes.wasm"), kernel),
+  ...kernels.map((name, i) => writeFile(join(root, "dist", name), compiled[i])),
   build({
     ...shared,
     entryPoints: {
@@ -82,7 +84,6 @@ await Promise.all([
   ),
 ]);
 
-const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm"];
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
 if (!process.argv.includes("--quiet"))

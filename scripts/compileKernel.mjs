@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { join, relative } from "node:path";
 
 const root = join(import.meta.dirname, "..");
-const source = join(root, "src/calculations/primes/assembly");
 const cache = join(root, "node_modules/.cache/leasefold");
 const compiler = "assemblyscript/package.json";
 
@@ -14,30 +13,31 @@ const options = [
 ];
 
 /**
- * The bytes of the WebAssembly module that the prime sieve's AssemblyScript becomes. Compiling takes two seconds, so
- * it is kept in `node_modules/.cache` under a hash of all that goes into it.
+ * The bytes of the WebAssembly module that a calculation's AssemblyScript, `src/calculations/NAME/assembly`, becomes.
+ * Compiling takes two seconds, so it is kept in `node_modules/.cache` under a hash of all that goes into it.
  */
-export async function compileKernel() {
+export async function compileKernel(calculation) {
+  const source = join(root, "src/calculations", calculation, "assembly");
   const names = (await readdir(source)).sort();
   const hash = createHash("sha256").update(JSON.stringify(options));
   hash.update(await readFile(join(root, "node_modules", compiler)));
   for (const name of names) hash.update(name).update(await readFile(join(source, name)));
-  const kept = join(cache, `primes-${hash.digest("hex").slice(0, 16)}.wasm`);
+  const kept = join(cache, `${calculation}-${hash.digest("hex").slice(0, 16)}.wasm`);
   try {
     return await readFile(kept);
   } catch {
-    const wasm = await compile();
+    const wasm = await compile(source);
     await mkdir(cache, { recursive: true });
     // Written aside first: others may compile at the same time, and read while this writes.
     const aside = await mkdtemp(join(cache, "new-"));
-    await writeFile(join(aside, "primes.wasm"), wasm);
-    await rename(join(aside, "primes.wasm"), kept);
+    await writeFile(join(aside, "kernel.wasm"), wasm);
+    await rename(join(aside, "kernel.wasm"), kept);
     await rm(aside, { recursive: true });
     return wasm;
   }
 }
 
-async function compile() {
+async function compile(source) {
   const { default: asc } = await import("assemblyscript/asc");
   let wasm;
   const args = [
@@ -45,7 +45,7 @@ async function compile() {
     "--baseDir",
     root,
     "--outFile",
-    "primes.wasm",
+    "kernel.wasm",
     ...options,
   ];
   const { error, stderr } = await asc.main(args, {

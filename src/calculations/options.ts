@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineCalculation, type JsonValue } from "./contract.ts";
 import { type Estimate, estimates } from "./options/estimates.ts";
 import { closedForm, lawOf, type Values } from "./options/law.ts";
+import { loadPathKernel } from "./options/loadPathKernel.ts";
 import { type Moments, mergeMoments, momentsCodec, noMoments } from "./options/moments.ts";
 import { quantileFromMiddle } from "./options/normal.ts";
 import { simulate } from "./options/simulate.ts";
@@ -55,7 +56,7 @@ export const options = defineCalculation<Params, undefined, Moments>({
   compute({ index, params }) {
     const { stride, samples } = cut(params);
     const size = { samples: Math.min(stride, samples - index * stride), antithetic: params.antithetic };
-    return simulate(params, lawOf(params), { seed: params.seed, chunk: index }, size);
+    return simulate(loadPathKernel(), params, lawOf(params), { seed: params.seed, chunk: index }, size);
   },
   merge: mergeMoments,
   zero: noMoments,

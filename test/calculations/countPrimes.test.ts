@@ -10,7 +10,7 @@ import { countOneByOne } from "./bruteForce.ts";
 const blockNumbers = blockBytes * 30;
 
 /** Compiled from the source of the moment, or taken from the cache that the build fills. */
-const kernels = [javaScriptKernel(), webAssemblyKernel(await compileKernel())];
+const kernels = [javaScriptKernel(), webAssemblyKernel(await compileKernel("primes"))];
 
 describe.each(kernels)("countPrimes by $name", (kernel) => {
   const countPrimes = (from: number, to: number): number => countWith(kernel, from, to);

@@ -1,19 +1,12 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../scripts/compileKernel.mjs";
 import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
 import { javaScriptKernel } from "../../src/calculations/primes/javaScriptKernel.ts";
-import { fastestKernel } from "../../src/calculations/primes/loadSieveKernel.ts";
 import { webAssemblyKernel } from "../../src/calculations/primes/webAssemblyKernel.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
-const wasm = await compileKernel();
-const compiled = webAssemblyKernel(wasm);
+const compiled = webAssemblyKernel(await compileKernel("primes"));
 const javaScript = javaScriptKernel();
 
 describe("the two kernels of the sieve", () => {
@@ -74,49 +67,3 @@ describe("the two kernels of the sieve", () => {
     1_200_000,
   );
 });
-
-describe("the kernel that a thread takes", () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "leasefold-kernel-"));
-    await writeFile(join(folder, "primes.wasm"), wasm);
-    await writeFile(join(folder, "cut.wasm"), wasm.subarray(0, wasm.length - 20));
-  });
-  afterAll(() => rm(folder, { recursive: true }));
-
-  test("is the compiled one where it was built, JavaScript elsewhere", () => {
-    expect(fastestKernel([join(folder, "none.wasm"), join(folder, "primes.wasm")]).name).toBe("WebAssembly");
-    expect(fastestKernel([join(folder, "none.wasm")]).name).toBe("JavaScript");
-  });
-
-  test("is JavaScript, with a warning, where the module is broken or the engine has no SIMD", async () => {
-    expect(await kernelOf("cut.wasm")).toMatch(/^JavaScript 25\n.*cut\.wasm does not run here/s);
-    if (process.arch !== "x64") return;
-    expect(await kernelOf("primes.wasm", "--no-enable-ssse3")).toMatch(/^JavaScript 25\n.*SIMD unsupported/s);
-  });
-
-  test("is JavaScript where LEASEFOLD_WASM is false", async () => {
-    const taken = await run(`console.log(loadSieveKernel().name)`, [], { LEASEFOLD_WASM: "false" });
-    expect(taken).toBe("JavaScript\n");
-  });
-
-  /** The kernel's name and how many primes it counts to 100, then the warnings. */
-  const kernelOf = (name: string, ...flags: string[]): Promise<string> =>
-    run(
-      `const kernel = fastestKernel([${JSON.stringify(join(folder, name))}]);
-       console.log(kernel.name, countPrimes(kernel, 0, 101));`,
-      flags,
-    );
-});
-
-async function run(script: string, flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const primes = new URL("../../src/calculations/primes/", import.meta.url).href;
-  const source = `import { countPrimes } from "${primes}countPrimes.ts";
-    import { fastestKernel, loadSieveKernel } from "${primes}loadSieveKernel.ts";
-    ${script}`;
-  const args = [...flags, "--input-type=module", "--eval", source];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
-    env: { ...process.env, ...env },
-  });
-  return stdout + stderr;
-}

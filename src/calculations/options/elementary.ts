@@ -20,7 +20,7 @@ const lowWord = scratchWords.indexOf(1);
 const powersFrom = -1080;
 const powers = Float64Array.from({ length: 2_160 }, (_, i) => powerOfTwo(i + powersFrom));
 /** 2^(j/64), by the Taylor series of e^(j ln 2 / 64), from its smallest term on. */
-const roots = Float64Array.from({ length: 64 }, (_, j) => {
+export const roots = Float64Array.from({ length: 64 }, (_, j) => {
   let sum = 1;
   for (let n = 20; n > 0; n--) sum = 1 + (sum * j * (ln2 / 64)) / n;
   return sum;

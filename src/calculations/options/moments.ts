@@ -1,5 +1,6 @@
 import type { Codec } from "../contract.ts";
 import { type ExactSum, exactSum } from "../exact/exactSum.ts";
+import { blockNormals } from "./pathKernel.ts";
 
 /**
  * What a sample contributes, undiscounted; a sample is one path, or two opposite ones whose values are added.
@@ -15,7 +16,7 @@ export interface Samples {
   readonly tilt: Float64Array;
 }
 
-const sumNames = ["payoff", "payoff2", "payoffHits", "score", "score2", "tilt", "tilt2"] as const;
+export const sumNames = ["payoff", "payoff2", "payoffHits", "score", "score2", "tilt", "tilt2"] as const;
 type SumName = (typeof sumNames)[number];
 
 /**
@@ -35,7 +36,7 @@ const sumsFrom = (make: (name: SumName) => ExactSum): Record<SumName, ExactSum> 
   Object.fromEntries(sumNames.map((name) => [name, make(name)])) as Record<SumName, ExactSum>;
 
 /**
- * Adds the first `count` samples, at most `samplesMax`. The sum of payoff · hits, which of samples of one
+ * Adds the first `count` samples, at most `blockNormals`. The sum of payoff · hits, which of samples of one
  * path is that of the payoffs, is left out where `pairs` is false.
  */
 export function addSamples(moments: Moments, samples: Samples, count: number, pairs: boolean): void {
@@ -60,8 +61,7 @@ export function addSamples(moments: Moments, samples: Samples, count: number, pa
   addProducts(sums.tilt2, tilt, tilt, count);
 }
 
-export const samplesMax = 1024;
-const products = new Float64Array(samplesMax);
+const products = new Float64Array(blockNormals);
 
 function addProducts(sum: ExactSum, a: Float64Array, b: Float64Array, count: number): void {
   for (let i = 0; i < count; i++) products[i] = (a[i] as number) * (b[i] as number);

@@ -1,4 +1,5 @@
 import { exp, ln } from "./elementary.ts";
+import { blockNormals } from "./pathKernel.ts";
 
 /**
  * Quantiles of the standard normal distribution by algorithm AS 241, PPND16: M. Wichura, "The percentage
@@ -16,8 +17,9 @@ export function quantileFromMiddle(q: number): number {
 }
 
 /**
- * Replaces each of the first `count` numbers q by the quantile of 1/2 + q. First all as if they were in the
- * middle, then those that are not: a processor guesses wrongly at a choice that 15 % of the numbers make.
+ * Replaces each of the first `count` numbers q, at most `blockNormals`, by the quantile of 1/2 + q. First all
+ * as if they were in the middle, then those that are not: a processor guesses wrongly at a choice that 15 % of
+ * the numbers make.
  */
 export function quantilesFromMiddle(values: Float64Array, count: number): void {
   let found = 0;
@@ -31,10 +33,8 @@ export function quantilesFromMiddle(values: Float64Array, count: number): void {
   for (let j = 0; j < found; j++) values[tailPlaces[j] as number] = tailQuantile(tailValues[j] as number);
 }
 
-/** Numbers that `quantilesFromMiddle` takes at most. */
-export const quantilesMax = 1024;
-const tailPlaces = new Int32Array(quantilesMax);
-const tailValues = new Float64Array(quantilesMax);
+const tailPlaces = new Int32Array(blockNormals);
+const tailValues = new Float64Array(blockNormals);
 
 function tailQuantile(q: number): number {
   const r = Math.sqrt(-ln(0.5 - Math.abs(q)));

@@ -1,6 +1,6 @@
 import { type BasePrimes, basePrimes, countUpTo } from "./basePrimes.ts";
 import type { SieveKernel } from "./sieveKernel.ts";
-import { type CrossTurns, instantiate } from "./sieveLoops.ts";
+import { type CrossTurns, instantiateSieve } from "./sieveLoops.ts";
 import * as memory from "./sieveMemory.ts";
 
 const { blockBytes, marginBytes, origin } = memory;
@@ -37,7 +37,7 @@ interface Runs {
  * engine has no WebAssembly with SIMD.
  */
 export function webAssemblyKernel(wasm: Uint8Array): SieveKernel {
-  const { loops, crossTurns } = instantiate(wasm);
+  const { loops, crossTurns } = instantiateSieve(wasm);
   memory.writePatterns(loops.memory);
   let base: BasePrimes = { limit: 0, classes: [] };
   let classesAt: readonly number[] = [];

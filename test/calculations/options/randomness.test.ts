@@ -6,6 +6,7 @@ import {
   quantilesFromMiddle,
 } from "../../../src/calculations/options/normal.ts";
 import { threefry4x32 } from "../../../src/calculations/options/threefry.ts";
+import { threefryAnswers } from "./threefryAnswers.ts";
 
 type Words = readonly [number, number, number, number];
 const parse = (text: string): Words => text.split(" ").map((word) => Number.parseInt(word, 16)) as never;
@@ -19,24 +20,7 @@ const apart = (x: number, expected: number): number =>
   Math.abs(x - expected) / 2 ** (Math.floor(Math.log2(Math.abs(expected))) - 52);
 
 describe("Threefry-4x32-20", () => {
-  // The known answers of Random123, file tests/kat_vectors: counter, key, answer.
-  test.each([
-    [
-      "00000000 00000000 00000000 00000000",
-      "00000000 00000000 00000000 00000000",
-      "9c6ca96a e17eae66 fc10ecd4 5256a7d8",
-    ],
-    [
-      "ffffffff ffffffff ffffffff ffffffff",
-      "ffffffff ffffffff ffffffff ffffffff",
-      "2a881696 57012287 f6c7446e a16a6732",
-    ],
-    [
-      "243f6a88 85a308d3 13198a2e 03707344",
-      "a4093822 299f31d0 082efa98 ec4e6c89",
-      "59cd1dbb b8879579 86b5d00c ac8b6d84",
-    ],
-  ])("of %s with %s is the published answer", (counter, key, answer) => {
+  test.each(threefryAnswers)("of %s with %s is the published answer", (counter, key, answer) => {
     expect(block(parse(key), parse(counter))).toEqual(answer.split(" "));
   });
 

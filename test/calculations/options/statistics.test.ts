@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { estimates } from "../../../src/calculations/options/estimates.ts";
 import { type Contract, closedForm, lawOf, type Values } from "../../../src/calculations/options/law.ts";
+import { loadPathKernel } from "../../../src/calculations/options/loadPathKernel.ts";
 import { simulate } from "../../../src/calculations/options/simulate.ts";
 
 /** `LEASEFOLD_FULL=1` takes fifty times as many paths. */
@@ -26,7 +27,7 @@ function scores(contract: Contract & { antithetic: boolean }): Record<keyof Valu
     const sampled = estimates(
       contract,
       law,
-      simulate(contract, law, { seed, chunk: seed % 7 }, size),
+      simulate(loadPathKernel(), contract, law, { seed, chunk: seed % 7 }, size),
       perSample,
     );
     for (const name of names) {
