@@ -66,7 +66,7 @@ const cases = fc.record({
 });
 
 describe("the two kernels of the simulation", () => {
-  test("agree to the last bit on random options", () => {
+  test("agree to the last bit on random options", { timeout: full ? 600_000 : 30_000 }, () => {
     fc.assert(fc.property(cases, agree), { numRuns: full ? 3_000 : 100 });
   });
 
