@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,6 +65,12 @@ describe.each([
       expect(stdout + stderr).toMatch(/^JavaScript\n.*SIMD unsupported/s);
     },
   );
+
+  const beside = new URL(`../../../dist/${built}`, import.meta.url);
+  test.runIf(existsSync(beside))("is found where the build puts it", () => {
+    vi.stubEnv("LEASEFOLD_WASM", "true");
+    expect(kernelLoader(kernels)().name).toBe("WebAssembly");
+  });
 
   test("is made once, and is JavaScript where LEASEFOLD_WASM is false", () => {
     vi.stubEnv("LEASEFOLD_WASM", "false");
