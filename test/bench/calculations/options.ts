@@ -28,7 +28,7 @@ export const optionsBench: CalculationBench = {
       met: ({ perS = Number.NaN }) => perS >= 12e6,
     },
   ],
-  whole: (quick) => ({ params: { paths: quick ? 2e7 : 1e9 } }),
+  whole: (quick) => ({ params: { paths: quick ? 2e7 : 2e9 } }),
 };
 
 /** Seconds; throws where the price is far from the closed form. */
