@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { messageOf } from "../model/errors.ts";
+import { CalculationError, messageOf } from "../model/errors.ts";
 import { parseAggregates } from "./aggregate/language/parseAggregates.ts";
 import { parseColumns } from "./aggregate/language/parseColumns.ts";
 import { parseFilter } from "./aggregate/language/parseFilter.ts";
-import { mergePartials, type PartialBytes } from "./aggregate/partial/partial.ts";
+import { mergePartials, type PartialBytes, readReport } from "./aggregate/partial/partial.ts";
 import { queryFor, queryOf } from "./aggregate/query.ts";
 import { planRanges } from "./aggregate/reading/planRanges.ts";
 import { readShape } from "./aggregate/reading/readParams.ts";
@@ -45,6 +45,10 @@ const params = z
       .enum(["fail", "skip"])
       .default("fail")
       .describe("a field that should be a number and is none: fail, or count it as empty and report it"),
+    absentColumns: z
+      .enum(["fail", "empty"])
+      .default("fail")
+      .describe("a column that no NDJSON record has: fail, or count it as empty and report it"),
     resultFormat: z
       .enum(outputs)
       .default("json")
@@ -72,8 +76,15 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
     return folding.done(await readRange(input, given, files, query.wanted, folding.add));
   },
   merge: (a, b, given) => mergePartials(a, b, queryFor(given).measures),
-  zero: (given) => foldRange(queryFor(given), given.badNumbers, "").done(nothingRead),
-  finish: (partial, { params: given }) => writeResult(queryFor(given), partial, given.resultFormat),
+  zero(given) {
+    const query = queryFor(given);
+    return foldRange(query, given.badNumbers, "").done({ ...nothingRead, absent: query.wanted });
+  },
+  finish(partial, { params: given, folded, count }) {
+    // Chunks that were not folded may have it.
+    if (given.absentColumns === "fail" && folded === count) refuseAbsent(partial, given.source);
+    return writeResult(queryFor(given), partial, given.resultFormat);
+  },
   codec: {
     contentType: "application/octet-stream",
     encode: (partial) => partial,
@@ -82,3 +93,14 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
 });
 
 const nothingRead = { records: 0, bytes: 0, skipped: 0, offenders: [] };
+
+/** A name that is misspelt would give a sum of nothing, and no sign of it. */
+function refuseAbsent(partial: PartialBytes, source: string): void {
+  const { records, absent } = readReport(partial);
+  if (records === 0 || absent.length === 0) return;
+  const names = absent.map((name) => JSON.stringify(name)).join(", ");
+  throw new CalculationError(
+    "no-column",
+    `none of ${records} records under ${source} has ${names}; with --absentColumns empty that counts as empty`,
+  );
+}

@@ -79,6 +79,40 @@ describe("aggregate", () => {
     });
   });
 
+  test("a column that no NDJSON record has ends the run, where nobody allowed it; in one that has it the others may lack it", async () => {
+    const content = { "data/1.jsonl": '{"a":1}\n{"a":2,"b":null}\n', "data/2.jsonl": '{"a":3}\n' };
+    const raw = { aggregates: "sum(a),count(b),sum(o.p)", where: "a > 0 or amuont > 0" };
+    await expect(textOf(content, raw)).rejects.toMatchObject({
+      code: "no-column",
+      message:
+        'none of 3 records under data/ has "o.p", "amuont"; with --absentColumns empty that counts as empty',
+    });
+    expect(JSON.parse(await textOf(content, { ...raw, absentColumns: "empty" }))).toMatchObject({
+      rows: [{ "sum(a)": 6, "count(b)": 0, "sum(o.p)": null }],
+      report: { absent: ["o.p", "amuont"] },
+    });
+    expect(await textOf(content, { aggregates: "sum(a),count(b)", resultFormat: "csv" })).toMatch(/6,0\n$/);
+  });
+
+  test("an answer so far says nothing of columns that chunks to come may have", async () => {
+    const files = memoryFiles(new Map([["data/1.jsonl", '{"a":1}\n']]));
+    const params = given({ aggregates: "sum(b)" });
+    const inputs: unknown[] = [];
+    await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), files);
+    const part = await runCompute(aggregate, { params, from: 0, to: 1, count: 2, inputs }, files);
+    const soFar = await runFinish(aggregate, { params, parts: [part], folded: 1, count: 2 });
+    expect(JSON.parse(Buffer.from(soFar.body).toString())).toMatchObject({ report: { absent: ["b"] } });
+    await expect(runFinish(aggregate, { params, parts: [part], folded: 2, count: 2 })).rejects.toThrow(
+      'has "b"',
+    );
+  });
+
+  test("UTF-16 without a mark is refused, also where no column is read", async () => {
+    const swapped = Buffer.from("a,b\n1,2\n", "utf16le").swap16();
+    const files = memoryFiles(new Map([["data/a.csv", swapped]]));
+    await expect(runSerially(aggregate, given({}), files)).rejects.toThrow("as UTF-16 does; convert");
+  });
+
   test("any packs and any tree give the bytes of a serial run", async () => {
     const files = memoryFiles(new Map([["data/l.csv", [...lineitemCsv(5_000, 7)].join("")]]));
     const params = given({

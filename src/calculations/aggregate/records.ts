@@ -47,6 +47,8 @@ export interface ReadReport {
   readonly skipped: number;
   /** The first few of them. */
   readonly offenders: readonly Offender[];
+  /** The wanted columns that no record had, in their order; only NDJSON, which has no header, can lack one. */
+  readonly absent: readonly string[];
 }
 
 /** Cuts the files of a source into ranges; throws `CalculationError` where a CSV file lacks a wanted column. */

@@ -53,10 +53,15 @@ export function rowsCalculation(table: Table, query: RowsQuery): AnyCalculation 
         bytes: (to - from) * 10,
         skipped: skipped.length,
         offenders: skipped,
+        absent: [],
       });
     },
     merge: (a, b) => mergePartials(a, b, parsed.measures),
-    zero: () => foldRange(parsed, badNumbers, "").done({ records: 0, bytes: 0, skipped: 0, offenders: [] }),
+    zero: () =>
+      foldRange(parsed, badNumbers, "").done({
+        ...{ records: 0, bytes: 0, skipped: 0, offenders: [] },
+        absent: parsed.wanted,
+      }),
     finish: (partial) => writeResult(parsed, partial, output),
     codec: { contentType: "", encode: (partial) => partial, decode: (bytes) => bytes },
   });

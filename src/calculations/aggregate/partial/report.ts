@@ -11,6 +11,8 @@ export interface Report {
   readonly skipped: Incidents;
   /** Fields that should be numbers and are none; they count as empty. */
   readonly badNumbers: Incidents;
+  /** The wanted columns that no record had. */
+  readonly absent: readonly string[];
 }
 
 /** How many there were, and the first of them in the order of the files. */
@@ -32,6 +34,7 @@ export const mergeReports = (a: Report, b: Report): Report => ({
   selected: a.selected + b.selected,
   skipped: mergeIncidents(a.skipped, b.skipped),
   badNumbers: mergeIncidents(a.badNumbers, b.badNumbers),
+  absent: a.absent.filter((name) => b.absent.includes(name)),
 });
 
 const mergeIncidents = (a: Incidents, b: Incidents): Incidents =>

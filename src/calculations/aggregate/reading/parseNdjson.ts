@@ -2,9 +2,12 @@ import type { Field } from "../records.ts";
 import { decodeText } from "./decodeText.ts";
 import type { ParseBatch, ParsedBatch } from "./parsedBatch.ts";
 
-/** Parses one JSON object per line; of other columns than the wanted ones nothing is kept. A missing one is `null`. */
+/**
+ * Parses one JSON object per line; of other columns than the wanted ones nothing is kept. A missing one is `null`; those
+ * that a record has are taken out of `absent`.
+ */
 export const ndjsonParser =
-  (path: string, wanted: readonly string[]): ParseBatch =>
+  (path: string, wanted: readonly string[], absent: Set<string>): ParseBatch =>
   (bytes, offset) => {
     const rows: (readonly Field[])[] = [];
     const places: number[] = [];
@@ -24,6 +27,7 @@ export const ndjsonParser =
       }
       rows.push(wanted.map((name) => (Object.hasOwn(record, name) ? fieldOf(record[name]) : null)));
       places.push(place);
+      for (const name of absent) if (Object.hasOwn(record, name)) absent.delete(name);
     }
     return { rows, places, misfits, offsetOf: (place) => lineOffset(bytes, place) };
   };

@@ -51,6 +51,7 @@ function headOf(
   }
   let from = start;
   for (const to of ends) {
+    if (bytes.subarray(from, to).includes(0)) throw notText(path);
     const [fields, ...more] = csvFields(decodeText(bytes.subarray(from, to), path, from), delimiter);
     if (fields !== undefined && (fields.length > 1 || fields[0] !== "")) {
       if (header && more.length > 0) throw loneReturns(path);
@@ -78,6 +79,12 @@ function checked(columns: readonly string[], path: string): readonly string[] {
     `${path}: its ${columns.length} column names take ${bytes} bytes as JSON; the limit is ${columnsBytesMax}`,
   );
 }
+
+const notText = (path: string): CalculationError =>
+  new CalculationError(
+    "not-utf8",
+    `${path} holds bytes 0 in its first record, as UTF-16 does; convert the file first, for example with iconv`,
+  );
 
 const loneReturns = (path: string): CalculationError =>
   new CalculationError(

@@ -17,6 +17,7 @@ import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 export const readRange: ReadRange<ReadParams> = async (input, params, files, wanted, sink) => {
   const { path } = input.file;
   const format = fileFormat(path, params);
+  const absent = new Set(format.kind === "ndjson" ? wanted : []);
   const parse = parserOf(format);
   const aligned = format.kind === "csv" && params.quotedNewlines;
   const range = await rangeBytes(input, format, aligned, files);
@@ -41,10 +42,10 @@ export const readRange: ReadRange<ReadParams> = async (input, params, files, wan
     bytes += batch.bytes.length;
     if (rows.length > 0) sink({ rows, offsetOf: (index) => offsetAt(places[index] ?? 0) });
   }
-  return { records, bytes, skipped, offenders };
+  return { records, bytes, skipped, offenders, absent: [...absent] };
 
   function parserOf(kind: FileFormat): ParseBatch {
-    if (kind.kind === "ndjson") return ndjsonParser(path, wanted);
+    if (kind.kind === "ndjson") return ndjsonParser(path, wanted, absent);
     return csvParser(path, kind.delimiter, input.columns?.length ?? 0, columnPlaces(input, wanted));
   }
 };

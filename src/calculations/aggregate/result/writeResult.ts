@@ -29,8 +29,9 @@ export function writeResult(query: Query, partial: PartialBytes, output: Output)
 const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
 
 function jsonDocument(names: readonly string[], rows: readonly ResultRow[], partial: PartialBytes): string {
-  const { skipped, badNumbers, ...read } = readReport(partial);
-  const report = { ...read, groups: rows.length, skipped, badNumbers };
+  const { skipped, badNumbers, absent, ...read } = readReport(partial);
+  const missed = absent.length === 0 || read.records === 0 ? {} : { absent };
+  const report = { ...read, groups: rows.length, skipped, badNumbers, ...missed };
   const body = rows.map((row) => `  ${jsonObject(names, row)}`).join(",\n");
   const indented = JSON.stringify(report, null, 1).replaceAll("\n", "\n ");
   return `{\n "rows": [${body === "" ? "" : `\n${body}\n `}],\n "report": ${indented}\n}\n`;

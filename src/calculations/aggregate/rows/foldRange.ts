@@ -69,7 +69,7 @@ export function foldRange(query: Query, policy: "fail" | "skip", path: string): 
       fold(batch.rows);
       bad.endBatch(batch);
     },
-    done({ records, bytes, skipped, offenders }) {
+    done({ records, bytes, skipped, offenders, absent }) {
       // A total over no rows has its states, too.
       fold([]);
       const inOrder = Array.from({ length: groups.size }, (_, id) => ({ id, key: keyBytes(groups.key(id)) }));
@@ -80,6 +80,7 @@ export function foldRange(query: Query, policy: "fail" | "skip", path: string): 
         selected,
         skipped: incidents(skipped, offenders),
         badNumbers: bad.incidents(),
+        absent,
       };
       const written = inOrder.map(({ id, key }) => ({
         key,

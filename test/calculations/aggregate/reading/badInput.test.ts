@@ -144,6 +144,7 @@ describe("records", () => {
     expect(offsets).toEqual([5, 26]);
     expect(reports).toEqual([
       {
+        absent: [],
         records: 2,
         bytes: 24,
         skipped: 2,
