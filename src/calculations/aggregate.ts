@@ -12,6 +12,7 @@ import type { RangeInput } from "./aggregate/records.ts";
 import { outputs, writeResult } from "./aggregate/result/writeResult.ts";
 import { foldRange } from "./aggregate/rows/foldRange.ts";
 import { defineCalculation } from "./contract.ts";
+import { shareOf } from "./shareOf.ts";
 
 /** A text of at most 4,000 characters in one of the small languages. */
 const parsed = (parse: (text: string) => unknown) =>
@@ -80,10 +81,11 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
     const query = queryFor(given);
     return foldRange(query, given.badNumbers, "").done({ ...nothingRead, absent: query.wanted });
   },
-  finish(partial, { params: given, folded, count }) {
+  finish(partial, context) {
+    const { params: given, folded, count } = context;
     // Chunks that were not folded may have it.
     if (given.absentColumns === "fail" && folded === count) refuseAbsent(partial, given.source);
-    return writeResult(queryFor(given), partial, given.resultFormat);
+    return writeResult(queryFor(given), partial, given.resultFormat, shareOf(context));
   },
   codec: {
     contentType: "application/octet-stream",

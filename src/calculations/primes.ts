@@ -5,6 +5,7 @@ import { countPrimes } from "./primes/countPrimes.ts";
 import { loadSieveKernel } from "./primes/loadSieveKernel.ts";
 import { blockBytes } from "./primes/scratch.ts";
 import { numbersPerByte } from "./primes/wheel.ts";
+import { shareOf } from "./shareOf.ts";
 
 const toMax = rootMax ** 2;
 
@@ -24,7 +25,12 @@ export const primes = defineCalculation({
   },
   merge: (a, b) => a + b,
   zero: () => 0,
-  finish: (count, { params }) => ({ primes: count, from: params.from, to: params.to }),
+  finish: (count, context) => ({
+    primes: count,
+    from: context.params.from,
+    to: context.params.to,
+    ...shareOf(context),
+  }),
 });
 
 const blockNumbers = blockBytes * numbersPerByte;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
+import { shareOf } from "./shareOf.ts";
 
 const params = z.strictObject({
   n: z.coerce.number().int().min(1).max(18).default(12).describe("queens on a board of n × n, 1 to 18"),
@@ -25,7 +26,7 @@ export const queens = defineCalculation<Params, Prefix, number>({
   compute: ({ input, params: { n } }) => count((1 << n) - 1, input.columns, input.left, input.right),
   merge: (a, b) => a + b,
   zero: () => 0,
-  finish: (solutions, { params: { n } }) => ({ n, solutions }),
+  finish: (solutions, context) => ({ n: context.params.n, solutions, ...shareOf(context) }),
 });
 
 function* prefixes(n: number, rows: number, placed: Prefix): Generator<Prefix> {

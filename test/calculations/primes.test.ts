@@ -24,6 +24,14 @@ describe("primes", () => {
     expect(run({ to: 0 })).toMatchObject({ chunks: 1, result: { primes: 0 } });
   });
 
+  test("an answer of some chunks says of how many", () => {
+    const params = primes.params.parse({ to: 1e9 });
+    expect(primes.finish?.(7, { params, folded: 3, count: 20 })).toEqual({
+      ...{ primes: 7, from: 0, to: 1e9 },
+      ...{ chunks: 3, ofChunks: 20 },
+    });
+  });
+
   test("several chunks add up to the published count", () => {
     const { chunks, result } = run({ to: 1e8 });
     expect(chunks).toBe(2);

@@ -145,6 +145,16 @@ describe("leasefold plan in a thread of its own", () => {
     expect(out).toMatch(/^ +files: to plan list 1, read 3 \(15 B\); to compute about read 3 \(15 B\)$/m);
   });
 
+  it("tells what a chunk threw that it timed, with exit code 7, and all the rest", async () => {
+    const parts = { plan: "return 3", compute: 'throw new Error("no such day")' };
+    const { exitCode, out, err } = await plan(parts);
+    expect(exitCode).toBe(7);
+    expect(err).toMatch(/^a chunk that was tried failed: chunk 0: no such day \(mine\.mjs:\d+\)$/m);
+    expect(out).toMatch(/^ {2}packs +3 of 1/m);
+    const { out: json } = await plan(parts, { json: true });
+    expect(JSON.parse(json)).toMatchObject({ chunks: 3, failed: expect.stringContaining("no such day") });
+  });
+
   it("tells what a plan threw, with exit code 7", async () => {
     const ended = await plan({ plan: 'throw new Error("no such folder")' });
     expect(ended).toMatchObject({ exitCode: 7, err: expect.stringContaining("no such folder") });

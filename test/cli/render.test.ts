@@ -82,6 +82,24 @@ describe("a table", () => {
     );
   });
 
+  it("goes on below in a column that wraps", () => {
+    const wrapping = [{ title: "NAME" }, { title: "TEXT", gives: true, wraps: true }];
+    const rows = [
+      ["one", "several words that take more than one line"],
+      ["two", "x"],
+    ];
+    expect(table(printed({ columns: 24 }), wrapping, rows)).toBe(
+      [
+        "NAME  TEXT",
+        "one   several words that",
+        "      take more than one",
+        "      line",
+        "two   x",
+        "",
+      ].join("\n"),
+    );
+  });
+
   it("paints cells without counting the paint as width", () => {
     const text = table(printed({ colour: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
     expect(text.split("\n")[1]).toBe("\u001b[32mone \u001b[39m     1  t");

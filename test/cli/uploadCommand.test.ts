@@ -46,6 +46,13 @@ describe("leasefold upload", () => {
     ]);
   });
 
+  it("takes the container before the folder, as a source has it", async () => {
+    const world = await cliWorld();
+    const { out } = await ran(world, "upload sales --to test-inputs/some/place");
+    expect(out).toBe("test-inputs/some/place/\n");
+    expect(world.storage.operator.blobNames(names.inputs)).toContain("some/place/a.csv");
+  });
+
   it("tells programs all of it as JSON", async () => {
     const world = await cliWorld();
     await world.storage.blobs.create(names.inputs, "sales/a.csv", "id\n1\n");

@@ -18,7 +18,10 @@ export function addCalculations(program: Command, session: Session): void {
         .list()
         .map((one) => ({ name: one.name, summary: one.summary, params: known.describeParams(one) }));
       if (session.json()) return await session.printJson({ calculations: all });
-      const columns = [{ title: "NAME" }, { title: "WHAT IT COMPUTES, AND ITS PARAMETERS", gives: true }];
+      const columns = [
+        { title: "NAME" },
+        { title: "WHAT IT COMPUTES, AND ITS PARAMETERS", gives: true, wraps: true },
+      ];
       const rows = all.flatMap((one) => [
         [one.name, oneLine(one.summary)],
         ["", one.params.map(shortOf).join(" ")],
@@ -37,7 +40,7 @@ async function tellOne(session: Session, known: Calculations, name: string): Pro
     { title: "OPTION" },
     { title: "TYPE" },
     { title: "DEFAULT" },
-    { title: "MEANING", gives: true },
+    { title: "MEANING", gives: true, wraps: true },
   ];
   const rows = params.map((row) => [
     `--${row.name}`,

@@ -5,6 +5,7 @@ import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { readSettings } from "../../model/settings.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
+import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { paramOption } from "../paramOption.ts";
 import { bytes, count, dollars, duration } from "../render/amounts.ts";
@@ -32,7 +33,10 @@ export function addPlan(program: Command, session: Session): void {
     .allowExcessArguments()
     .action(async (calculation: string, options: Options, command: Command) => {
       const planned = await planOne(session, calculation, command.args.slice(1), options);
+      if (planned.failed !== undefined) session.setExitCode(calculationFailed);
       if (session.json()) return await session.printJson(planned);
+      if (planned.failed !== undefined)
+        await session.note(`a chunk that was tried failed: ${oneLine(planned.failed)}`);
       await session.cli.out.write(factsText(session, planned));
       await session.note("not in it: the price of compute, and the host's own polls of empty queues");
     });

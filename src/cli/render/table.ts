@@ -1,12 +1,14 @@
 import type { Screen } from "../cli.ts";
 import { paint, type Style } from "./colour.ts";
-import { clip } from "./plainText.ts";
+import { clip, wrap } from "./plainText.ts";
 
 export interface Column {
   readonly title: string;
   readonly right?: boolean;
   /** Gives way when the table is too wide; without one the table may run over. */
   readonly gives?: boolean;
+  /** Then goes on below, where it would be cut. */
+  readonly wraps?: boolean;
 }
 
 export interface Cell {
@@ -34,12 +36,25 @@ export function table(
   if (total > screen.columns && giving >= 0) {
     widths[giving] = Math.max(narrowest, (widths[giving] ?? 0) - (total - screen.columns));
   }
-  const line = (cells: readonly (string | Cell)[], style?: Style): string =>
+  const line = (cells: readonly (string | Cell)[], style?: Style): string => {
+    const lines = columns.map(({ wraps }, index) => {
+      const text = textOf(cells[index]);
+      return wraps ? wrap(text, widths[index] ?? 0) : [text];
+    });
+    const height = Math.max(...lines.map((one) => one.length));
+    return Array.from({ length: height }, (_, row) => lineOf(cells, lines, row, style)).join("\n");
+  };
+  const lineOf = (
+    cells: readonly (string | Cell)[],
+    lines: readonly (readonly string[])[],
+    row: number,
+    style: Style | undefined,
+  ): string =>
     columns
       .map(({ right }, index) => {
         const cell = cells[index];
         const width = widths[index] ?? 0;
-        const text = clip(textOf(cell), width);
+        const text = clip(lines[index]?.[row] ?? "", width);
         const last = index === columns.length - 1;
         const padded = right === true ? text.padStart(width) : last ? text : text.padEnd(width);
         const own = typeof cell === "object" ? cell.style : style;

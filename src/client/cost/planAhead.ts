@@ -8,7 +8,7 @@ import {
   timeChunks,
 } from "../../calculations/timeChunks.ts";
 import { addCalls, billedCalls, type CallCounts, dollarsOf, roundCalls } from "../../model/calls.ts";
-import { InputError } from "../../model/errors.ts";
+import { CalculationError, InputError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
@@ -46,10 +46,12 @@ export interface PlannedRun {
   readonly packs: number;
   readonly packSize: number;
   readonly shards: number;
-  /** As measured here, on one thread. */
+  /** As measured here, on one thread; of no meaning where `failed` is there. */
   readonly chunkMs: number;
   readonly packMs: number;
   readonly computeS: number;
+  /** Why the first of the timed chunks failed, where one did: a run of these parameters would, too. */
+  readonly failed?: string;
   /** Packs computed at once, which the expected time stands on. */
   readonly workers: number;
   readonly expectedS: number;
@@ -97,7 +99,7 @@ export async function planAhead(
   const workers = checkWorkers(request.workers ?? clientLimits.planWorkers);
   const job = { calculation: checked.calculation.name, params: checked.params };
   const startedMs = ports.clock.monotonicMs();
-  const { chunks, segments, chunkMs, files } = await measure(ports, job);
+  const { chunks, segments, chunkMs, files, failed } = await measure(ports, job);
   const planMs = ports.clock.monotonicMs() - startedMs;
 
   const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
@@ -120,6 +122,7 @@ export async function planAhead(
     chunkMs,
     packMs,
     computeS: (chunks * chunkMs) / 1_000,
+    ...(failed === undefined ? {} : { failed }),
     workers,
     expectedS: durationMs / 1_000,
     files,
@@ -142,7 +145,12 @@ async function measure(
     settings,
   }: { readonly code: PlanningCode; readonly fileUse: () => FileUse; readonly settings: Settings },
   job: { readonly calculation: string; readonly params: unknown },
-): Promise<Pick<PlannedRun, "chunks" | "chunkMs" | "files"> & { readonly segments: number }> {
+): Promise<
+  Pick<PlannedRun, "chunks" | "chunkMs" | "files"> & {
+    readonly segments: number;
+    readonly failed: string | undefined;
+  }
+> {
   const packLimitMs = settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const samples: Samples = new Map();
   let from = 0;
@@ -159,16 +167,21 @@ async function measure(
   const task = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
   const listing = fileUse();
   let timed = 0;
+  let failed: string | undefined;
   const chunkMs = await timeChunks(planned, samples, (chunk) => {
     timed += 1;
-    return code.compute({ ...job, ...chunk }, task);
+    return code.compute({ ...job, ...chunk }, task).catch((error: unknown) => {
+      // One that was ended for its time may only be long.
+      if (error instanceof CalculationError && error.code !== "time-limit") failed ??= error.message;
+      throw error;
+    });
   });
   const sampled = fileUse();
   const files = {
     planning: addUse(listing, sampled),
     computing: scaleUse(sampled, timed === 0 ? 0 : planned.chunks / timed),
   };
-  return { chunks: planned.chunks, segments, chunkMs, files };
+  return { chunks: planned.chunks, segments, chunkMs, files, failed };
 }
 
 function checkWorkers(workers: number): number {

@@ -11,7 +11,7 @@ export interface UploadRequest {
   /** Where relative paths begin. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** Folder in the container of inputs; by default the name of the one folder, or none for a single file. */
+  /** Folder in the container of inputs, whose name may stand before it as in a source; by default the name of the one folder, or none for a single file. */
   readonly to?: string | undefined;
   /** Overwrites what is there with other content, which is refused otherwise. */
   readonly replace?: boolean | undefined;
@@ -52,7 +52,9 @@ export async function upload(
   request: UploadRequest,
   onProgress: (progress: UploadProgress) => void = () => {},
 ): Promise<Uploaded> {
-  const { files, prefix, leftOut } = await findLocalFiles(request.folder, request.paths, request.to);
+  const container = `${client.names.inputs}/`;
+  const to = request.to?.startsWith(container) ? request.to.slice(container.length) : request.to;
+  const { files, prefix, leftOut } = await findLocalFiles(request.folder, request.paths, to);
   const there = await blobsUnder(client, prefix, request.signal);
   const differing = new Map<string, ListedBlob>();
   const same = new Set<string>();

@@ -12,8 +12,16 @@ const contentTypes: Readonly<Record<Output, string>> = {
   ndjson: "application/x-ndjson",
 };
 
-/** CSV and NDJSON hold the groups and nothing else, so that tools read them; JSON holds the report, too. */
-export function writeResult(query: Query, partial: PartialBytes, output: Output): ResultBytes {
+/**
+ * CSV and NDJSON hold the groups and nothing else, so that tools read them; JSON holds the report, too, and in it
+ * `more`.
+ */
+export function writeResult(
+  query: Query,
+  partial: PartialBytes,
+  output: Output,
+  more: Readonly<Record<string, number>> = {},
+): ResultBytes {
   const names = [...query.keys, ...query.answers.map(({ name }) => name)];
   const rows = resultRows(query, partial);
   const body = Buffer.from(
@@ -21,17 +29,22 @@ export function writeResult(query: Query, partial: PartialBytes, output: Output)
       ? lines([names.map(csvText).join(","), ...rows.map((row) => row.map(csvField).join(","))])
       : output === "ndjson"
         ? lines(rows.map((row) => jsonObject(names, row)))
-        : jsonDocument(names, rows, partial),
+        : jsonDocument(names, rows, partial, more),
   );
   return { body, contentType: contentTypes[output], extension: output };
 }
 
 const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
 
-function jsonDocument(names: readonly string[], rows: readonly ResultRow[], partial: PartialBytes): string {
+function jsonDocument(
+  names: readonly string[],
+  rows: readonly ResultRow[],
+  partial: PartialBytes,
+  more: Readonly<Record<string, number>>,
+): string {
   const { skipped, badNumbers, absent, ...read } = readReport(partial);
   const missed = absent.length === 0 || read.records === 0 ? {} : { absent };
-  const report = { ...read, groups: rows.length, skipped, badNumbers, ...missed };
+  const report = { ...more, ...read, groups: rows.length, skipped, badNumbers, ...missed };
   const body = rows.map((row) => `  ${jsonObject(names, row)}`).join(",\n");
   const indented = JSON.stringify(report, null, 1).replaceAll("\n", "\n ");
   return `{\n "rows": [${body === "" ? "" : `\n${body}\n `}],\n "report": ${indented}\n}\n`;
