@@ -53,7 +53,10 @@ export async function look(
   const wanted = wantedOf(state, memory, localMs);
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(budget, 1) === 1;
-  if (failuresNow) memory.failuresMs = localMs;
+  if (failuresNow) {
+    memory.failuresMs = localMs;
+    memory.failuresDue = false;
+  }
   const nodesNow = nodePages(wanted.nodes, budget);
   if (nodesNow && wanted.nodes.length > 0) memory.nodesMs = localMs;
   const groups = turnOf(wanted.groups, memory, budget, pagesMax);

@@ -39,6 +39,11 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     const place = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
     if ((memory.tried.get(workName(place)) ?? 0) >= sendsOf(state, pack).since) continue;
     if (begunMs === undefined || time.localMs - begunMs <= lateMs) continue;
+    // It may have said so since failures were last looked for, which is seldom in full swing.
+    if (memory.failuresMs - begunMs <= lateMs) {
+      memory.failuresDue = true;
+      continue;
+    }
     if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
     memory.begunMs.set(pack, time.localMs);

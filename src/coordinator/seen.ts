@@ -72,7 +72,7 @@ export function wantedOf(state: State, memory: Memory, localMs: number): Wanted 
     groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
     nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
     failures:
-      localMs - memory.failuresMs >= failuresEveryMs &&
+      (memory.failuresDue || localMs - memory.failuresMs >= failuresEveryMs) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
   };

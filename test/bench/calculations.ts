@@ -42,7 +42,8 @@ export const calculationsBench: Bench = {
         const whole = await runOnTwo(app, one.name, one.whole(quick)).finally(() =>
           app === shared ? undefined : app.stop(),
         );
-        tell(`${rounded(whole.oneS)} s in one thread, ${rounded(whole.twoS)} s as a run on two instances`);
+        const alone = `${rounded(whole.oneBeforeS)} and ${rounded(whole.oneAfterS)} s in one thread`;
+        tell(`${alone}, ${rounded(whole.twoS)} s as a run on two instances`);
         rows.push({
           calculation: one.name,
           "per second": amount(found["perS"]),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide.ts";
 import type { Draft, Memory } from "../../src/coordinator/draft.ts";
-import type { Seen } from "../../src/coordinator/seen.ts";
+import { type Seen, wantedOf } from "../../src/coordinator/seen.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import {
   computing,
@@ -19,8 +19,13 @@ import {
 
 const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
 
-/** Decides once; time stands unless told. */
+/** Decides once, after a look at all there is; time stands unless told. */
 function step(state: State, found: Partial<Seen> = {}, mind: Memory = memory(), localMs = 0): Draft {
+  mind.failuresMs = localMs;
+  return decideOn(state, found, mind, localMs);
+}
+
+function decideOn(state: State, found: Partial<Seen>, mind: Memory, localMs: number): Draft {
   const what = seen(found);
   return decide(state, what, mind, { nowMs: what.nowMs, localMs, packLimitMs: 300_000 });
 }
@@ -250,6 +255,18 @@ describe("late work", () => {
       expect(step(state, {}, mind, localMs).packs).toEqual([]);
     }
     expect(step(state, { nowMs: 1_000_000 + 900_001 }, mind, 60_000).packs).toHaveLength(1);
+  });
+
+  test("a late pack is not sent again before failures were looked for once more", () => {
+    const mind = memory();
+    let state = step(computing(12), {}, mind).state;
+    state = step(state, { parts: parts(0, 11, 100) }, mind, 1_000).state;
+    // Begun at 1,000 and late two seconds after that; its worker may have written a note since this look.
+    mind.failuresMs = 2_900;
+    expect(wantedOf(state, mind, 3_050).failures).toBe(false);
+    expect(decideOn(state, {}, mind, 3_050).packs).toEqual([]);
+    expect(wantedOf(state, mind, 3_060).failures).toBe(true);
+    expect(step(state, {}, mind, 3_060).packs).toEqual([expect.objectContaining({ pack: 11, send: 2 })]);
   });
 
   test("packs far back in the queue are not late", () => {

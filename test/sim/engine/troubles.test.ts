@@ -76,6 +76,23 @@ test.each([0.01, 0.03])(
   },
 );
 
+test.each([102, 151, 203, 301])(
+  "chunk %i fails in full swing and is tried five times in all: its worker lives, and nobody takes it for dead",
+  async (bad) => {
+    let tried = 0;
+    const onChunk = (chunk: number): void => {
+      if (chunk !== bad) return;
+      tried += 1;
+      throw new CalculationError("unlucky", "unlucky");
+    };
+    const engine = engineWorld({ seed: 6, code: { chunkMs: () => 100, onChunk } });
+    engine.start();
+    await engine.submit({ id: "r", chunks: 1_000, packSize: 1, tolerate: { chunks: 1 } });
+    expect(await engine.untilEnd("r", 600_000)).toMatchObject({ phase: "complete", chunksFailed: 1 });
+    expect(tried).toBe(5);
+  },
+);
+
 test("a failing chunk fails also when its first send was dropped by a pause and resume", async () => {
   const onChunk = (chunk: number): void => {
     if (chunk === 15) throw new Error("unlucky");
