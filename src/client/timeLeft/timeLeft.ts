@@ -16,6 +16,8 @@ export interface TimeLeft {
 const deviations = 1.28;
 /** Fewer outcomes say nothing, and a fifth of a small run is not many. */
 const outcomesMin = 5;
+/** The leader looks each two seconds, and marks carry whole ones. */
+const lookMs = 4_000;
 
 /**
  * The time left of a run that computes: packs waiting × what one takes ÷ packs at once, and then the rest of the
@@ -44,7 +46,9 @@ export function timeLeft(state: State, nowMs: number): TimeLeft | undefined {
   const agoMs = Math.max(0, nowMs - last.atMs);
   const highMs = Math.max(slow.highMs, fast.highMs);
   if (agoMs >= highMs) return undefined;
-  const inS = (ms: number) => Math.max(0, ms - agoMs) / 1000;
+  // Packs that wait get no further while none ends; what a look may be late by counts as work.
+  const workedMs = left > concurrency.busy ? Math.min(agoMs, Math.max(time.nowMs, lookMs)) : agoMs;
+  const inS = (ms: number) => Math.max(0, ms - workedMs) / 1000;
   return {
     expectedS: inS(Math.sqrt(slow.middleMs * fast.middleMs)),
     lowS: inS(Math.min(slow.lowMs, fast.lowMs)),
