@@ -35,6 +35,7 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
   }
   if (Array.isArray(value)) {
     for (let place = 0; place < value.length; place += 1) {
+      if (isKept(value[place])) continue;
       const inner = `${path}[${place}]`;
       if (value[place] === undefined) yield { path: inner, was: "undefined", becomes: "null" };
       else yield* jsonLosses(value[place], inner);
@@ -48,9 +49,13 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
     return;
   }
   for (const [key, inner] of Object.entries(value)) {
-    if (inner !== undefined) yield* jsonLosses(inner, path === "" ? key : `${path}.${key}`);
+    if (inner !== undefined && !isKept(inner)) yield* jsonLosses(inner, path === "" ? key : `${path}.${key}`);
   }
 }
+
+/** Most of a large partial is of this kind, and takes no generator of its own. */
+const isKept = (value: unknown): boolean =>
+  value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 
 function shortOf(value: object): string {
   try {

@@ -11,7 +11,10 @@ export interface UploadRequest {
   /** Where relative paths begin. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** Folder in the container of inputs, whose name may stand before it as in a source; by default the name of the one folder, or none for a single file. */
+  /**
+   * Folder in the container of inputs, whose name may stand before it as in a source; by default the name of the one
+   * folder, or none for a single file.
+   */
   readonly to?: string | undefined;
   /** Overwrites what is there with other content, which is refused otherwise. */
   readonly replace?: boolean | undefined;
