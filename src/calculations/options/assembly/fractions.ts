@@ -4,6 +4,8 @@ import { normals } from "./memory";
  * Fills `normals` with `count` fractions q, -1/2 < q < 1/2, that are to become normals: of 52 bits each, at the middle
  * of their cells. The bits are those of Threefry-4x32-20 as in ../threefry.ts, by four blocks at a time, one in each
  * lane: word j of all four is `xj`. A block gives two fractions. Whole groups of eight are written.
+ *
+ * The rounds are written out: a function of this language gives back one value, and these have four.
  */
 export function fractions(
   count: usize,
