@@ -1,5 +1,6 @@
 import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError, messageOf } from "../model/errors.ts";
+import { rangeText } from "../model/packs.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { type Files, noFiles } from "./files.ts";
 import { firstJsonLoss, type JsonLoss, jsonLosses } from "./jsonLoss.ts";
@@ -69,8 +70,8 @@ export async function runCompute(
     const part = await guarded(`chunk ${index}`, () => calculation.compute(chunk));
     folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
-  const chunks = to - from === 1 ? `chunk ${from}` : `chunks ${from}–${to - 1}`;
-  return encodePart(calculation, folded, `the partial of ${chunks}`);
+  const chunks = to - from === 1 ? "chunk" : "chunks";
+  return encodePart(calculation, folded, `the partial of ${chunks} ${rangeText({ from, to })}`);
 }
 
 /** Folds encoded partials in order. */

@@ -66,9 +66,8 @@ export interface Memory {
   tasksPut: number;
   /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
   tasksUnsent: boolean;
-  /** When failure records were last looked for, whether that is due now, and whether they no longer fit on one page. */
+  /** When failure records were last looked for with an answer, and whether they no longer fit on one page. */
   failuresMs: number;
-  failuresDue: boolean;
   manyFailures: boolean;
   /** Where the next look for them begins. */
   failuresFrom: number;
@@ -92,7 +91,6 @@ export const newMemory = (localMs: number, rate = 0): Memory => ({
   tasksPut: 0,
   tasksUnsent: true,
   failuresMs: Number.NEGATIVE_INFINITY,
-  failuresDue: false,
   manyFailures: false,
   failuresFrom: 0,
   nodesMs: localMs,

@@ -1,7 +1,7 @@
 import { decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../model/bitmap.ts";
 import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
-import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../model/packs.ts";
+import { chunksOfPack, packsOfShard, rangeText, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
 import type { Sends } from "../model/state.ts";
 import { addSend, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
@@ -127,9 +127,6 @@ function checkTolerance(
   const message = `${failed}; ${where}${first?.message ?? ""}`;
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message } };
 }
-
-const rangeText = ({ from, to }: { from: number; to: number }): string =>
-  to - from === 1 ? `${from}` : `${from}–${to - 1}`;
 
 function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {
   const groups = new Map<string, SeenFailure[]>();

@@ -53,10 +53,6 @@ export async function look(
   const wanted = wantedOf(state, memory, localMs);
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(budget, 1) === 1;
-  if (failuresNow) {
-    memory.failuresMs = localMs;
-    memory.failuresDue = false;
-  }
   const nodesNow = nodePages(wanted.nodes, budget);
   if (nodesNow && wanted.nodes.length > 0) memory.nodesMs = localMs;
   const groups = turnOf(wanted.groups, memory, budget, pagesMax);
@@ -82,6 +78,7 @@ export async function look(
     nodesNow ? lookForNodes(blobs, names, state, wanted.nodes, list, signal) : [],
     failuresNow ? lookForFailures(at, groups, memory, list, budget) : [],
   ]);
+  if (failuresNow) memory.failuresMs = localMs;
 
   return {
     nowMs,

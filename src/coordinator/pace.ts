@@ -1,7 +1,7 @@
 import { limits } from "../model/limits.ts";
 import { packsOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
-import type { Draft, Memory } from "./draft.ts";
+import { type Draft, layoutOf, type Memory } from "./draft.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -43,6 +43,19 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
 /** Packs that are computed at the same moment, by Little's law. */
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
+
+/** A pack that was presumed begun for longer is late; before the run's first outcome only the plan tells what is long. */
+export const lateAfterMs = (state: State): number =>
+  state.durationsMs.length === 0
+    ? 3 * layoutOf(state).packMs + limits.lateFirstMs
+    : Math.max(3 * p95(state.durationsMs), limits.lateMsMin);
+
+/** Some pack is late, and failures, which tell whether its worker lives, were not looked for since it is. */
+export function lateUnlooked(state: State, { begunMs, failuresMs }: Memory, localMs: number): boolean {
+  if (begunMs.size === 0) return false;
+  const lateMs = lateAfterMs(state);
+  return [...begunMs.values()].some((ms) => localMs - ms > lateMs && failuresMs - ms <= lateMs);
+}
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;

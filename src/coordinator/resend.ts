@@ -5,7 +5,7 @@ import type { Sends, State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
 import { addSend, type Draft, layoutOf, type Memory, nodeOf, roomToWrite, type TaskSend } from "./draft.ts";
 import { sentAtMs } from "./fanOut.ts";
-import { p95, packsAtOnce } from "./pace.ts";
+import { lateAfterMs, packsAtOnce } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -38,12 +38,8 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): voi
     // Its worker lives: it said that the first attempt threw, and the host has others to come.
     const place = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
     if ((memory.tried.get(workName(place)) ?? 0) >= sendsOf(state, pack).since) continue;
-    if (begunMs === undefined || time.localMs - begunMs <= lateMs) continue;
-    // It may have said so since failures were last looked for, which is seldom in full swing.
-    if (memory.failuresMs - begunMs <= lateMs) {
-      memory.failuresDue = true;
-      continue;
-    }
+    // As of the last look for failures: it may have said so since.
+    if (begunMs === undefined || memory.failuresMs - begunMs <= lateMs) continue;
     if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
     if (again === undefined) duplicates += 1;
     memory.begunMs.set(pack, time.localMs);
@@ -92,11 +88,6 @@ function watchBegun(state: State, memory: Memory, unfinished: readonly number[],
     if (!memory.begunMs.has(pack)) memory.begunMs.set(pack, localMs);
   }
 }
-
-const lateAfterMs = (state: State): number =>
-  state.durationsMs.length === 0
-    ? 3 * layoutOf(state).packMs + limits.lateFirstMs
-    : Math.max(3 * p95(state.durationsMs), limits.lateMsMin);
 
 /** Longer than the host can hide a message that a worker still works on. */
 const silentMs = (time: DecideTime): number => limits.hostHidesMs + time.packLimitMs;

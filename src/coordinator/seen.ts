@@ -5,7 +5,7 @@ import { packsOf, packsOfShard, shardOf } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import { type Memory, nodeOf } from "./draft.ts";
-import { isInFullSwing } from "./pace.ts";
+import { isInFullSwing, lateUnlooked } from "./pace.ts";
 
 /** What one look at storage found of one run. The decisions see storage only through this. */
 export interface Seen {
@@ -72,7 +72,8 @@ export function wantedOf(state: State, memory: Memory, localMs: number): Wanted 
     groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
     nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
     failures:
-      (memory.failuresDue || localMs - memory.failuresMs >= failuresEveryMs) &&
+      (localMs - memory.failuresMs >= failuresEveryMs ||
+        (computing && lateUnlooked(state, memory, localMs))) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
   };

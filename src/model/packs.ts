@@ -18,6 +18,9 @@ export interface Range {
   readonly to: number;
 }
 
+/** `7`, or `0–99` with the last one in it. */
+export const rangeText = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
+
 export const packsOf = (layout: Layout): number => Math.ceil(layout.chunks / layout.packSize);
 export const shardsOf = (layout: Layout): number => Math.ceil(packsOf(layout) / layout.shardSize);
 export const shardOf = (layout: Layout, pack: number): number => Math.floor(pack / layout.shardSize);

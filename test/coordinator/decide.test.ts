@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide.ts";
 import type { Draft, Memory } from "../../src/coordinator/draft.ts";
+import { look } from "../../src/coordinator/look.ts";
 import { type Seen, wantedOf } from "../../src/coordinator/seen.ts";
+import { namesOf } from "../../src/model/names.ts";
 import { firstState, type State } from "../../src/model/state.ts";
+import type { BlobStore } from "../../src/storage/ports.ts";
 import {
   computing,
   failure,
@@ -263,10 +266,21 @@ describe("late work", () => {
     state = step(state, { parts: parts(0, 11, 100) }, mind, 1_000).state;
     // Begun at 1,000 and late two seconds after that; its worker may have written a note since this look.
     mind.failuresMs = 2_900;
-    expect(wantedOf(state, mind, 3_050).failures).toBe(false);
+    expect(wantedOf(state, mind, 2_990).failures).toBe(false);
     expect(decideOn(state, {}, mind, 3_050).packs).toEqual([]);
-    expect(wantedOf(state, mind, 3_060).failures).toBe(true);
+    expect(wantedOf(state, mind, 3_050).failures).toBe(true);
     expect(step(state, {}, mind, 3_060).packs).toEqual([expect.objectContaining({ pack: 11, send: 2 })]);
+  });
+
+  test("a look for failures that storage did not answer is none", async () => {
+    const mind = memory();
+    const { state } = step(computing(12), {}, mind);
+    mind.failuresMs = Number.NEGATIVE_INFINITY;
+    const blobs = { list: () => Promise.reject(new Error("busy")) } as unknown as BlobStore;
+    const subject = { spec, state, marker, nowMs: 0, localMs: 5_000, pagesMax: 5 };
+    const { signal } = new AbortController();
+    await expect(look(blobs, namesOf("x"), subject, mind, { left: 9 }, signal)).rejects.toThrow("busy");
+    expect(mind.failuresMs).toBe(Number.NEGATIVE_INFINITY);
   });
 
   test("packs far back in the queue are not late", () => {

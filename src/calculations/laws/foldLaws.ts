@@ -1,3 +1,4 @@
+import { rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
 import { runCompute, runFinish, runFold } from "../runJob.ts";
 import { wholeBetween } from "./draw.ts";
@@ -139,9 +140,7 @@ export async function serialResult(subject: Subject): Promise<ResultBytes> {
 
 const packsShown = 4;
 function packsText({ cuts, fanIn }: Folding): string {
-  const packs = cuts
-    .slice(1)
-    .map((to, at) => (to - (cuts[at] as number) === 1 ? `${cuts[at]}` : `${cuts[at]}–${to - 1}`));
+  const packs = cuts.slice(1).map((to, at) => rangeText({ from: cuts[at] as number, to }));
   const more = packs.length > packsShown ? ` … (${packs.length} packs)` : "";
   const tree = packs.length > fanIn ? `, ${fanIn} folded at a time` : "";
   return `${packs.slice(0, packsShown).join(" | ")}${more}${tree}`;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type FailureView, failures } from "../../client/failures.ts";
-import type { Range } from "../../model/packs.ts";
+import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { count } from "../render/amounts.ts";
 import { clip, oneLine, wrap } from "../render/plainText.ts";
@@ -43,14 +43,12 @@ export function addFailures(program: Command, session: Session): void {
 
 const rowOf = (failure: FailureView, inputs: boolean): readonly string[] => [
   failure.pack === undefined ? failure.work : `pack ${failure.pack}`,
-  failure.chunks === undefined ? "" : rangeOf(failure.chunks),
+  failure.chunks === undefined ? "" : rangeText(failure.chunks),
   ...(inputs ? [clip(inputsOf(failure), inputWidth)] : []),
   String(failure.attempts),
   failure.code,
   oneLine(failure.message),
 ];
-
-const rangeOf = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
 
 /** So many different errors that the table cut are shown whole below it. */
 const wholeMax = 5;

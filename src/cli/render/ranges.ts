@@ -1,4 +1,4 @@
-import type { Range } from "../../model/packs.ts";
+import { type Range, rangeText } from "../../model/packs.ts";
 import { count } from "./amounts.ts";
 
 /** More ranges than these are counted and not shown. */
@@ -6,9 +6,7 @@ const rangesShown = 8;
 
 /** `0–99, 200–222, 300`, with the last of each range in it; of many the first few: `…, and 42 more`. */
 export function rangesText(ranges: readonly Range[]): string {
-  const shown = ranges
-    .slice(0, rangesShown)
-    .map(({ from, to }) => (to === from + 1 ? `${from}` : `${from}–${to - 1}`));
+  const shown = ranges.slice(0, rangesShown).map(rangeText);
   const more = ranges.length - shown.length;
   return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
 }
