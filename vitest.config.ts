@@ -2,7 +2,12 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const project = (name: string, include: string[], more: object = {}) => ({
-  test: { name, include, environment: "node", ...more },
+  test: {
+    ...{ name, include, environment: "node" },
+    // Users' files that tests write are loaded by Node itself, as in production.
+    server: { deps: { external: [/\/leasefold-test-[^/]+\//] } },
+    ...more,
+  },
 });
 
 export default defineConfig({
