@@ -36,7 +36,9 @@ export const limits = {
   /** Packs sent and not finished, over all workers, unless the run says otherwise. */
   capDefault: 2_000,
   capMax: 100_000,
-  /** Packs in flight until the first outcomes tell how fast they go: a few for each of a few hundred workers. */
+  /** Packs in flight until the first outcomes tell how fast they go: five minutes of work for twenty threads, but no
+   *  more than a few packs for each of a few hundred workers. */
+  windowFirstMs: 6_000_000,
   windowFirst: 256,
   windowMin: 8,
   /** Outcomes needed before rate and mean are believed. */
@@ -85,6 +87,17 @@ export const limits = {
   /** Before the first outcome: three times the planned pack time and this. */
   lateFirstMs: 30_000,
   lateSendsMax: 3,
+  /** Attempts of work that throws, in one send. */
+  attemptsDefault: 5,
+  attemptsMax: 100,
+  /** Sends of one piece of work that ended at its time limit before it counts as failed. */
+  overtimeSendsMax: 2,
+  /** Sends of one piece of work that ended with their process before it counts as failed. */
+  diedSendsMax: 3,
+  /** From so many on it runs alone in its process, so that it takes no other work along. */
+  diedSendsAlone: 2,
+  /** A worker that cannot tell how a send ended tries again for so long; a new process would have to guess. */
+  endRetryMs: 60_000,
   /** Duplicates outstanding at a time: this or the share below of the packs, whichever is more. */
   duplicatesMin: 8,
   duplicatesShare: 0.05,

@@ -21,6 +21,10 @@ const markerSchema = z.object({
   turn: number,
   /** Grows with each write of the marker. */
   command: number,
+  /** With `cancelled`: the run finishes with what is done. */
+  keep: z.literal("1").optional(),
+  /** The command under which the leader found nothing more to do while the run is paused: nobody has to lead for it. */
+  rests: number.optional(),
   /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
   by: z.literal("expiry").optional(),
 });
@@ -34,6 +38,8 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   cap: String(marker.cap),
   turn: String(marker.turn),
   command: String(marker.command),
+  ...(marker.keep === undefined ? {} : { keep: marker.keep }),
+  ...(marker.rests === undefined ? {} : { rests: String(marker.rests) }),
   ...(marker.by === undefined ? {} : { by: marker.by }),
 });
 

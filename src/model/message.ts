@@ -15,6 +15,12 @@ const common = {
   gen: z.int().positive(),
   send: z.int().positive(),
   turn: count,
+  /** Attempts of this send that threw before. */
+  tries: count.optional(),
+  /** The work was sent before under this turn: its output may be there, and an attempt notes that it begins. */
+  repeat: z.boolean().optional(),
+  /** Processes died with this work, so nothing else runs beside it. */
+  alone: z.boolean().optional(),
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [

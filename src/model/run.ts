@@ -25,6 +25,12 @@ export const specSchema = z.object({
   /** Chunks per pack, where the user pinned it. */
   packSize: z.int().positive().optional(),
   tolerate: toleranceSchema.optional(),
+  /** Time limit of one attempt, where the run asked for less than the app allows. */
+  packLimitMs: z.int().positive().optional(),
+  /** Attempts of work that throws; `limits.attemptsDefault` by default. */
+  attempts: z.int().positive().optional(),
+  /** From submit on, pauses included. Past it the run fails, or with `keep` finishes with what is done. */
+  deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
@@ -103,14 +109,22 @@ export const answerSchema = z.discriminatedUnion("ok", [
 ]);
 export type Answer = z.infer<typeof answerSchema>;
 
-/** `{id}/{uid}/failed/…`, create-only: how one send ended without output. */
+/**
+ * `{id}/{uid}/failed/…`, create-only: how one send ended without output. A `.tried` note has the same form: it tells
+ * of the latest attempt that threw while others of its send are still to come.
+ */
 export const failureSchema = z.object({
   v: version,
+  /** `poison`: nobody told how the send ended; with the code `process-ended` its process died with it. */
   cause: z.enum(["error", "poison", "storage-lost"]),
   /** Stable code, such as `calculation-threw` or `time-limit`. */
   code: z.string(),
   message: z.string(),
+  /** Attempts made, and how many the run allows. */
   attempts: count,
+  attemptsMax: count.optional(),
+  /** The same input fails the same way, so nothing is tried again. */
+  final: z.boolean().optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
 });

@@ -27,14 +27,17 @@ const count = z.int().nonnegative();
 const ms = z.number().nonnegative();
 
 /**
- * Sends of one piece of work: number of the latest, when, and how many were late ones. Sends below `since` do not
- * count any more: workers drop them unrecorded, or nothing was heard of them for longer than the host can hide one.
+ * Sends of one piece of work: number of the latest, when (storage's time), and how many were stragglers' resends.
+ * Sends below `since` are not waited for: workers drop them unrecorded, or nothing was heard of them for longer than
+ * the host can hide one. A record of theirs still counts.
  */
 const sendsSchema = z.object({
   sends: z.int().positive(),
   atMs: ms,
   late: count.default(0),
   since: z.int().positive().default(1),
+  /** The latest send was enqueued for certain, so a new leader need not send it. */
+  sent: z.boolean().optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 
@@ -72,6 +75,10 @@ export const stateSchema = z.object({
   phase: z.enum(phases),
   /** What of the marker was last seen, and what came of the last command. */
   paused: z.boolean(),
+  /** Since when, storage's time. */
+  pausedAtMs: ms.optional(),
+  /** What is not done by now is given up, and the run finishes with the rest. */
+  keep: z.boolean().optional(),
   turn: count,
   cap: z.int().positive(),
   command: count,
@@ -85,6 +92,13 @@ export const stateSchema = z.object({
   batches: z.array(z.object({ upTo: count, atMs: ms })),
   /** Plan, nodes and finish under way, by `workName`. Recorded before they are sent. */
   tasks: z.record(z.string(), sendsSchema),
+  /**
+   * Packs in flight that are presumed begun: unfinished packs below `upTo` not after `atMs` (storage's time), pruned
+   * as `batches` are. Empty until the first outcome tells how many run at once.
+   */
+  begun: z.array(z.object({ upTo: count, atMs: ms })).default([]),
+  /** Packs below `upTo` may have been sent by a leader that died before it wrote so; the cursor sends them as `send`. */
+  doubt: z.object({ upTo: count, send: z.int().positive() }).optional(),
   /** Packs sent again since the cursor sent them, by pack. */
   again: z.record(z.string(), sendsSchema),
   /**
@@ -123,6 +137,10 @@ export const stateSchema = z.object({
   calls: callsSchema,
   /** Terms that led this run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
+  /** The latest attempt that failed while others of its work are still to come. */
+  trying: z
+    .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
+    .optional(),
   createdMs: ms,
   updatedMs: ms,
   finishedMs: ms.optional(),
@@ -154,6 +172,7 @@ export function firstState(of: {
     cursor: 0,
     firstSend: 1,
     batches: [],
+    begun: [],
     tasks: {},
     again: {},
     open: {},
