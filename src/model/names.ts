@@ -12,7 +12,8 @@
  *                      {id}/{uid}/nodes/{gen}/{level}/{index}
  *                      {id}/{uid}/failed/{shard}/{pack}.{gen}.{send}  failed/plan.{gen}.{send}
  *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
- *                                failed/….tried               the first attempt of that send threw
+ *                                failed/….tried               the latest attempt of that send threw, others are to come
+ *                                failed/….{attempt}.begun     an attempt of work that was sent before has begun
  *                      _dropped/{sha256}                   a message that could not be understood
  *                      _expiry                             says when old runs were last looked for
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
@@ -167,6 +168,9 @@ export function runBlobs(id: string, uid: string) {
     partsNear: (shard: number, digits: number) => `${root}parts/${near(shard, digits)}`,
     part: (shard: number, pack: number) => `${root}parts/${shardName(shard)}/${packName(pack)}`,
     nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
+    /** Up to `10 ** digits` neighbouring nodes of a level, `index` among them. */
+    nodesNear: (generation: number, level: number, index: number, digits: number) =>
+      `${root}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
     node: (generation: number, level: number, index: number) =>
       `${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
     nodes: `${root}nodes/`,
@@ -178,6 +182,11 @@ export function runBlobs(id: string, uid: string) {
       `${root}failed/${workName(work)}.${ending(generation, send)}`,
     tried: (work: Work, generation: number, send: number) =>
       `${root}failed/${workName(work)}.${ending(generation, send)}.tried`,
+    /** Notes of attempts of this work that began, of one send or of all. */
+    begunOf: (work: Work, generation: number, send?: number) =>
+      `${root}failed/${workName(work)}.${pad(generation, 3)}.${send === undefined ? "" : `${pad(send, 3)}.`}`,
+    begun: (work: Work, generation: number, send: number, tag: string) =>
+      `${root}failed/${workName(work)}.${ending(generation, send)}.${tag}.begun`,
   };
 }
 
@@ -214,10 +223,15 @@ export function workName(work: Work): string {
 export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.lastIndexOf("/") + 1));
 
 const triedEnding = /\.tried$/;
+const begunEnding = /\.[^./]+\.begun$/;
 
-/** The send whose first attempt threw, or undefined for a name that says no such thing. */
+/** The send of which an attempt threw and others are to come, or undefined for a name that says no such thing. */
 export const parseTried = (blob: string) =>
   triedEnding.test(blob) ? parseFailure(blob.replace(triedEnding, "")) : undefined;
+
+/** The send of which an attempt began, or undefined for a name that says no such thing. */
+export const parseBegun = (blob: string) =>
+  begunEnding.test(blob) ? parseFailure(blob.replace(begunEnding, "")) : undefined;
 
 /** What a failure record's name says, or undefined for a name that is none. */
 export function parseFailure(

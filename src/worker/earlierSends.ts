@@ -1,0 +1,81 @@
+import { LeasefoldError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
+import { type WorkMessage, workOf } from "../model/message.ts";
+import { parseBegun, resultBlobs, runBlobs } from "../model/names.ts";
+import { listOutputs } from "./folding/foundOutputs.ts";
+import type { WorkerPorts } from "./ports.ts";
+
+/**
+ * What earlier sends and deliveries of a message's work left behind. Asked only for work that was sent or delivered
+ * before, so the common path makes none of these calls.
+ */
+
+/** Processes keep dying with this work, so no other one begins it. */
+export class ProcessEndedError extends LeasefoldError {
+  constructor(times: number) {
+    super("process-ended", `ended its process ${times} times`);
+  }
+}
+
+/** Whether the output is there, or the manifest: then its inputs may well be cleaned up already. */
+export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
+  const { run, uid, gen } = message;
+  const { runs, results } = ports.names;
+  const at = runBlobs(run, uid);
+  const isThere = async (container: string, name: string): Promise<boolean> =>
+    (await ports.storage.blobs.head(container, name)).kind === "found";
+  switch (message.kind) {
+    case "plan":
+      return isThere(runs, at.plan);
+    case "compute":
+      return isThere(runs, at.part(message.shard, message.pack));
+    case "combine":
+      return (
+        (await isThere(runs, at.node(gen, message.level, message.index))) ||
+        isThere(results, resultBlobs(run, uid).manifest(gen))
+      );
+    case "finish":
+      return isThere(results, resultBlobs(run, uid).manifest(gen));
+    default:
+      // A client's question has no output but its answer.
+      return false;
+  }
+}
+
+/** Whether an attempt of this very send is known to have begun; a first send leaves no note of it. */
+export async function sendBegan(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
+  return message.repeat !== true || (await notesOf(ports, message, message.send)).length > 0;
+}
+
+/**
+ * Throws `ProcessEndedError` where as many attempts as may die have begun and left nothing but their notes for longer
+ * than an attempt can take, and a retryable error where they may still be at work.
+ */
+export async function checkEarlierAttempts(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  limitMs: number,
+): Promise<void> {
+  const notes = await notesOf(ports, message);
+  if (notes.length < limits.diedSendsMax) return;
+  const deadAfterMs = limitMs + ports.endRetryMs + limits.taskLateMs;
+  const dead = notes.filter(({ ageMs }) => ageMs > deadAfterMs);
+  if (dead.length >= limits.diedSendsMax) throw new ProcessEndedError(dead.length);
+  throw new LeasefoldError("attempts-at-work", `${notes.length} attempts of this work may still be running`, {
+    retry: "later",
+  });
+}
+
+async function notesOf(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  send?: number,
+): Promise<{ readonly ageMs: number }[]> {
+  const work = workOf(message);
+  if (work === undefined) return [];
+  const prefix = runBlobs(message.run, message.uid).begunOf(work, message.gen, send);
+  const page = await ports.storage.blobs.list(ports.names.runs, prefix);
+  return page.blobs
+    .filter(({ name }) => parseBegun(name) !== undefined)
+    .map(({ lastModifiedMs }) => ({ ageMs: page.dateMs - lastModifiedMs }));
+}
