@@ -1,16 +1,17 @@
 import { limits } from "../model/limits.ts";
-import { decodeMarker, type Marker } from "../model/marker.ts";
+import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { close, type ListedMarker } from "./close.ts";
 import { decide, decideMore } from "./decide.ts";
 import { deleteRun, isOutdated } from "./deletion/deleteRun.ts";
+import { unsentTasks } from "./draft.ts";
 import { look, type PageBudget } from "./look.ts";
 import { type OpenRun, openRun } from "./openRun.ts";
 import { type CoordinatorPorts, perform } from "./perform.ts";
-import { recordedTasks } from "./resend.ts";
+import { hasComeToRest } from "./rest.ts";
 import type { Ownership } from "./stateChain.ts";
-import { judge } from "./trouble.ts";
+import { judge, type TroubledRuns } from "./trouble.ts";
 import type { Share } from "./window.ts";
 
 /** What a leader has at hand for one loop. */
@@ -18,6 +19,7 @@ export interface Loop {
   readonly runs: Map<string, OpenRun>;
   readonly nowMs: number;
   readonly newer: { gaveWay: boolean };
+  readonly troubled: TroubledRuns;
   readonly budget: PageBudget;
   /** Pages for the partials of one run, so that a large one leaves some to those beside it. */
   pagesEach: number;
@@ -33,7 +35,7 @@ export async function advance(
   loop: Loop,
   blob: ListedBlob,
 ): Promise<void> {
-  const { runs, nowMs, newer } = loop;
+  const { runs, nowMs, newer, troubled } = loop;
   const listed = { id: blob.name, etag: blob.etag };
   try {
     const marker = decodeMarker(blob.metadata, blob.name);
@@ -42,8 +44,9 @@ export async function advance(
     if (run === "over") return;
     if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
     await lookAndDecide(ports, leader, loop, run, marker, listed);
+    troubled.over(blob);
   } catch (error) {
-    await judge(ports, leader, runs, { listed, blob, nowMs, newer }, error);
+    await judge(ports, leader, runs, { listed, blob, nowMs, newer, troubled }, error);
   }
 }
 
@@ -75,12 +78,13 @@ async function lookAndDecide(
   const { nowMs, budget } = loop;
   const { spec, memory, working } = run;
   const share = loop.shareOf(listed.id);
-  const time = { nowMs, localMs: ports.clock.monotonicMs(), packLimitMs: ports.packLimitMs };
-  const subject = { spec, state: working, marker, nowMs, localMs: time.localMs, pagesMax: loop.pagesEach };
-  const seen = await look(ports.storage.blobs, ports.names, subject, memory, budget, leader.lost);
+  const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
+  const time = { nowMs, localMs: ports.clock.monotonicMs(), limitMs };
+  const subject = { spec, state: working, marker, time, pagesMax: loop.pagesEach };
   // They are put before the next write, and so share its room.
-  if (memory.tasksUnsent) memory.tasksPut = recordedTasks(run.chain.state()).length;
-  const draft = decide(working, seen, memory, time, share);
+  const owed = unsentTasks(run.chain.state(), memory).length;
+  const seen = await look(ports.storage, ports.names, subject, memory, budget, leader.lost);
+  const draft = decide(working, seen, memory, time, share, owed);
   if (draft.ending !== undefined) {
     const { state, ending } = draft;
     await close(ports, leader, run, ending, { state, manifest: seen.manifest }, listed, nowMs);
@@ -95,6 +99,24 @@ async function lookAndDecide(
   // What was adopted is older than this look.
   if ((await perform(ports, leader, run, draft, time)) === "adopted") return;
   await sendMore(ports, leader, run, share, nowMs);
+  if (hasComeToRest(run.chain.state(), marker, time)) await layToRest(ports, leader, loop, run, marker, listed);
+}
+
+/** Says on the marker that nobody has to lead for this command any more; the next command takes that back. */
+async function layToRest(
+  ports: CoordinatorPorts,
+  leader: Ownership,
+  loop: Loop,
+  run: OpenRun,
+  marker: Marker,
+  listed: ListedMarker,
+): Promise<void> {
+  if (run.memory.dirty) await run.chain.write(run.working);
+  leader.assertLeading();
+  const metadata = encodeMarker({ ...marker, rests: marker.command });
+  const options = { ifMatch: listed.etag, signal: leader.lost };
+  const told = await ports.storage.blobs.setMetadata(ports.names.active, listed.id, metadata, options);
+  if (told.kind === "replaced") loop.runs.delete(listed.id);
 }
 
 /** Fills the window in rounds of sends and a state write; after a few of them the other runs have their turn. */

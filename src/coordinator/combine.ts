@@ -3,8 +3,7 @@ import { workName } from "../model/names.ts";
 import { packsOf, packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../model/tree.ts";
-import type { Draft } from "./draft.ts";
-import { layoutOf } from "./draft.ts";
+import { addTask, type Draft, layoutOf } from "./draft.ts";
 
 /**
  * Seals every shard of which each pack has its outcome: its member set is fixed from here, and a failed pack that
@@ -58,9 +57,7 @@ export function askForFinish(draft: Draft, nowMs: number): void {
   const counts = nodeCounts(layout);
   if (!nodesThere(state, counts.length, 0, counts.at(-1) ?? 0)) return;
   state.phase = "finishing";
-  state.tasks["finish"] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
-  draft.tasks.push({ kind: "finish", send: 1 });
-  draft.decided = true;
+  addTask(draft, "finish", nowMs);
 }
 
 function nodesThere(state: State, level: number, from: number, to: number): boolean {
@@ -71,12 +68,5 @@ function nodesThere(state: State, level: number, from: number, to: number): bool
   return true;
 }
 
-function askForNode(draft: Draft, level: number, index: number, nowMs: number): void {
-  draft.state.tasks[workName({ kind: "node", level, index })] = {
-    sends: 1,
-    atMs: nowMs,
-    late: 0,
-    since: 1,
-  };
-  draft.tasks.push({ kind: "combine", level, index, send: 1 });
-}
+const askForNode = (draft: Draft, level: number, index: number, nowMs: number): void =>
+  addTask(draft, workName({ kind: "node", level, index }), nowMs);

@@ -8,6 +8,7 @@ import { pauseBetween } from "./pace.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { shareCalls } from "./shareCalls.ts";
 import type { Ownership } from "./stateChain.ts";
+import { TroubledRuns } from "./trouble.ts";
 import { alone, shareOut } from "./window.ts";
 
 /**
@@ -40,28 +41,30 @@ export async function coordinate(
 ): Promise<void> {
   const runs = new Map<string, OpenRun>();
   const turns = turnTaking();
+  const troubled = new TroubledRuns();
   let calls: CallCounts = ports.storage.meter.counts();
   while (!leader.signal.aborted) {
     const listed = await listMarkers(ports, leader);
     if (listed === "unreachable") continue;
     const { markers, nowMs, pages } = listed;
     ports.tellActive?.(leader.term, markers.length);
-    if (markers.length === 0) return;
     const known = new Set(markers.map((marker) => marker.name));
     for (const id of runs.keys()) if (!known.has(id)) runs.delete(id);
+    if (markers.length === 0) return;
 
     const shares = sharesOf(runs);
     const loop: Loop = {
-      runs,
-      nowMs,
-      newer,
-      budget: { left: limits.pagesPerLoopMax - pages },
+      ...{ runs, nowMs, newer, troubled },
+      budget: { left: Math.max(limits.pagesPerLoopMax - pages, limits.pagesForRunsMin) },
       pagesEach: 1,
       shareOf: (id) => shares.get(id) ?? alone,
       hurry: false,
     };
-    const order = turns.order(markers);
+    const localMs = ports.clock.monotonicMs();
+    const order = turns.order(markers).filter((marker) => !troubled.waits(marker, localMs));
     for (let from = 0; from < order.length && loop.budget.left > 0; from += limits.runsAtOnce) {
+      // A planned end must not wait for hundreds of runs.
+      if (leader.signal.aborted) break;
       const batch = order.slice(from, from + limits.runsAtOnce);
       loop.pagesEach = Math.max(1, Math.floor(loop.budget.left / batch.length));
       const ends = await Promise.allSettled(batch.map((marker) => advance(ports, leader, loop, marker)));
@@ -75,8 +78,15 @@ export async function coordinate(
     const pauseMs = loop.hurry ? 0 : pauseBetween([...runs.values()], settings, ports.clock.monotonicMs());
     await ports.clock.sleep(pauseMs, leader.signal);
   }
-  // A planned end leaves the cursor where it is, so that the next leader sends nothing twice.
-  if (!leader.lost.aborted) await Promise.all([...runs.values()].map((run) => run.chain.write(run.working)));
+  if (!leader.lost.aborted) await writeAll([...runs.values()]);
+}
+
+/** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
+async function writeAll(runs: readonly OpenRun[]): Promise<void> {
+  const dirty = runs.filter(({ memory }) => memory.dirty);
+  for (let from = 0; from < dirty.length; from += limits.writesAtOnce) {
+    await Promise.all(dirty.slice(from, from + limits.writesAtOnce).map((run) => run.chain.write(run.working)));
+  }
 }
 
 /** Who is served first: a run whose marker changed, then whoever has waited longest. */

@@ -1,7 +1,7 @@
 import { packsOfShard } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
 import { askForFinish, askForGroups, sealShards } from "./combine.ts";
-import { takeCommand } from "./command.ts";
+import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type Draft, type Memory, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut } from "./fanOut.ts";
@@ -17,9 +17,20 @@ import { alone, type Share, updateWindow } from "./window.ts";
  * One decision about one run: what was seen goes in, the next state and the messages to send come out. Pure but
  * for `memory`, the leader's own notes. The order of the steps is the story of a run.
  */
-export function decide(state: State, seen: Seen, memory: Memory, time: DecideTime, share = alone): Draft {
+export function decide(
+  state: State,
+  seen: Seen,
+  memory: Memory,
+  time: DecideTime,
+  share = alone,
+  /** Messages that are put before the next write anyway. */
+  owed = 0,
+): Draft {
   const draft = newDraft(state);
-  takeCommand(draft, memory, seen);
+  draft.puts = owed;
+  memory.wantsFailures = false;
+  takeCommand(draft, seen);
+  keepDeadline(draft, seen);
   trackPlan(draft, seen);
   trackParts(draft, seen);
   trackNodes(draft, seen);
@@ -29,9 +40,10 @@ export function decide(state: State, seen: Seen, memory: Memory, time: DecideTim
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else trackFailures(draft, memory, seen);
   if (draft.ending !== undefined) return draft;
+  if (draft.state.keep === true) giveUpRest(draft);
 
   askForPlan(draft, time.nowMs);
-  resendPacks(draft, memory, time);
+  resendPacks(draft, memory, time, seen.queued);
   resendTasks(draft, memory, time);
   updateWindow(draft.state, memory, share);
   fanOut(draft, memory, share, time.nowMs);
@@ -59,23 +71,24 @@ export interface DecideTime {
   readonly nowMs: number;
   /** This process's own monotonic time, for intervals. */
   readonly localMs: number;
-  /** Time limit of one attempt of a pack. */
-  readonly packLimitMs: number;
+  /** Time limit of one attempt in this run. */
+  readonly limitMs: number;
 }
 
-/** Send times kept. Neighbours are joined under the later time, which makes the leader a little more patient. */
+/** Times kept. Neighbours are joined under the later one, which makes the leader a little more patient. */
 const batchesKept = 40;
 
 function pruneBatches(state: State): void {
-  const { layout, batches } = state;
-  if (layout === undefined || batches.length <= batchesKept) return;
-  const oldest = Math.min(
-    ...Object.keys(state.open).map((shard) => packsOfShard(layout, Number(shard)).from),
-  );
-  const open = batches.filter((batch) => batch.upTo > oldest);
+  state.batches = pruned(state, state.batches);
+  state.begun = pruned(state, state.begun);
+}
+
+function pruned({ layout, open }: State, batches: State["batches"]): State["batches"] {
+  if (layout === undefined || batches.length <= batchesKept) return batches;
+  const oldest = Math.min(...Object.keys(open).map((shard) => packsOfShard(layout, Number(shard)).from));
+  const needed = batches.filter((batch) => batch.upTo > oldest);
   // The oldest of those left are joined, so that the time of none moves on with the run.
-  state.batches =
-    open.length <= batchesKept
-      ? open
-      : open.filter((_, place) => place % 2 === 1 || place === open.length - 1);
+  return needed.length <= batchesKept
+    ? needed
+    : needed.filter((_, place) => place % 2 === 1 || place === needed.length - 1);
 }

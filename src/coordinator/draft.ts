@@ -3,7 +3,7 @@ import { limits } from "../model/limits.ts";
 import type { WorkMessage } from "../model/message.ts";
 import { workName } from "../model/names.ts";
 import { chunksOfPack, type Layout, type Range, shardOf, sizeOf } from "../model/packs.ts";
-import type { State } from "../model/state.ts";
+import type { Sends, State } from "../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../model/tree.ts";
 
 /**
@@ -16,12 +16,14 @@ export interface Draft {
   readonly packs: PackSend[];
   /** How many of them have not been put yet: what failed half-way is decided again. */
   puts: number;
-  /** Sent only after the state that records them was confirmed: plan, combine, finish. */
-  readonly tasks: TaskSend[];
+  /** Why packs failed of which this look told. */
+  readonly whyFailed: Map<number, string>;
   /** Packs whose partial was found in this look, for the rate. */
   gained: number;
   /** The state must be written at once, because something depends on it. */
   decided: boolean;
+  /** Something is worth a write within a second. */
+  noted: boolean;
   /** The run ends: its final phase, unless a manifest turns up. */
   ending?: { phase: "complete" | "failed" | "cancelled"; error?: { code: string; message: string } };
 }
@@ -30,27 +32,26 @@ export const newDraft = (state: State): Draft => ({
   state: structuredClone(state),
   packs: [],
   puts: 0,
-  tasks: [],
+  whyFailed: new Map(),
   gained: 0,
   decided: false,
+  noted: false,
 });
 
 export interface PackSend {
   readonly pack: number;
   readonly send: number;
   readonly urgent: boolean;
+  /** It was sent before, or may have been. */
+  readonly repeat: boolean;
+  readonly alone?: boolean | undefined;
 }
 
-export type TaskSend =
-  | { readonly kind: "plan"; readonly send: number }
-  | { readonly kind: "combine"; readonly level: number; readonly index: number; readonly send: number }
-  | { readonly kind: "finish"; readonly send: number };
-
-/** What the leader of one term keeps in mind of a run, in local time; a new leader begins with an empty one. */
+/**
+ * What the leader of one term keeps in mind of a run, in local time unless it says otherwise. A new leader begins with
+ * an empty one, so nothing that decides about a resend is kept here alone.
+ */
 export interface Memory {
-  /** When a sent pack was first presumed begun; `guessed` while no outcome told how many run at once. */
-  readonly begunMs: Map<number, number>;
-  guessed: boolean;
   window: number;
   /** Workers take packs faster than the window grew. */
   starved: boolean;
@@ -64,41 +65,80 @@ export interface Memory {
   readonly unwritten: Set<string>;
   /** Other messages put since. */
   tasksPut: number;
-  /** Recorded tasks may not all have been sent: send them again from the next confirmed state. */
-  tasksUnsent: boolean;
-  /** When failure records were last looked for with an answer, and whether they no longer fit on one page. */
+  /** Sends of recorded tasks that were put in this term, by `taskKey`. */
+  readonly tasksSent: Set<string>;
+  /** Tasks that an earlier term recorded and may have sent, by `taskKey`. */
+  readonly doubtful: ReadonlySet<string>;
+  /** Something is ahead of the state that was written. */
+  dirty: boolean;
+  /** When failure records were last listed with an answer, also in storage's time, and whether they no longer fit on one page. */
   failuresMs: number;
+  failuresAtMs: number;
   manyFailures: boolean;
+  /** A straggler is only resent on failures that were listed after it became one. */
+  wantsFailures: boolean;
   /** Where the next look for them begins. */
   failuresFrom: number;
   /** When nodes were last looked for. */
   nodesMs: number;
-  /** The latest send of a piece of work that threw and that the host will try again, by `workName`. */
+  /** The latest send of a piece of work of which an attempt threw and others are to come, by `workName`. */
   readonly tried: Map<string, number>;
+  /** When a task last said that it is at work, by `workName`, storage's time. */
+  readonly aliveMs: Map<string, number>;
+  /** When the queues were last counted because nothing had ended for long. */
+  countedMs: number;
   /** Groups of open shards looked at so far: where the next look begins when it cannot look at all. */
   lookFrom: number;
 }
 
-export const newMemory = (localMs: number, rate = 0): Memory => ({
-  begunMs: new Map(),
-  guessed: true,
+export const newMemory = (localMs: number, rate = 0, doubtful: Iterable<string> = []): Memory => ({
   window: 0,
   starved: false,
-  rateSinceMs: rate === 0 ? localMs : Number.NEGATIVE_INFINITY,
+  rateSinceMs: rate > 0 ? Number.NEGATIVE_INFINITY : localMs,
   phaseSinceMs: localMs,
   wroteMs: localMs,
   unwritten: new Set(),
   tasksPut: 0,
-  tasksUnsent: true,
+  tasksSent: new Set(),
+  doubtful: new Set(doubtful),
+  dirty: false,
   failuresMs: Number.NEGATIVE_INFINITY,
+  failuresAtMs: Number.NEGATIVE_INFINITY,
   manyFailures: false,
+  wantsFailures: false,
   failuresFrom: 0,
   nodesMs: localMs,
   tried: new Map(),
+  aliveMs: new Map(),
+  countedMs: Number.NEGATIVE_INFINITY,
   lookFrom: 0,
 });
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;
+
+/** The latest send of a recorded task. */
+export const taskKey = (state: State, name: string): string =>
+  `${state.generation}.${name}.${state.tasks[name]?.sends}`;
+
+/** Recorded tasks of which nobody knows that they were sent: those just recorded, and what an earlier leader left. */
+export const unsentTasks = (state: State, memory: Memory): string[] =>
+  Object.keys(state.tasks).filter(
+    (name) => state.tasks[name]?.sent !== true && !memory.tasksSent.has(taskKey(state, name)),
+  );
+
+/** Records a task; it is sent once that is confirmed. */
+export function addTask(draft: Draft, name: string, nowMs: number): void {
+  draft.state.tasks[name] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
+  draft.decided = true;
+}
+
+/** Records another send of a task. */
+export function resendTask(draft: Draft, task: Sends, nowMs: number): void {
+  task.sends += 1;
+  task.atMs = nowMs;
+  delete task.sent;
+  draft.decided = true;
+}
 
 /** Has a pack sent. One whose put is known to have happened since the last write costs none. */
 export function addSend(draft: Draft, memory: Memory, send: PackSend): void {
@@ -125,52 +165,50 @@ const common = (state: State, send: number) => ({
   turn: state.turn,
 });
 
-export function packMessage(state: State, { pack, send }: PackSend): WorkMessage {
+const flags = ({ repeat, alone }: { readonly repeat: boolean; readonly alone?: boolean | undefined }) => ({
+  ...(repeat ? { repeat } : {}),
+  ...(alone === true ? { alone } : {}),
+});
+
+export function packMessage(state: State, one: PackSend): WorkMessage {
   const layout = layoutOf(state);
   return {
-    ...common(state, send),
+    ...common(state, one.send),
+    ...flags(one),
     kind: "compute",
-    shard: shardOf(layout, pack),
-    pack,
-    ...chunksOfPack(layout, pack),
+    shard: shardOf(layout, one.pack),
+    pack: one.pack,
+    ...chunksOfPack(layout, one.pack),
   };
 }
 
-export function taskMessage(state: State, task: TaskSend): WorkMessage {
-  switch (task.kind) {
-    case "plan":
-      return { ...common(state, task.send), kind: "plan" };
-    case "combine": {
-      const { level, index } = task;
-      const members = level === 1 ? state.sealed[index]?.members : undefined;
-      const gens =
-        level === 1 ? undefined : gensOf(state, level - 1, childrenOf(layoutOf(state), level, index));
-      return {
-        ...common(state, task.send),
-        kind: "combine",
-        level,
-        index,
-        ...(members === undefined ? {} : { members }),
-        ...(gens === undefined ? {} : { childGens: gens }),
-      };
-    }
-    case "finish": {
-      const layout = layoutOf(state);
-      const level = topLevel(layout);
-      // With one shard its packs are folded directly, so its members travel with the finish.
-      const members = level === 0 ? state.sealed[0]?.members : undefined;
-      const top = { from: 0, to: nodeCounts(layout)[level - 1] ?? 0 };
-      const gens = level === 0 ? undefined : gensOf(state, level, top);
-      return {
-        ...common(state, task.send),
-        kind: "finish",
-        ...(members === undefined ? {} : { members }),
-        ...(gens === undefined ? {} : { childGens: gens }),
-        terms: state.terms.map(({ term, holder }) => ({ term, holder })),
-      };
-    }
+/** The latest send of a recorded task. `doubt`: another leader may have sent it before. */
+export function taskMessage(state: State, name: string, doubt: boolean): WorkMessage {
+  const { sends = 1, alone } = state.tasks[name] ?? {};
+  const all = { ...common(state, sends), ...flags({ repeat: doubt || sends > 1, alone }) };
+  if (name === "plan") return { ...all, kind: "plan" };
+  const node = nodeOf(name);
+  if (node !== undefined) {
+    const { level, index } = node;
+    const members = level === 1 ? state.sealed[index]?.members : undefined;
+    const gens =
+      level === 1 ? undefined : gensOf(state, level - 1, childrenOf(layoutOf(state), level, index));
+    return { ...all, kind: "combine", level, index, ...inputs(members, gens) };
   }
+  const layout = layoutOf(state);
+  const level = topLevel(layout);
+  // With one shard its packs are folded directly, so its members travel with the finish.
+  const members = level === 0 ? state.sealed[0]?.members : undefined;
+  const top = { from: 0, to: nodeCounts(layout)[level - 1] ?? 0 };
+  const gens = level === 0 ? undefined : gensOf(state, level, top);
+  const terms = state.terms.map(({ term, holder }) => ({ term, holder }));
+  return { ...all, kind: "finish", ...inputs(members, gens), terms };
 }
+
+const inputs = (members: string | undefined, childGens: string | undefined) => ({
+  ...(members === undefined ? {} : { members }),
+  ...(childGens === undefined ? {} : { childGens }),
+});
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */
 function gensOf(state: State, level: number, nodes: Range): string | undefined {

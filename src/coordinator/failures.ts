@@ -4,70 +4,102 @@ import { workName } from "../model/names.ts";
 import { chunksOfPack, packsOfShard, rangeText, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
 import type { Sends } from "../model/state.ts";
-import { addSend, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
-import { sendsOf } from "./resend.ts";
+import { type Draft, layoutOf, type Memory, resendTask, roomToWrite } from "./draft.ts";
+import { resendPack, sendsOf } from "./resend.ts";
 import type { Seen, SeenFailure } from "./seen.ts";
 import { tally } from "./tally.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
- * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when
- * all of its sends have ended without output. A send that ended in poison may never have run, so it is replaced
- * while fewer than three have ended. Silence is never a failure.
+ * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
+ * of its sends that are waited for have ended without output. Silence is never a failure.
  */
-export function trackFailures(
-  draft: Draft,
-  memory: Memory,
-  { failures, tried, spec, nowMs }: Pick<Seen, "failures" | "tried" | "spec" | "nowMs">,
-): void {
+export function trackFailures(draft: Draft, memory: Memory, seen: Seen): void {
   const { state } = draft;
-  for (const { work, generation, send } of tried) {
-    const name = workName(work);
-    if (generation === state.generation) memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
-  }
+  trackSigns(draft, memory, seen);
   const outcome = outcomeOf(state);
-  const current = failures.filter((failure) => failure.generation === state.generation);
+  const current = seen.failures.filter((failure) => failure.generation === state.generation);
   for (const [name, records] of byWork(current)) {
     const work = records[0]?.work;
     if (work?.kind === "pack") {
       const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
-      if (open) trackPack(draft, memory, work.pack, records, nowMs);
+      if (open) trackPack(draft, memory, work.pack, records, seen.nowMs);
       continue;
     }
     const task = state.tasks[name];
     if (task === undefined || work === undefined) continue;
     const verdict = judge(records, task);
-    if (verdict === "fail") {
-      const error = { code: `${work.kind}-failed`, message: records.at(-1)?.message ?? "" };
-      draft.ending ??= { phase: "failed", error };
-    } else if (verdict === "replace") {
-      task.sends += 1;
-      task.atMs = nowMs;
-      draft.decided = true;
-      const send = task.sends;
-      if (work.kind === "node")
-        draft.tasks.push({ kind: "combine", level: work.level, index: work.index, send });
-      else draft.tasks.push({ kind: work.kind, send });
+    if (verdict.kind === "fail") {
+      draft.ending ??= { phase: "failed", error: { code: `${work.kind}-failed`, message: verdict.why } };
+    } else if (verdict.kind === "replace") {
+      if (verdict.alone) task.alone = true;
+      task.sends = Math.max(task.sends, ...records.map((record) => record.send));
+      resendTask(draft, task, seen.nowMs);
     }
   }
   tally(state);
-  checkTolerance(draft, spec.tolerate, current);
+  if (state.keep !== true) checkTolerance(draft, seen.spec.tolerate, current);
 }
+
+/** What work says of itself while it is under way. */
+function trackSigns(draft: Draft, memory: Memory, { tried, alive }: Seen): void {
+  const { state } = draft;
+  for (const { work, generation, atMs } of alive) {
+    if (generation === state.generation) memory.aliveMs.set(workName(work), atMs);
+  }
+  for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
+    if (generation !== state.generation) continue;
+    const name = workName(work);
+    memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
+    // Notes of versions before told nothing.
+    if (code === "") continue;
+    if (state.trying?.work === name && state.trying.attempts >= attempts) continue;
+    state.trying = { work: name, code, message, attempts, attemptsMax };
+    draft.noted = true;
+  }
+}
+
+export type Verdict =
+  | { readonly kind: "wait" }
+  /** `alone`: nothing else may run beside the next attempt. */
+  | { readonly kind: "replace"; readonly alone: boolean }
+  | { readonly kind: "fail"; readonly why: string };
+
+/** The kinds of ends that another send may follow, and after how many of them none does. */
+const replaceable = [
+  { is: (one: Ended) => one.code === "time-limit", max: limits.overtimeSendsMax },
+  {
+    is: (one: Ended) => one.code === "process-ended",
+    max: limits.diedSendsMax,
+    say: (times: number) => `ended its process ${times} times`,
+  },
+  { is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended", max: limits.poisonedSendsMax },
+];
+/** Its process ended while it only waited for a thread. */
+const isInnocent = ({ code }: Ended): boolean => code === "not-begun";
+
+type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
 
 /**
  * What the records of ended sends mean, in order of their send. A record may tell of a send that the state does not
  * know, when its leader died between send and write; then that one and those before it must have ended too.
  */
-export function judge(
-  records: readonly Pick<SeenFailure, "send" | "cause">[],
-  made: Pick<Sends, "sends" | "since">,
-): "wait" | "replace" | "fail" {
-  const counted = records.filter((record) => record.send >= made.since);
-  if (counted.some((record) => record.cause === "storage-lost")) return "fail";
-  const ended = new Map(counted.map((record) => [record.send, record.cause]));
-  const last = Math.max(made.sends, ...ended.keys());
-  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return "wait";
-  return ended.get(last) === "poison" && ended.size < limits.poisonedSendsMax ? "replace" : "fail";
+export function judge(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
+  const hopeless = records.find((one) => one.final || one.cause === "storage-lost");
+  if (hopeless !== undefined) return { kind: "fail", why: hopeless.message };
+  const ended = new Set(records.map((one) => one.send));
+  const last = Math.max(made.sends, ...ended);
+  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
+  const guilty = records.filter((one) => !isInnocent(one));
+  for (const { is, max, say } of replaceable) {
+    const ends = guilty.filter(is);
+    if (ends.length >= max) return { kind: "fail", why: say?.(ends.length) ?? ends.at(-1)?.message ?? "" };
+  }
+  // Whoever threw was tried as often as it may be, by workers, within its send.
+  const threw = guilty.findLast((one) => !replaceable.some(({ is }) => is(one)));
+  if (threw !== undefined) return { kind: "fail", why: threw.message };
+  const died = guilty.filter(({ code }) => code === "process-ended").length;
+  return { kind: "replace", alone: died >= limits.diedSendsAlone };
 }
 
 /** How many failed chunks the run may end with. */
@@ -87,12 +119,13 @@ function trackPack(
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const verdict = judge(records, made);
-  if (verdict === "fail") markFailed(draft, pack);
-  else if (verdict === "replace") {
+  if (verdict.kind === "fail") {
+    markFailed(draft, pack);
+    draft.whyFailed.set(pack, verdict.why);
+  } else if (verdict.kind === "replace") {
     if (state.paused || roomToWrite(draft, memory) <= 0) return;
-    addSend(draft, memory, { pack, send: sends + 1, urgent: true });
-    state.again[pack] = { ...made, sends: sends + 1, atMs: nowMs };
-    state.sentAgain += 1;
+    state.again[pack] = { ...made, sends };
+    resendPack(draft, memory, pack, nowMs, { alone: verdict.alone });
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
@@ -120,12 +153,14 @@ function checkTolerance(
   if (state.layout === undefined || state.chunksFailed <= toleratedChunks(tolerate, state.layout.chunks))
     return;
   const first = failures.find((failure) => failure.work.kind === "pack");
-  const where =
-    first?.work.kind === "pack" ? `chunks ${rangeText(chunksOfPack(state.layout, first.work.pack))}: ` : "";
+  const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
+  const why = (pack === undefined ? undefined : draft.whyFailed.get(pack)) ?? first?.message ?? "";
+  // What user code threw names its chunk; anything else happened to the whole pack.
+  const named = pack === undefined || /^chunk \d+: /.test(why);
+  const where = named ? "" : `chunks ${rangeText(chunksOfPack(state.layout, pack))}: `;
   const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
   const failed = `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}`;
-  const message = `${failed}; ${where}${first?.message ?? ""}`;
-  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message } };
+  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
 }
 
 function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {

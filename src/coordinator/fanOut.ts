@@ -1,7 +1,7 @@
 import { emptyBitmap, encodeBitmap } from "../model/bitmap.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../model/packs.ts";
 import type { State } from "../model/state.ts";
-import { addSend, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
+import { addSend, addTask, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
 import { recountAhead } from "./seen.ts";
 import { outcomeOf } from "./track.ts";
 import { isUrgent, type Share } from "./window.ts";
@@ -10,9 +10,7 @@ import { isUrgent, type Share } from "./window.ts";
 export function askForPlan(draft: Draft, nowMs: number): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
-  state.tasks["plan"] = { sends: 1, atMs: nowMs, late: 0, since: 1 };
-  draft.tasks.push({ kind: "plan", send: 1 });
-  draft.decided = true;
+  addTask(draft, "plan", nowMs);
 }
 
 /**
@@ -21,7 +19,7 @@ export function askForPlan(draft: Draft, nowMs: number): void {
  */
 export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number): void {
   const { state } = draft;
-  if (state.phase !== "computing" || state.paused) return;
+  if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const layout = layoutOf(state);
   const packs = packsOf(layout);
   const before = state.cursor;
@@ -40,7 +38,8 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
     for (; state.cursor < to && hasRoom(); state.cursor += 1) {
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
-      addSend(draft, memory, { pack, send: state.firstSend, urgent: isUrgent(state, share, pack) });
+      const repeat = pack < state.doubtUpTo;
+      addSend(draft, memory, { pack, send: state.firstSend, urgent: isUrgent(state, share, pack), repeat });
       state.inFlight += 1;
     }
   }
@@ -48,10 +47,10 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
 }
 
 /**
- * In the first generation nothing can be there before it is sent. Later a shard that no state knows may hold what
- * an earlier leader sent and did not live to record, so some are opened ahead and listed first.
+ * In the first turn of the first generation only packs that an earlier leader sent and did not live to record can have
+ * a partial already; their message says that it may be a repeat. Later such shards are listed first.
  */
-function openShards(state: State, shard: number): void {
+export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);
   const first = state.generation === 1;
   const to = first ? shard + 1 : Math.min(shard + recountAhead, shardsOf(layout));

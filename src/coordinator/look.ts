@@ -1,12 +1,23 @@
 import { decodeJson } from "../model/decode.ts";
 import type { Marker } from "../model/marker.ts";
-import { lastNumberOf, type Names, parseFailure, parseTried, resultBlobs, runBlobs } from "../model/names.ts";
+import {
+  lastNumberOf,
+  type Names,
+  parseBegun,
+  parseFailure,
+  parseTried,
+  resultBlobs,
+  runBlobs,
+} from "../model/names.ts";
 import { shardsOf } from "../model/packs.ts";
 import { manifestSchema, planSchema, type Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
-import type { BlobStore, ListedBlob } from "../storage/ports.ts";
+import type { BlobStore, ListedBlob, Storage } from "../storage/ports.ts";
+import type { QueueStore } from "../storage/queuePort.ts";
+import type { DecideTime } from "./decide.ts";
 import type { Memory } from "./draft.ts";
 import {
+  groupsOf,
   type Seen,
   type SeenFailure,
   type SeenNode,
@@ -31,9 +42,7 @@ interface Subject {
   readonly spec: Spec;
   readonly state: State;
   readonly marker: Marker;
-  readonly nowMs: number;
-  /** This process's own monotonic time. */
-  readonly localMs: number;
+  readonly time: DecideTime;
   /** List pages for this run's partials at most. */
   readonly pagesMax: number;
 }
@@ -43,14 +52,15 @@ interface Subject {
  * never a partial's bytes, so its cost does not grow with what workers compute.
  */
 export async function look(
-  blobs: BlobStore,
+  { blobs, queues }: Pick<Storage, "blobs" | "queues">,
   names: Names,
-  { spec, state, marker, nowMs, localMs, pagesMax }: Subject,
+  { spec, state, marker, time, pagesMax }: Subject,
   memory: Memory,
   budget: PageBudget,
   signal: AbortSignal,
 ): Promise<Seen> {
-  const wanted = wantedOf(state, memory, localMs);
+  const { nowMs, localMs } = time;
+  const wanted = wantedOf(state, memory, time);
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(budget, 1) === 1;
   const nodesNow = nodePages(wanted.nodes, budget);
@@ -71,14 +81,19 @@ export async function look(
     return { blobs: all, more: cursor !== undefined };
   };
 
-  const [plan, manifest, parts, nodes, failures] = await Promise.all([
+  const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
     wanted.plan ? blobs.read(names.runs, at.plan, { signal }) : undefined,
     wanted.manifest ? readManifest(blobs, names, state, signal) : undefined,
     Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
     nodesNow ? lookForNodes(blobs, names, state, wanted.nodes, list, signal) : [],
     failuresNow ? lookForFailures(at, groups, memory, list, budget) : [],
+    wanted.queued ? countMessages(queues, names, signal) : undefined,
   ]);
-  if (failuresNow) memory.failuresMs = localMs;
+  if (failuresNow) {
+    memory.failuresMs = localMs;
+    memory.failuresAtMs = nowMs;
+  }
+  if (wanted.queued) memory.countedMs = localMs;
 
   return {
     nowMs,
@@ -87,8 +102,13 @@ export async function look(
     parts: parts.flatMap((one) => one.blobs).flatMap(seenOutput),
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
-    failures: failures.flatMap(seenFailure),
-    tried: failures.flatMap(({ name }) => parseTried(name) ?? []),
+    failures: failures.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
+    tried: failures.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
+    alive: failures.flatMap(({ name, lastModifiedMs }) => {
+      const begun = parseBegun(name);
+      return begun === undefined ? [] : [{ ...begun, atMs: lastModifiedMs }];
+    }),
+    ...(queued === undefined ? {} : { queued }),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
     ...(manifest === undefined ? {} : { manifest }),
   };
@@ -126,10 +146,18 @@ type Nodes = readonly { readonly level: number; readonly index: number }[];
 
 const levelsOf = (asked: Nodes): number[] => [...new Set(asked.map(({ level }) => level))];
 
+/** Neighbours joined into few list calls, for each level. */
+function nodeGroups(asked: Nodes): readonly (ShardGroup & { readonly level: number })[] {
+  return levelsOf(asked).flatMap((level) => {
+    const indexes = asked.filter((node) => node.level === level).map(({ index }) => index);
+    return groupsOf(indexes, 1).map((group) => ({ ...group, level }));
+  });
+}
+
 /** Takes the pages that the nodes need; false where there are too few of them in this loop. */
 function nodePages(asked: Nodes, budget: PageBudget): boolean {
   if (asked.length <= headsAtMost) return true;
-  const pages = levelsOf(asked).length;
+  const pages = nodeGroups(asked).length;
   return budget.left >= pages && takePages(budget, pages) === pages;
 }
 
@@ -152,10 +180,9 @@ async function lookForNodes(
     );
     return found.flat();
   }
-  const levels = levelsOf(asked);
   const listed = await Promise.all(
-    levels.map(async (level) => {
-      const { blobs: nodes } = await list(at.nodesOf(generation, level), { metadata: false });
+    nodeGroups(asked).map(async ({ level, shard, digits }) => {
+      const { blobs: nodes } = await list(at.nodesNear(generation, level, shard, digits), { metadata: false });
       return nodes.flatMap(seenOutput).map((node) => ({ level, ...node }));
     }),
   );
@@ -200,9 +227,25 @@ function seenOutput(blob: ListedBlob): SeenOutput[] {
 }
 
 /** A failure record tells its cause and message in metadata, so that one list call brings them all. */
-function seenFailure(blob: ListedBlob): SeenFailure[] {
-  const parsed = parseFailure(blob.name);
+function seenFailure(blob: ListedBlob, parsed: ReturnType<typeof parseFailure>): SeenFailure[] {
   if (parsed === undefined) return [];
-  const message = Buffer.from(blob.metadata["message"] ?? "", "base64url").toString("utf8");
-  return [{ ...parsed, cause: blob.metadata["cause"] ?? "error", message }];
+  const { metadata } = blob;
+  const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
+  return [
+    {
+      ...parsed,
+      cause: metadata["cause"] ?? "error",
+      code: metadata["code"] ?? "",
+      message: Buffer.from(metadata["message"] ?? "", "base64url").toString("utf8"),
+      attempts: number("attempts"),
+      attemptsMax: number("attemptsmax"),
+      final: metadata["final"] === "1",
+    },
+  ];
+}
+
+/** All messages that may be this run's, hidden ones included. */
+async function countMessages(queues: QueueStore, names: Names, signal: AbortSignal): Promise<number> {
+  const counts = await Promise.all([names.packs, names.urgent].map((queue) => queues.stats(queue, { signal })));
+  return counts.reduce((sum, one) => sum + (one.kind === "found" ? one.approximateCount : 0), 0);
 }

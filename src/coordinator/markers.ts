@@ -2,31 +2,33 @@ import { StorageError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import type { CoordinatorPorts } from "./perform.ts";
+import { rests } from "./rest.ts";
 import type { Ownership } from "./stateChain.ts";
 
-/** True if any run is active: what makes a term worth claiming. */
-export async function anyRunActive(
+/** True if a leader has something to do for any run: what makes a term worth claiming. */
+export async function anyRunToLead(
   ports: Pick<CoordinatorPorts, "storage" | "names">,
   signal?: AbortSignal,
 ): Promise<boolean> {
   let cursor: string | undefined;
   do {
     // A page may be empty and still not be the last one.
-    const page = await ports.storage.blobs.list(ports.names.active, "", { pageSize: 1, cursor, signal });
-    if (page.blobs.length > 0) return true;
+    const page = await ports.storage.blobs.list(ports.names.active, "", { metadata: true, cursor, signal });
+    if (page.blobs.some((marker) => !rests(marker))) return true;
     cursor = page.cursor;
   } while (cursor !== undefined);
   return false;
 }
 
 export interface ListedMarkers {
+  /** Without those of runs at rest. */
   readonly markers: readonly ListedBlob[];
   readonly pages: number;
   /** Storage's time of the list. */
   readonly nowMs: number;
 }
 
-/** All markers with their metadata. Storage that is busy for a while costs a loop, not the term; the lease decides about the term. */
+/** The markers with their metadata. Storage that is busy for a while costs a loop, not the term; the lease decides about the term. */
 export async function listMarkers(
   ports: CoordinatorPorts,
   leader: Ownership & { readonly signal: AbortSignal },
@@ -40,7 +42,7 @@ export async function listMarkers(
       leader.assertLeading();
       const options = { metadata: true, cursor, signal: leader.lost };
       const page = await ports.storage.blobs.list(ports.names.active, "", options);
-      markers.push(...page.blobs);
+      for (const blob of page.blobs) if (!rests(blob)) markers.push(blob);
       cursor = page.cursor;
       nowMs = page.dateMs;
       pages += 1;

@@ -7,7 +7,7 @@ import { runBlobs, specBlob } from "../model/names.ts";
 import { type Spec, specSchema } from "../model/run.ts";
 import { firstState, isFinal, type State, stateSchema } from "../model/state.ts";
 import { cleanUp, type ListedMarker, manifestOrNone } from "./close.ts";
-import { newMemory } from "./draft.ts";
+import { newMemory, taskKey } from "./draft.ts";
 import type { CoordinatorPorts, RunWork } from "./perform.ts";
 import { DeposedError, type Ownership, type SealRequest, sealState } from "./stateChain.ts";
 
@@ -43,7 +43,8 @@ export async function openRun(
   }
   const { run, uid, phase, packsDone, paused } = state;
   ports.log(logEvents.runSealed({ run, uid, term: owner.term, phase, packsDone, paused }));
-  return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs(), state.rate) };
+  const recorded = Object.keys(state.tasks).map((name) => taskKey(state, name));
+  return { spec, chain, working: state, memory: newMemory(ports.clock.monotonicMs(), state.rate, recorded) };
 }
 
 async function readSpec(ports: CoordinatorPorts, owner: Ownership, id: string): Promise<Spec | undefined> {

@@ -44,18 +44,14 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
-/** A pack that was presumed begun for longer is late; before the run's first outcome only the plan tells what is long. */
-export const lateAfterMs = (state: State): number =>
-  state.durationsMs.length === 0
-    ? 3 * layoutOf(state).packMs + limits.lateFirstMs
-    : Math.max(3 * p95(state.durationsMs), limits.lateMsMin);
+/** A pack that was begun so many p95 ago is a straggler. */
+const stragglerFactor = 3;
 
-/** Some pack is late, and failures, which tell whether its worker lives, were not looked for since it is. */
-export function lateUnlooked(state: State, { begunMs, failuresMs }: Memory, localMs: number): boolean {
-  if (begunMs.size === 0) return false;
-  const lateMs = lateAfterMs(state);
-  return [...begunMs.values()].some((ms) => localMs - ms > lateMs && failuresMs - ms <= lateMs);
-}
+/** A pack that was presumed begun for longer is a straggler; before the first outcome only the plan tells what is long. */
+export const stragglerAfterMs = (state: State): number =>
+  state.durationsMs.length === 0
+    ? stragglerFactor * layoutOf(state).packMs + limits.lateFirstMs
+    : Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;

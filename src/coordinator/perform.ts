@@ -4,9 +4,16 @@ import { type Log, logEvents } from "../model/log.ts";
 import type { Names } from "../model/names.ts";
 import { phaseMoves, type State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
-import { type Draft, type Memory, packMessage, sendKey, type TaskSend, taskMessage } from "./draft.ts";
+import {
+  type Draft,
+  type Memory,
+  packMessage,
+  sendKey,
+  taskKey,
+  taskMessage,
+  unsentTasks,
+} from "./draft.ts";
 import { packsAtOnce } from "./pace.ts";
-import { recordedTasks } from "./resend.ts";
 import { sendAll } from "./send.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
 
@@ -45,25 +52,26 @@ export async function perform(
 ): Promise<"kept" | "written" | "adopted"> {
   const { chain, memory } = run;
   const before = chain.state();
-  if (memory.tasksUnsent) await sendRecorded(ports, owner, run);
+  await sendTasks(ports, owner, run, before);
   await sendPacks(ports, owner, draft, memory);
   logSends(ports, owner, draft);
-  const next: State = { ...draft.state, updatedMs: at.nowMs };
+  const next: State = { ...draft.state, tasks: withSent(draft.state, memory), updatedMs: at.nowMs };
   run.working = next;
-  const progressed = next.packsDone !== before.packsDone || memory.unwritten.size > 0;
   const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
   const full = memory.unwritten.size + memory.tasksPut >= limits.sendsPerWriteMax;
+  memory.dirty ||=
+    draft.noted || next.packsDone !== before.packsDone || memory.unwritten.size > 0 || newlySent(before, next);
   // A write without an answer is repeated until there is one, also when nothing else has happened since.
-  if (!draft.decided && !full && !chain.unsettled() && !(progressed && due)) return "kept";
+  if (!draft.decided && !full && !chain.unsettled() && !(memory.dirty && due)) return "kept";
   assertLegalMove(before, next);
   memory.wroteMs = at.localMs;
-  memory.tasksUnsent = true;
   const outcome = await writeOrFallBack(run, next);
   run.working = chain.state();
   // What stands is an earlier write of mine. What was put since is not put again when it is decided again.
   if (outcome === "adopted") return "adopted";
   memory.unwritten.clear();
-  memory.tasksPut = draft.tasks.length;
+  memory.tasksPut = 0;
+  memory.dirty = false;
   if (before.phase !== next.phase) {
     ports.log(
       logEvents.runPhase({
@@ -75,10 +83,21 @@ export async function perform(
       }),
     );
   }
-  await sendTasks(ports, owner, next, draft.tasks);
-  memory.tasksUnsent = false;
+  await sendTasks(ports, owner, run, next);
   return "written";
 }
+
+/** Says of each task that was put in this term that it was, so that the next leader does not put it again. */
+const withSent = (state: State, { tasksSent }: Memory): State["tasks"] =>
+  Object.fromEntries(
+    Object.entries(state.tasks).map(([name, task]) => [
+      name,
+      tasksSent.has(taskKey(state, name)) ? { ...task, sent: true } : task,
+    ]),
+  );
+
+const newlySent = (before: State, next: State): boolean =>
+  Object.entries(next.tasks).some(([name, task]) => task.sent === true && before.tasks[name]?.sent !== true);
 
 /** Puts what was not put yet, and notes each one: if another one fails, these are not put twice. */
 async function sendPacks(
@@ -106,28 +125,24 @@ async function writeOrFallBack(run: RunWork, next: State): Promise<"written" | "
   }
 }
 
-/** Sends every recorded task once more: a new leader does, and one that cannot be sure that all of them were sent. */
-async function sendRecorded(
+/**
+ * Sends the recorded tasks of which nobody knows that they were sent; the state that records them must have been
+ * confirmed. What an earlier term recorded may have been sent by it.
+ */
+async function sendTasks(
   ports: CoordinatorPorts,
   owner: Ownership,
-  { chain, memory }: RunWork,
-): Promise<void> {
-  await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()));
-  memory.tasksUnsent = false;
-}
-
-/** Sends plan, combine and finish; the state that records them must have been confirmed. */
-function sendTasks(
-  ports: CoordinatorPorts,
-  owner: Ownership,
+  { memory }: RunWork,
   state: State,
-  tasks: readonly TaskSend[],
 ): Promise<void> {
-  return sendAll(
-    ports,
-    owner,
-    tasks.map((task) => ({ message: taskMessage(state, task), urgent: true })),
-  );
+  const sends = unsentTasks(state, memory).map((name) => {
+    const key = taskKey(state, name);
+    return { key, message: taskMessage(state, name, memory.doubtful.has(key)), urgent: true };
+  });
+  await sendAll(ports, owner, sends, limits.sendsAtOnce, ({ key }) => {
+    memory.tasksSent.add(key);
+    memory.tasksPut += 1;
+  });
 }
 
 export function assertLegalMove(before: State, next: State): void {

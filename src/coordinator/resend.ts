@@ -3,118 +3,142 @@ import { workName } from "../model/names.ts";
 import { packsOf, shardOf } from "../model/packs.ts";
 import type { Sends, State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
-import { addSend, type Draft, layoutOf, type Memory, nodeOf, roomToWrite, type TaskSend } from "./draft.ts";
+import { addSend, type Draft, layoutOf, type Memory, nodeOf, resendTask, roomToWrite } from "./draft.ts";
 import { sentAtMs } from "./fanOut.ts";
-import { lateAfterMs, packsAtOnce } from "./pace.ts";
+import { p95, packsAtOnce, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
- * Sends again what is late. The host hides a dead worker's message for ten minutes; waiting for that would make
- * every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial wins.
+ * Resends stragglers and silent work. The host hides a dead worker's message for ten minutes; waiting for that would
+ * make every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial wins.
+ *
+ * All times are storage's and are in the state, so that a new leader knows at once what the one before knew. Time
+ * counts from when a pack is presumed begun, never while it only waits in the queue. A resend takes nothing away from
+ * the sends before it: their partial and their records still count.
  */
 
-/** Packs whose worker seems dead, and any that stayed silent longer than the host can hide them. */
-export function resendPacks(draft: Draft, memory: Memory, time: DecideTime): void {
+/** Packs whose worker seems dead, and any of which nothing was heard for longer than the host can hide them. */
+export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queued?: number): void {
   const { state } = draft;
   if (state.phase !== "computing" || state.paused) return;
   const unfinished = unfinishedPacks(state);
-  watchBegun(state, memory, unfinished, time.localMs);
+  // Fewer messages than packs in flight: some were lost, and nobody can say which.
+  const lost = queued !== undefined && queued < unfinished.length;
+  if (lost) presumeBegun(state, state.cursor, time.nowMs - silentAfterMs(time) - 1);
+  else trackBegun(state, unfinished, time.nowMs);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
-  let duplicates = Object.keys(state.again).length;
-  const lateMs = lateAfterMs(state);
+  let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
+  const lateMs = Math.min(stragglerAfterMs(state), silentAfterMs(time));
 
   for (const pack of unfinished) {
     if (roomToWrite(draft, memory) <= 0) return;
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
-    const lastSentMs = again?.atMs || sentAtMs(state, pack);
-    if (time.nowMs - lastSentMs > silentMs(time)) {
-      repeat(draft, memory, pack, time.nowMs, { late: again?.late ?? 0, anew: true });
+    const begunMs = begunAtMs(state, pack);
+    if (begunMs === undefined) continue;
+    const sinceMs = Math.max(begunMs, again?.atMs ?? 0);
+    if (time.nowMs - sinceMs > silentAfterMs(time)) {
+      resendPack(draft, memory, pack, time.nowMs, { silent: true });
       continue;
     }
-    const begunMs = memory.begunMs.get(pack);
     const late = again?.late ?? 0;
-    // Its worker lives: it said that the first attempt threw, and the host has others to come.
-    const place = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
-    if ((memory.tried.get(workName(place)) ?? 0) >= sendsOf(state, pack).since) continue;
-    // As of the last look for failures: it may have said so since.
-    if (begunMs === undefined || memory.failuresMs - begunMs <= lateMs) continue;
-    if (late >= limits.lateSendsMax || (again === undefined && duplicates >= duplicatesMax)) continue;
-    if (again === undefined) duplicates += 1;
-    memory.begunMs.set(pack, time.localMs);
-    repeat(draft, memory, pack, time.nowMs, { late: late + 1 });
+    if (time.nowMs - sinceMs <= lateMs || late >= limits.lateSendsMax) continue;
+    // Its worker lives: it said that an attempt threw, and others are to come.
+    const work = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
+    if ((memory.tried.get(workName(work)) ?? 0) >= sendsOf(state, pack).since) continue;
+    if (late === 0 && duplicates >= duplicatesMax) continue;
+    // As of the last list of failures: it may have said so since.
+    if (memory.failuresAtMs - sinceMs <= lateMs) {
+      memory.wantsFailures = true;
+      continue;
+    }
+    duplicates += 1;
+    resendPack(draft, memory, pack, time.nowMs, { straggler: true });
   }
 }
 
-/** Plan, combine and finish that took longer than three times the longest of their kind. Recorded before sent. */
+/** Plan, combine and finish whose worker seems dead. Recorded before sent. */
 export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): void {
   const { state } = draft;
+  // A thread has to become free before a task begins.
+  const waitMs = state.inFlight > 0 ? Math.max(p95(state.durationsMs), state.layout?.packMs ?? 0) : 0;
   for (const [name, task] of Object.entries(state.tasks)) {
     const kind = nodeOf(name) === undefined ? name : "combine";
-    const sinceMs = time.nowMs - task.atMs;
-    const silent = sinceMs > silentMs(time);
-    const lateAfter = Math.max(3 * (state.taskMsMax[kind] ?? 0), limits.taskLateMs);
-    const waits = (memory.tried.get(name) ?? 0) >= task.since;
-    const late = sinceMs > lateAfter && task.late < limits.lateSendsMax && !waits;
+    const sinceMs = Math.max(task.atMs, memory.aliveMs.get(name) ?? 0);
+    const lateMs = Math.max(stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
+    const silent = time.nowMs - sinceMs > silentAfterMs(time) + waitMs;
+    const tried = (memory.tried.get(name) ?? 0) >= task.since;
+    const late = time.nowMs - sinceMs > lateMs && task.late < limits.lateSendsMax && !tried;
     if (!silent && !late) continue;
-    task.sends += 1;
-    task.atMs = time.nowMs;
-    task.late += late ? 1 : 0;
+    // As of the last list of failures: it may have said since that it works or failed.
+    if (!silent && memory.failuresAtMs - sinceMs <= lateMs) {
+      memory.wantsFailures = true;
+      continue;
+    }
+    resendTask(draft, task, time.nowMs);
     if (silent) task.since = task.sends;
+    else task.late += 1;
     state.sentAgain += 1;
-    draft.decided = true;
-    draft.tasks.push(taskSend(name, task.sends));
   }
 }
 
-/** Every recorded task, as a new leader sends them: the one before may have died between record and send. */
-export const recordedTasks = (state: State): TaskSend[] =>
-  Object.entries(state.tasks).map(([name, task]) => taskSend(name, task.sends));
+/** A combine is a straggler after so many times the longest one. */
+const stragglerFactor = 3;
 
 /**
- * Notes when a pack is first presumed begun, which is when fewer unfinished packs precede it in send order than
- * run at once. From then on its time runs until it has an outcome, also when the rate falls because workers died.
- * Before the first outcome nobody knows how many run at once, so all packs count, and anew after it.
+ * Moves on to which pack work is presumed begun: as many unfinished packs as run at once, in send order. A begun pack
+ * stays begun, also when the rate falls because workers died. Until the first outcome nobody knows how many run at
+ * once, and every pack counts from its send.
  */
-function watchBegun(state: State, memory: Memory, unfinished: readonly number[], localMs: number): void {
-  const guessed = state.durationsMs.length === 0;
-  if (memory.guessed && !guessed) memory.begunMs.clear();
-  memory.guessed = guessed;
-  const open = new Set(unfinished);
-  for (const pack of memory.begunMs.keys()) if (!open.has(pack)) memory.begunMs.delete(pack);
-  const atOnce = guessed ? unfinished.length : packsAtOnce(state);
-  for (const pack of unfinished.slice(0, atOnce)) {
-    if (!memory.begunMs.has(pack)) memory.begunMs.set(pack, localMs);
-  }
+function trackBegun(state: State, unfinished: readonly number[], nowMs: number): void {
+  if (state.durationsMs.length === 0) return;
+  const last = unfinished[Math.min(packsAtOnce(state), unfinished.length) - 1];
+  if (last !== undefined) presumeBegun(state, last + 1, nowMs);
 }
 
-/** Longer than the host can hide a message that a worker still works on. */
-const silentMs = (time: DecideTime): number => limits.hostHidesMs + time.packLimitMs;
+function presumeBegun(state: State, upTo: number, atMs: number): void {
+  if (upTo > (state.begun.at(-1)?.upTo ?? 0)) state.begun.push({ upTo, atMs });
+}
+
+/** When a sent pack is presumed begun; undefined while others are before it. */
+function begunAtMs(state: State, pack: number): number | undefined {
+  const sentMs = sentAtMs(state, pack);
+  const begun = state.begun.find(({ upTo }) => pack < upTo);
+  if (begun !== undefined) return Math.max(begun.atMs, sentMs);
+  return state.durationsMs.length === 0 ? sentMs : undefined;
+}
+
+/**
+ * Longer than a send can be silent after it has begun: its limit, or the time for which the host hides the message of a
+ * worker that died, and then the retries of the worker that tells.
+ */
+export const silentAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
+  limits.hostHidesMs + limitMs + limits.endRetryMs;
 
 /** What is known of the sends of a pack that the cursor has passed. */
 export const sendsOf = (state: State, pack: number): Sends =>
   state.again[pack] ?? { sends: state.firstSend, atMs: 0, late: 0, since: state.firstSend };
 
-/** `anew`: the sends before will never end in a record, so only this one and later ones count. */
-function repeat(
+/** Resends a pack. `silent`: no record of the sends before is waited for; one that comes still counts. */
+export function resendPack(
   draft: Draft,
   memory: Memory,
   pack: number,
   nowMs: number,
-  how: { readonly late: number; readonly anew?: boolean },
+  why: { readonly silent?: true; readonly straggler?: true; readonly alone?: boolean },
 ): void {
   const { state } = draft;
   const before = sendsOf(state, pack);
   const send = before.sends + 1;
-  const since = how.anew === true ? send : before.since;
-  state.again[pack] = { sends: send, atMs: nowMs, late: how.late, since };
+  const alone = before.alone === true || why.alone === true;
+  state.again[pack] = {
+    sends: send,
+    atMs: nowMs,
+    late: before.late + (why.straggler === true ? 1 : 0),
+    since: why.silent === true ? send : before.since,
+    ...(alone ? { alone } : {}),
+  };
   state.sentAgain += 1;
-  addSend(draft, memory, { pack, send, urgent: true });
-}
-
-function taskSend(name: string, send: number): TaskSend {
-  const node = nodeOf(name);
-  if (node !== undefined) return { kind: "combine", ...node, send };
-  return { kind: name === "plan" ? "plan" : "finish", send };
+  addSend(draft, memory, { pack, send, urgent: true, repeat: true, alone });
 }

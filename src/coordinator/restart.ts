@@ -27,7 +27,7 @@ export function beginGeneration(
   closed: State,
   { generation, cap }: Pick<Marker, "generation" | "cap">,
 ): State {
-  const { finishedMs: _finished, error: _error, answer: _answer, ...rest } = closed;
+  const { finishedMs: _finished, error: _error, answer: _answer, keep: _keep, trying: _trying, ...rest } = closed;
   const state: State = {
     ...rest,
     generation,
@@ -64,6 +64,8 @@ function walkAgain(state: State): void {
   const first = Math.min(...shards.map((shard) => packsOfShard(layout, shard).from));
   state.cursor = Math.min(state.cursor, first, packsOf(layout));
   state.batches = [];
+  state.begun = [];
+  state.doubtUpTo = 0;
   state.again = {};
   for (const open of Object.values(state.open)) open.recount = true;
 }

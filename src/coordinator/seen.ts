@@ -5,7 +5,9 @@ import { packsOf, packsOfShard, shardOf } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import { type Memory, nodeOf } from "./draft.ts";
-import { isInFullSwing, lateUnlooked } from "./pace.ts";
+import type { DecideTime } from "./decide.ts";
+import { isInFullSwing } from "./pace.ts";
+import { silentAfterMs } from "./resend.ts";
 
 /** What one look at storage found of one run. The decisions see storage only through this. */
 export interface Seen {
@@ -21,8 +23,12 @@ export interface Seen {
   /** Nodes of this generation that are there. */
   readonly nodes: readonly SeenNode[];
   readonly failures: readonly SeenFailure[];
-  /** Work of which a send threw and will be tried again by the host. */
-  readonly tried: readonly Omit<SeenFailure, "cause" | "message">[];
+  /** The latest attempts that threw while others of their send are to come. */
+  readonly tried: readonly SeenFailure[];
+  /** Tasks that said when they were last at work, storage's time. */
+  readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
+  /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
+  readonly queued?: number;
   readonly manifest?: Manifest;
 }
 
@@ -45,7 +51,12 @@ export interface SeenFailure {
   readonly generation: number;
   readonly send: number;
   readonly cause: string;
+  readonly code: string;
   readonly message: string;
+  readonly attempts: number;
+  readonly attemptsMax: number;
+  /** Every other attempt would fail as well. */
+  readonly final: boolean;
 }
 
 /** Neighbouring shards that one list call brings: `10 ** digits` of them from `shard` on. */
@@ -61,9 +72,11 @@ export interface Wanted {
   readonly nodes: readonly { readonly level: number; readonly index: number }[];
   readonly failures: boolean;
   readonly manifest: boolean;
+  /** Count the messages in the queues. */
+  readonly queued: boolean;
 }
 
-export function wantedOf(state: State, memory: Memory, localMs: number): Wanted {
+export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs }: DecideTime): Wanted {
   const layout = state.layout;
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
@@ -72,12 +85,21 @@ export function wantedOf(state: State, memory: Memory, localMs: number): Wanted 
     groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
     nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
     failures:
-      (localMs - memory.failuresMs >= failuresEveryMs ||
-        (computing && lateUnlooked(state, memory, localMs))) &&
+      (localMs - memory.failuresMs >= failuresEveryMs || memory.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
+    queued:
+      computing &&
+      !state.paused &&
+      state.inFlight > 0 &&
+      nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) &&
+      localMs - memory.countedMs >= limits.queuesEveryMs,
   };
 }
+
+/** When a pack last ended or was first sent, storage's time. */
+const lastEndMs = ({ progress, batches }: State): number =>
+  Math.max(progress.marks.at(-1)?.atMs ?? 0, batches[0]?.atMs ?? 0);
 
 /** Nobody waits for a node before the last pack; from so many on, or after so long, one list tells of them all. */
 const nodesTogether = 12;

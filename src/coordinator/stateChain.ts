@@ -1,3 +1,4 @@
+import type { CameBy } from "../election/record.ts";
 import { decodeJson, wireVersion } from "../model/decode.ts";
 import { LeasefoldError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -18,6 +19,8 @@ export interface Ownership {
   readonly term: number;
   readonly termid: string;
   readonly holder: string;
+  /** How the lease was acquired; a leader that handed it over has written all that it did. */
+  readonly cameBy?: CameBy;
   /** Fires when no effect may follow any more; every storage call gets it. */
   readonly lost: AbortSignal;
   /** Throws once the stop-work deadline is past. */
@@ -91,8 +94,18 @@ export async function sealState(store: StateStore, owner: Ownership, run: SealRe
     if (!ours && state.term >= owner.term) throw new DeposedError(state.term);
     const next = retried ? beginGeneration(state, { generation, cap }) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
-    await chain.write({ ...next, terms, updatedMs: nowMs });
-    return chain;
+    const written = { ...next, terms, updatedMs: nowMs };
+    // Whoever died may have sent more packs than it wrote.
+    if (!retried && !ours && owner.cameBy !== "handed-over" && next.layout !== undefined)
+      written.doubtUpTo = Math.max(next.doubtUpTo, next.cursor + limits.sendsPerWriteMax);
+    try {
+      await chain.write(written);
+      return chain;
+    } catch (error) {
+      // The last write of an older term came first: its content is taken over instead.
+      const older = error instanceof DeposedError && error.seenTerm > 0 && error.seenTerm < owner.term;
+      if (!older) throw error;
+    }
   }
 }
 

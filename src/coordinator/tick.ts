@@ -14,7 +14,7 @@ import type { Random } from "../storage/ports.ts";
 import { activeGauge } from "./activeGauge.ts";
 import { type CoordinateSettings, coordinate } from "./coordinate.ts";
 import { expiry } from "./deletion/expire.ts";
-import { anyRunActive } from "./markers.ts";
+import { anyRunToLead } from "./markers.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { DeposedError } from "./stateChain.ts";
 import { GiveWayError } from "./trouble.ts";
@@ -83,7 +83,7 @@ export function coordinator(
     );
     const after = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too.
-      const active = await anyRunActive({ storage, names }).catch(() => true);
+      const active = await anyRunToLead({ storage, names }).catch(() => true);
       if (active) await wake.handOver();
       else await wake.remove();
     };
@@ -123,7 +123,7 @@ export function coordinator(
       aboveTerm,
       stopping: request.stopping,
       worthLeading: async ({ signal }) =>
-        (await anyRunActive({ storage, names }, signal)) || (await old.due(false, signal)),
+        (await anyRunToLead({ storage, names }, signal)) || (await old.due(false, signal)),
       lead: async (leadership) => {
         after = await lead(leadership);
       },

@@ -5,7 +5,8 @@ import {
   NewerVersionError,
   StorageError,
 } from "../model/errors.ts";
-import { logEvents } from "../model/log.ts";
+import { limits } from "../model/limits.ts";
+import { type Log, logEvents } from "../model/log.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { close, type ListedMarker } from "./close.ts";
 import { failUnreadable, type OpenRun } from "./openRun.ts";
@@ -15,11 +16,40 @@ import { DeposedError, type Ownership } from "./stateChain.ts";
 /** A run was written by a newer version. The first time in a process, this leader gives way to a newer instance. */
 export class GiveWayError extends LeasefoldError {}
 
+/**
+ * Runs that met trouble wait for longer and longer before they are tried again, and their log line comes once a minute.
+ * A command ends the wait.
+ */
+export class TroubledRuns {
+  readonly #runs = new Map<string, { etag: string; untilMs: number; pauseMs: number; toldMs: number }>();
+
+  /** Whether this run's turn is skipped. */
+  waits({ name, etag }: Pick<ListedBlob, "name" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(name);
+    return known !== undefined && known.etag === etag && localMs < known.untilMs;
+  }
+
+  /** Takes note of another failure; true if it is to be logged. */
+  add({ name, etag }: Pick<ListedBlob, "name" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(name);
+    const pauseMs = Math.min(known === undefined ? limits.troublePauseMs : 2 * known.pauseMs, limits.troublePauseMsMax);
+    const tell = known === undefined || localMs - known.toldMs >= limits.troubleToldEveryMs;
+    const toldMs = tell ? localMs : known.toldMs;
+    this.#runs.set(name, { etag, untilMs: localMs + pauseMs, pauseMs, toldMs });
+    return tell;
+  }
+
+  over({ name }: Pick<ListedBlob, "name">): void {
+    this.#runs.delete(name);
+  }
+}
+
 export interface Trouble {
   readonly listed: ListedMarker;
   readonly blob: ListedBlob;
   readonly nowMs: number;
   readonly newer: { readonly gaveWay: boolean };
+  readonly troubled: TroubledRuns;
 }
 
 /**
@@ -35,12 +65,16 @@ export async function judge(
 ): Promise<void> {
   leader.assertLeading();
   if (error instanceof DeposedError) throw error;
+  const tell = at.troubled.add(at.blob, ports.clock.monotonicMs());
+  const log: Log = (event) => {
+    if (tell) ports.log(event);
+  };
   const run = runs.get(at.listed.id);
   const uid = run?.spec.uid ?? at.blob.metadata["uid"] ?? "";
   if (error instanceof NewerVersionError) {
     runs.delete(at.listed.id);
     if (!at.newer.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
-    ports.log(logEvents.needsNewerVersion({ run: at.listed.id, uid }));
+    log(logEvents.needsNewerVersion({ run: at.listed.id, uid }));
     return;
   }
   if (error instanceof CorruptDataError) {
@@ -51,14 +85,12 @@ export async function judge(
     } catch (worse) {
       leader.assertLeading();
       if (worse instanceof DeposedError) throw worse;
-      ports.log(
-        logEvents.runSkipped({ run: at.listed.id, uid, code: error.code, message: messageOf(worse) }),
-      );
+      log(logEvents.runSkipped({ run: at.listed.id, uid, code: error.code, message: messageOf(worse) }));
       return;
     }
   }
   const code = error instanceof StorageError ? error.storageCode || error.kind : "unexpected";
-  ports.log(logEvents.runSkipped({ run: at.listed.id, uid, code, message: messageOf(error) }));
+  log(logEvents.runSkipped({ run: at.listed.id, uid, code, message: messageOf(error) }));
 }
 
 function endCorrupt(

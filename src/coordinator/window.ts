@@ -51,7 +51,7 @@ export function updateWindow(state: State, memory: Memory, share: Share): void {
   const rate = shared ? ((share.atOnce ?? 0) * 1_000) / meanMs : state.rate;
   const wanted =
     outcomes < limits.outcomesForRate || rate === 0
-      ? limits.windowFirst
+      ? firstWindow(state)
       : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
   memory.starved = !shared && outcomes > 0 && state.inFlight <= memory.window / 2 && mayGrow(state, memory);
   const twice = memory.window === 0 ? wanted : memory.window * 2;
@@ -59,6 +59,10 @@ export function updateWindow(state: State, memory: Memory, share: Share): void {
   const least = shared ? 0 : Math.floor(memory.window * 0.9);
   memory.window = Math.max(memory.starved ? twice : Math.min(wanted, twice), least, limits.windowMin);
 }
+
+/** Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long. */
+const firstWindow = ({ layout }: State): number =>
+  Math.min(limits.windowFirst, Math.ceil(limits.windowFirstMs / Math.max(layout?.packMs ?? 0, 1)));
 
 /** Something is left to send, and the cap does not forbid it. */
 const mayGrow = (state: State, { window }: Memory): boolean =>

@@ -77,6 +77,8 @@ export async function makeApp(basis: Basis): Promise<App> {
       ...{ storage: forWorker, names, clock, random, log, userCode, packLimitMs, tree: limits },
       versionOf: calculations.versionOf,
       foldBytesMax: limits.foldBytesMax,
+      // An attempt at its limit must still be able to say so before the host kills the process.
+      endRetryMs: Math.min(limits.endRetryMs, host.functionTimeoutMs / 8),
       documents: documents(forWorker.blobs, names),
       watch: markerWatch(forWorker.blobs, names, clock),
       report: callReport(forWorker.meter),

@@ -9,14 +9,13 @@ export function deliveryOf(
   body: unknown,
   context: Pick<InvocationContext, "triggerMetadata">,
   queue: string,
-  host: { readonly maxDequeueCount: number; readonly urgent: boolean },
+  urgent: boolean,
 ): Delivery {
   const attempt = Number(context.triggerMetadata?.["dequeueCount"] ?? 1);
   return {
     queue,
-    urgent: host.urgent,
+    urgent,
     text: typeof body === "string" ? body : JSON.stringify(body),
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
-    last: attempt >= host.maxDequeueCount,
   };
 }

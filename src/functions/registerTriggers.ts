@@ -35,9 +35,8 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
       connection,
       handler: (body: unknown, context) =>
         withLogOf(context, async () => {
-          const { worker, host } = await getApp();
-          const { maxDequeueCount } = host.queues;
-          await handleWork(worker, deliveryOf(body, context, queue, { maxDequeueCount, urgent }));
+          const { worker } = await getApp();
+          await handleWork(worker, deliveryOf(body, context, queue, urgent));
         }),
     });
     app.storageQueue(`${name}Poison`, {
@@ -46,10 +45,7 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
       handler: (body: unknown, context) =>
         withLogOf(context, async () => {
           const { worker } = await getApp();
-          await handlePoison(
-            worker,
-            deliveryOf(body, context, poisonOf(queue), { maxDequeueCount: 1, urgent }),
-          );
+          await handlePoison(worker, deliveryOf(body, context, poisonOf(queue), urgent));
         }),
     });
   }

@@ -14,8 +14,13 @@ export const limits = {
   /** Deletes in one batch request. The service takes 256 (learn.microsoft.com/rest/api/storageservices/blob-batch), but
    *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
   blobBatchMax: 32,
-  /** List pages of one loop of a leader, over all runs. */
+  /** List pages of one loop of a leader, over all runs; so many are left for the runs however long the list of markers is. */
   pagesPerLoopMax: 25,
+  pagesForRunsMin: 5,
+  /** A run that meets trouble is tried again after this, then after twice as long; the log tells of it so often. */
+  troublePauseMs: 500,
+  troublePauseMsMax: 30_000,
+  troubleToldEveryMs: 60_000,
   /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */
   packsAimed: 200,
   /** A pack much shorter than this is all overhead. */
@@ -66,11 +71,15 @@ export const limits = {
   sendRoundsMax: 4,
   /** Runs that one leader advances at the same moment. */
   runsAtOnce: 8,
+  /** State writes at the same moment when a leader ends its term. */
+  writesAtOnce: 64,
   /** State writes that only record progress are at least this far apart. */
   progressWriteMs: 1_000,
   /** Failure records are looked for this often at most; and as often as this where the leader looks slowly. */
   failuresEveryMs: 1_000,
   failuresEverySlowMs: 8_000,
+  /** The queues are counted this often at most, and only while nothing of a run has ended for long. */
+  queuesEveryMs: 60_000,
   /** Blobs that one look deletes of a run that is being deleted: other runs wait meanwhile. */
   deletesPerLook: 500,
   /** Runs that one slice of the expiry looks at, with some reads each, and how many of them at the same time. */
@@ -86,7 +95,7 @@ export const limits = {
   lateMsMin: 2_000,
   /** Before the first outcome: three times the planned pack time and this. */
   lateFirstMs: 30_000,
-  lateSendsMax: 3,
+  lateSendsMax: 1,
   /** Attempts of work that throws, in one send. */
   attemptsDefault: 5,
   attemptsMax: 100,
@@ -111,8 +120,13 @@ export const limits = {
   packLimitMs: 300_000,
   /** A worker believes what it read of a run's marker for so long. */
   markerTrustMs: 5_000,
-  /** A message of a newer wire version is put back hidden for this. */
-  newerVersionDelayS: 30,
+  /** A message that may succeed later is enqueued again, hidden for this: storage was busy, or its version is newer. */
+  retryDelayS: 30,
+  /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */
+  taskLifeEveryMs: 10_000,
+  /** A worker asks this often whether what it computes for longer than this is still wanted: a cancel ends threads
+   *  within 5 s. */
+  wantedEveryMs: 4_500,
   /** Wakes are sent at once and after this: the first may meet a leader that is just leaving. */
   secondWakeS: 5,
   /** Parameters of a run, as JSON. */

@@ -19,6 +19,8 @@ const common = {
   tries: count.optional(),
   /** The work was sent before under this turn: its output may be there, and an attempt notes that it begins. */
   repeat: z.boolean().optional(),
+  /** An earlier delivery of this send ended without a word. */
+  silent: z.boolean().optional(),
   /** Processes died with this work, so nothing else runs beside it. */
   alone: z.boolean().optional(),
 };

@@ -38,6 +38,8 @@ const sendsSchema = z.object({
   since: z.int().positive().default(1),
   /** The latest send was enqueued for certain, so a new leader need not send it. */
   sent: z.boolean().optional(),
+  /** Processes died with it, so it is computed alone. */
+  alone: z.boolean().optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 
@@ -97,8 +99,8 @@ export const stateSchema = z.object({
    * as `batches` are. Empty until the first outcome tells how many run at once.
    */
   begun: z.array(z.object({ upTo: count, atMs: ms })).default([]),
-  /** Packs below `upTo` may have been sent by a leader that died before it wrote so; the cursor sends them as `send`. */
-  doubt: z.object({ upTo: count, send: z.int().positive() }).optional(),
+  /** Packs from the cursor up to here may have been sent by a leader that died before it wrote so. */
+  doubtUpTo: count.default(0),
   /** Packs sent again since the cursor sent them, by pack. */
   again: z.record(z.string(), sendsSchema),
   /**
@@ -173,6 +175,7 @@ export function firstState(of: {
     firstSend: 1,
     batches: [],
     begun: [],
+    doubtUpTo: 0,
     tasks: {},
     again: {},
     open: {},

@@ -23,7 +23,8 @@ type CoveringOutput = FoundOutput & { readonly covers: readonly Range[] };
  * of open ones, and has the calculation finish that. What goes away meanwhile is left out; the answer tells the
  * chunks it covers. Writes its answer and nothing else.
  */
-export async function answerSoFar(ports: WorkerPorts, { message, tag }: Job<"sofar">): Promise<string> {
+export async function answerSoFar(ports: WorkerPorts, job: Job<"sofar">): Promise<string> {
+  const { message, tag } = job;
   const { run, uid, gen } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);
   const plan = await ports.documents.plan(run, uid);
@@ -34,7 +35,7 @@ export async function answerSoFar(ports: WorkerPorts, { message, tag }: Job<"sof
     { calculation, params },
     outputsSoFar(ports, plan, message),
     {
-      task: whileWanted(ports, message),
+      task: whileWanted(ports, job),
       gone: "left-out",
       onRead(output) {
         tally.add(output);

@@ -1,13 +1,14 @@
 import { decodeJson } from "../model/decode.ts";
+import type { MessageOf } from "../model/message.ts";
 import { resultBlobs, runBlobs } from "../model/names.ts";
 import { manifestSchema } from "../model/run.ts";
-import type { Job, WorkerPorts } from "./ports.ts";
+import type { WorkerPorts } from "./ports.ts";
 
 /**
  * Deletes the partials of one shard, or without a shard all nodes; only if the manifest says that the result is
  * complete.
  */
-export async function cleanUp(ports: WorkerPorts, { message }: Job<"cleanup">): Promise<string> {
+export async function cleanUp(ports: WorkerPorts, message: MessageOf<"cleanup">): Promise<string> {
   const { run, uid, gen, shard } = message;
   const { blobs } = ports.storage;
   const { runs, results } = ports.names;

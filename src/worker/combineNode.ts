@@ -16,8 +16,9 @@ import { writeOutput } from "./writeOutput.ts";
  */
 export async function combineNode(
   ports: WorkerPorts,
-  { message, delivery }: Job<"combine">,
+  job: Job<"combine">,
 ): Promise<string> {
+  const { message, delivery } = job;
   const { run, uid, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);
   const plan = await ports.documents.plan(run, uid);
@@ -32,7 +33,7 @@ export async function combineNode(
   const tally = foldTally();
   const hashes: Uint8Array[] = [];
   const { parts, ms, task } = await foldBounded(ports, { calculation, params }, below, {
-    task: whileWanted(ports, message),
+    task: whileWanted(ports, job),
     gone: "fails",
     onRead(output, bytes) {
       tally.add(output);

@@ -9,8 +9,9 @@ import { writeOutput } from "./writeOutput.ts";
 /** Computes the chunks of one pack, folded in index order, and writes their partial under the pack's own name. */
 export async function computePack(
   ports: WorkerPorts,
-  { message, delivery }: Job<"compute">,
+  job: Job<"compute">,
 ): Promise<string> {
+  const { message, delivery } = job;
   const { run, uid, pack, shard, from, to } = message;
   const spec = await ports.documents.spec(run, uid);
   const plan = await ports.documents.plan(run, uid);
@@ -18,7 +19,7 @@ export async function computePack(
   if (pack >= packsOf(plan) || shard !== shardOf(plan, pack) || from !== range.from || to !== range.to) {
     throw new MalformedWorkError("bad-range", `chunks ${from} to ${to} are not pack ${pack} of run ${run}`);
   }
-  const { bytes, ms } = await computed(ports, plan, pack, whileWanted(ports, message, delivery.urgent));
+  const { bytes, ms } = await computed(ports, plan, pack, whileWanted(ports, job, delivery.urgent));
   await stillWanted(ports, message, "write");
   const code = ports.versionOf(spec.calculation);
   return writeOutput(ports, runBlobs(run, uid).part(shard, pack), {

@@ -2,7 +2,6 @@ import { LeasefoldError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { type WorkMessage, workOf } from "../model/message.ts";
 import { parseBegun, resultBlobs, runBlobs } from "../model/names.ts";
-import { listOutputs } from "./folding/foundOutputs.ts";
 import type { WorkerPorts } from "./ports.ts";
 
 /**
@@ -74,8 +73,14 @@ async function notesOf(
   const work = workOf(message);
   if (work === undefined) return [];
   const prefix = runBlobs(message.run, message.uid).begunOf(work, message.gen, send);
-  const page = await ports.storage.blobs.list(ports.names.runs, prefix);
-  return page.blobs
-    .filter(({ name }) => parseBegun(name) !== undefined)
-    .map(({ lastModifiedMs }) => ({ ageMs: page.dateMs - lastModifiedMs }));
+  const notes: { readonly ageMs: number }[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await ports.storage.blobs.list(ports.names.runs, prefix, { cursor });
+    for (const { name, lastModifiedMs } of page.blobs) {
+      if (parseBegun(name) !== undefined) notes.push({ ageMs: page.dateMs - lastModifiedMs });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return notes;
 }

@@ -12,7 +12,7 @@ import { writeVerified } from "./verifyPack.ts";
 export async function endSend(
   ports: Pick<WorkerPorts, "storage" | "names" | "watch">,
   message: WorkMessage,
-  failure: Pick<Failure, "cause" | "code" | "message" | "attempts">,
+  failure: Omit<Failure, "v" | "chunks">,
 ): Promise<string> {
   if (message.kind === "sofar") return writeAnswer(ports, message, refusal(failure.code, failure.message));
   if (message.kind === "verify") return writeVerified(ports, message, { error: failure });

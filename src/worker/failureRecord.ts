@@ -4,6 +4,7 @@ import { type WorkMessage, workOf } from "../model/message.ts";
 import { type Names, runBlobs } from "../model/names.ts";
 import type { Failure } from "../model/run.ts";
 import type { BlobStore } from "../storage/ports.ts";
+import type { WorkerPorts } from "./ports.ts";
 
 /**
  * Records that a send ended without output, create-only: of the last attempt's own record and the poison
@@ -13,10 +14,42 @@ export async function recordFailure(
   blobs: BlobStore,
   names: Names,
   message: WorkMessage,
-  failure: Pick<Failure, "cause" | "code" | "message" | "attempts">,
+  failure: FailedAttempt,
 ): Promise<"created" | "existed" | "nothing"> {
   const work = workOf(message);
   if (work === undefined) return "nothing";
+  const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
+  const { body, write } = encoded(message, failure);
+  return (await blobs.create(names.runs, name, body, write)).kind;
+}
+
+/**
+ * Notes the latest attempt of a send that threw, so that people see it while others are tried, and so that the leader
+ * does not take the time until the next one for a dead worker. Only a hint: without it work is sent once more in vain.
+ */
+export async function noteTried(
+  { storage: { blobs }, names }: Pick<WorkerPorts, "storage" | "names">,
+  message: WorkMessage,
+  failure: Omit<FailedAttempt, "cause">,
+): Promise<void> {
+  const work = workOf(message);
+  if (work === undefined) return;
+  const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
+  const { body, write } = encoded(message, { ...failure, cause: "error" });
+  try {
+    if ((await blobs.create(names.runs, name, body, write)).kind === "created") return;
+    const there = await blobs.head(names.runs, name);
+    if (there.kind === "found")
+      await blobs.replace(names.runs, name, body, { ...write, ifMatch: there.properties.etag });
+  } catch {
+    // The next attempt or the record tells.
+  }
+}
+
+type FailedAttempt = Omit<Failure, "v" | "chunks">;
+
+function encoded(message: WorkMessage, failure: FailedAttempt) {
+  const { cause, code, attempts, attemptsMax, final } = failure;
   const text = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = {
     v: wireVersion,
@@ -24,22 +57,11 @@ export async function recordFailure(
     message: text,
     ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
   };
-  const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
-  const short = Buffer.from(text.slice(0, 500)).toString("base64url");
-  const created = await blobs.create(names.runs, name, JSON.stringify(record), {
-    contentType: "application/json",
-    metadata: { cause: failure.cause, message: short },
-  });
-  return created.kind;
-}
-
-/**
- * Notes that the first attempt of a send threw, so that the leader does not take the wait for the next one for a dead
- * worker and have the same error computed by others too. Only a hint: without it work is sent once more in vain.
- */
-export async function noteTried(blobs: BlobStore, names: Names, message: WorkMessage): Promise<void> {
-  const work = workOf(message);
-  if (work === undefined) return;
-  const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
-  await blobs.create(names.runs, name, "").catch(() => {});
+  const metadata: Record<string, string> = {
+    ...{ cause, code, attempts: String(attempts) },
+    message: Buffer.from(text.slice(0, 500)).toString("base64url"),
+    ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
+    ...(final === true ? { final: "1" } : {}),
+  };
+  return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }

@@ -19,7 +19,8 @@ import { stillWanted, whileWanted } from "./stillWanted.ts";
  * create-only manifest that names it. Of several finishers only the first one's manifest stands; the others'
  * results are never read.
  */
-export async function finishRun(ports: WorkerPorts, { message, tag }: Job<"finish">): Promise<string> {
+export async function finishRun(ports: WorkerPorts, job: Job<"finish">): Promise<string> {
+  const { message, tag } = job;
   const { run, uid, gen } = message;
   const spec = await ports.documents.spec(run, uid);
   const plan = await ports.documents.plan(run, uid);
@@ -32,7 +33,7 @@ export async function finishRun(ports: WorkerPorts, { message, tag }: Job<"finis
     { calculation, params },
     await topOfTree(ports, plan, message),
     {
-      task: whileWanted(ports, message),
+      task: whileWanted(ports, job),
       gone: "fails",
       onRead(output, bytes) {
         tally.add(output);

@@ -1,6 +1,7 @@
 import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { endSend } from "./endSend.ts";
+import { persist } from "./persist.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
 import { putBack, understand } from "./understand.ts";
 
@@ -9,18 +10,18 @@ import { putBack, understand } from "./understand.ts";
  * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
  */
 export async function handlePoison(
-  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch">,
+  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch" | "clock" | "endRetryMs">,
   delivery: Delivery,
 ): Promise<void> {
   try {
     const message = await understand(ports, delivery);
     if (message === undefined) return;
-    const outcome = await endSend(ports, message, {
-      cause: "poison",
-      code: "poison",
+    const failure = {
+      ...({ cause: "poison", code: "poison" } as const),
       message: "the host set the message aside after its last delivery without a word from the worker",
       attempts: delivery.attempt,
-    });
+    };
+    const outcome = await persist(ports, () => endSend(ports, message, failure));
     ports.log(
       logEvents.poisonRecorded({ queue: delivery.queue, run: message.run, kind: message.kind, outcome }),
     );

@@ -1,25 +1,26 @@
-import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
-import { resultBlobs, runBlobs } from "../model/names.ts";
 import { answerSoFar } from "./answerSoFar.ts";
+import { beginNote } from "./beginNote.ts";
 import { cleanUp } from "./cleanUp.ts";
 import { combineNode } from "./combineNode.ts";
 import { computePack } from "./computePack.ts";
+import { checkEarlierAttempts, outputThere, sendBegan } from "./earlierSends.ts";
+import { attemptOf, endAttempt } from "./endAttempt.ts";
 import { endSend } from "./endSend.ts";
-import { noteTried } from "./failureRecord.ts";
-import { fateOf } from "./fateOf.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";
-import { type Delivery, type Job, StorageLostError, type WorkerPorts } from "./ports.ts";
-import { recordDropped } from "./recordDropped.ts";
+import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
 import { stillWanted } from "./stillWanted.ts";
-import { putBack, understand } from "./understand.ts";
+import { understand } from "./understand.ts";
 import { verifyPack } from "./verifyPack.ts";
 
 /**
- * Does what one message says, once. Workers never decide: they compute, fold and write under names that the
- * message fixes. Returning completes the message; throwing gives it back to the host for another delivery.
+ * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
+ *
+ * One delivery is one attempt, and it ends with a word: its output, a record, or another message for the next
+ * attempt. So a message that is delivered again tells that a process ended without one, and its work is not begun
+ * again; the leader decides whether it is sent once more.
  *
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
@@ -27,75 +28,66 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
   const message = await understand(ports, delivery);
   if (message === undefined) return;
   const { run, uid, kind, send } = message;
-  const piece = { run, uid, kind, send, attempt: delivery.attempt };
   const startedMs = ports.clock.monotonicMs();
   try {
-    const tag = `${send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
-    const outcome = await dispatch(ports, { message, delivery, tag });
-    ports.log(
-      logEvents.workDone({ ...piece, ms: Math.round(ports.clock.monotonicMs() - startedMs), outcome }),
-    );
+    const outcome = await attempt(ports, message, delivery);
+    const ms = Math.round(ports.clock.monotonicMs() - startedMs);
+    ports.log(logEvents.workDone({ run, uid, kind, send, attempt: attemptOf(message), ms, outcome }));
   } catch (error) {
-    const dropped = (why: string) => ports.log(logEvents.workDropped({ ...piece, why }));
-    const code = error instanceof LeasefoldError ? error.code : "unexpected";
-    const why = messageOf(error);
-    const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
-    const lost = error instanceof StorageLostError;
-    const asked = kind === "sofar" || kind === "verify";
-    switch (fateOf(error, { last: delivery.last, asked })) {
-      case "drop":
-        return dropped(why);
-      case "malformed":
-        return await recordDropped(ports, delivery, error);
-      case "put-back":
-        failed(false);
-        return await putBack(ports.storage, delivery);
-      case "again":
-        failed(false);
-        if (error instanceof CalculationError && delivery.attempt === 1)
-          await noteTried(ports.storage.blobs, ports.names, message);
-        throw error;
-      case "end": {
-        if (lost && (await outputThere(ports, message)))
-          return dropped("another attempt has written the output");
-        failed(true);
-        const cause = lost ? "storage-lost" : "error";
-        await endSend(ports, message, { cause, code, message: why, attempts: delivery.attempt });
-      }
-    }
+    await endAttempt(ports, message, delivery, error);
   }
 }
 
-async function dispatch(ports: WorkerPorts, job: Job<WorkMessage["kind"]>): Promise<string> {
-  const { message, delivery, tag } = job;
+async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<string> {
   await stillWanted(ports, message, "begin");
+  if (message.kind === "cleanup") return cleanUp(ports, message);
+  const spec = await ports.documents.spec(message.run, message.uid);
+  const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
+  const again = delivery.attempt > 1 || message.silent === true;
+  if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
+  if (again) return endSilent(ports, message);
+  if (message.repeat === true) await checkEarlierAttempts(ports, message, limitMs);
+
+  const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
+  const note = beginNote(ports, message, tag);
+  try {
+    return await ports.watch.during(message, (signal) =>
+      dispatch(ports, { message, delivery, tag, limitMs, signal, begin: note.begin }),
+    );
+  } finally {
+    await note.remove();
+  }
+}
+
+function dispatch(ports: WorkerPorts, job: Attempt): Promise<string> {
+  const { message } = job;
   switch (message.kind) {
     case "plan":
-      return planRun(ports, { message, delivery, tag });
+      return planRun(ports, { ...job, message });
     case "compute":
-      return computePack(ports, { message, delivery, tag });
+      return computePack(ports, { ...job, message });
     case "combine":
-      return combineNode(ports, { message, delivery, tag });
+      return combineNode(ports, { ...job, message });
     case "finish":
-      return finishRun(ports, { message, delivery, tag });
-    case "cleanup":
-      return cleanUp(ports, { message, delivery, tag });
+      return finishRun(ports, { ...job, message });
     case "sofar":
-      return answerSoFar(ports, { message, delivery, tag });
+      return answerSoFar(ports, { ...job, message });
     case "verify":
-      return verifyPack(ports, { message, delivery, tag });
+      return verifyPack(ports, { ...job, message });
+    case "cleanup":
+      return cleanUp(ports, message);
   }
 }
 
-/** Whether the node or the manifest is there: then its inputs may well be cleaned up already. */
-async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const { run, uid, gen, kind } = message;
-  // A client's question has no output but its answer.
-  if (kind === "sofar" || kind === "verify") return false;
-  const { blobs } = ports.storage;
-  const manifest = await blobs.head(ports.names.results, resultBlobs(run, uid).manifest(gen));
-  if (manifest.kind === "found") return true;
-  if (kind !== "combine") return false;
-  const node = await blobs.head(ports.names.runs, runBlobs(run, uid).node(gen, message.level, message.index));
-  return node.kind === "found";
+/** Ends a send whose attempt ended without a word. One that was only waiting for a thread is no fault of its work. */
+async function endSilent(ports: WorkerPorts, message: WorkMessage): Promise<string> {
+  const began = await sendBegan(ports, message);
+  return endSend(ports, message, {
+    cause: "poison",
+    code: began ? "process-ended" : "not-begun",
+    message: began
+      ? "the process that computed it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it"
+      : "the process that was to compute it ended before it began",
+    attempts: attemptOf(message),
+  });
 }

@@ -3,6 +3,7 @@ import { decodeMarker, type Marker } from "../model/marker.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import type { BlobStore, Clock } from "../storage/ports.ts";
+import { DroppedError } from "./ports.ts";
 
 /**
  * Tells whether a message's work is still wanted, by a successful read of the run's marker that is at most five
@@ -12,10 +13,21 @@ import type { BlobStore, Clock } from "../storage/ports.ts";
 export interface MarkerWatch {
   /** Why the work is not wanted, or undefined when it is. Throws when storage cannot be read. */
   unwanted(message: WorkMessage, moment: Moment): Promise<string | undefined>;
+  /**
+   * Does the work under a signal that fires with a `DroppedError` once it is not wanted any more. Work that takes long
+   * is asked about every `wantedEveryMs`, in one call for all that this process does.
+   */
+  during<T>(message: WorkMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-/** A thread takes the work; its output is about to be written; it has ended without one. */
-export type Moment = "begin" | "write" | "end";
+/** A thread takes the work; it computes; its output is about to be written; it has ended without one. */
+export type Moment = "begin" | "during" | "write" | "end";
+
+interface Running {
+  readonly message: WorkMessage;
+  readonly sinceMs: number;
+  readonly stop: AbortController;
+}
 
 interface Reading {
   readonly atMs: number;
@@ -24,6 +36,8 @@ interface Reading {
 
 export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): MarkerWatch {
   const readings = new Map<string, Promise<Reading>>();
+  const running = new Set<Running>();
+  let polling = false;
 
   async function read(run: string): Promise<Reading> {
     const atMs = clock.monotonicMs();
@@ -35,10 +49,57 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
   /** Reads the marker; threads that ask meanwhile share the answer. */
   function readAgain(run: string): Promise<Reading> {
     const reading = read(run);
+    return keep(run, reading);
+  }
+
+  function keep(run: string, reading: Promise<Reading>): Promise<Reading> {
     readings.set(run, reading);
     reading.catch(() => readings.delete(run));
     if (readings.size > markersKept) readings.delete(readings.keys().next().value as string);
     return reading;
+  }
+
+  /** Reads the markers of these runs in one call: of a single one by itself, else from the list of all. */
+  async function readTogether(runs: ReadonlySet<string>): Promise<void> {
+    const [only] = runs;
+    if (runs.size === 1 && only !== undefined) return void (await readAgain(only));
+    const atMs = clock.monotonicMs();
+    const found = new Map<string, Marker>();
+    let cursor: string | undefined;
+    do {
+      const page = await blobs.list(names.active, "", { metadata: true, cursor });
+      for (const { name, metadata } of page.blobs)
+        if (runs.has(name)) found.set(name, decodeMarker(metadata, name));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    for (const run of runs) void keep(run, Promise.resolve({ atMs, marker: found.get(run) }));
+  }
+
+  /** Ends what is not wanted any more, for as long as anything runs. */
+  async function poll(): Promise<void> {
+    while (running.size > 0) {
+      const oldestMs = Math.min(...[...running].map(({ sinceMs }) => sinceMs));
+      await clock.sleep(Math.max(oldestMs + limits.wantedEveryMs - clock.monotonicMs(), 1));
+      while (await endUnwanted()) await clock.sleep(limits.wantedEveryMs);
+    }
+  }
+
+  /** False where nothing has been running for long enough to be asked about. */
+  async function endUnwanted(): Promise<boolean> {
+    const long = [...running].filter(
+      ({ sinceMs }) => clock.monotonicMs() - sinceMs >= limits.wantedEveryMs - clockStepMs,
+    );
+    if (long.length === 0) return false;
+    try {
+      await readTogether(new Set(long.map(({ message }) => message.run)));
+      for (const { message, stop } of long) {
+        const why = verdict(message, (await readings.get(message.run))?.marker, "during");
+        if (why !== undefined) stop.abort(new DroppedError(why));
+      }
+    } catch {
+      // What cannot be read says nothing; it is asked again.
+    }
+    return true;
   }
 
   return {
@@ -53,8 +114,27 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
       if (old || behind) reading = await readAgain(message.run);
       return verdict(message, reading.marker, moment);
     },
+    async during(message, work) {
+      const one = { message, sinceMs: clock.monotonicMs(), stop: new AbortController() };
+      if (unasked.has(message.kind)) return work(one.stop.signal);
+      running.add(one);
+      if (!polling) {
+        polling = true;
+        void poll().finally(() => {
+          polling = false;
+        });
+      }
+      try {
+        return await work(one.stop.signal);
+      } finally {
+        running.delete(one);
+      }
+    },
   };
 }
+
+/** Timers may fire a little early. */
+const clockStepMs = 5;
 
 const markersKept = 200;
 
@@ -63,7 +143,8 @@ const unasked: ReadonlySet<WorkMessage["kind"]> = new Set(["cleanup", "sofar", "
 
 /**
  * The rule of DESIGN 3.11 as a pure function. A pack that was begun is written whatever was commanded meanwhile: its
- * partial is right under every turn and generation, and throwing it away would only cost its computing again.
+ * partial is right under every turn and generation, and throwing it away would only cost its computing again. Its
+ * computing ends with the run, or when the run is cancelled.
  */
 export function verdict(
   message: WorkMessage,
@@ -74,7 +155,8 @@ export function verdict(
   if (marker === undefined) return "the run has ended";
   if (marker.uid !== message.uid) return "the id belongs to another run now";
   if (marker.want === "delete") return "the run is being deleted";
-  if (message.kind === "compute" && moment !== "begin") return undefined;
+  if (message.kind === "compute" && moment !== "begin")
+    return moment === "during" && marker.want === "cancelled" ? "the run is cancelled" : undefined;
   if (marker.generation > message.gen) return "a later generation is at work";
   if (message.kind !== "compute") return undefined;
   if (marker.want === "paused") return "the run is paused";

@@ -12,7 +12,8 @@ import { stillWanted, whileWanted } from "./stillWanted.ts";
  * fixes how many make a pack. `plan.json` is create-only and names the one attempt whose segments count, so that a
  * plan which lists a changing folder is never mixed from two.
  */
-export async function planRun(ports: WorkerPorts, { message, tag }: Job<"plan">): Promise<string> {
+export async function planRun(ports: WorkerPorts, job: Job<"plan">): Promise<string> {
+  const { message, tag } = job;
   const { run, uid } = message;
   const spec = await ports.documents.spec(run, uid);
   const at = runBlobs(run, uid);
@@ -33,7 +34,7 @@ export async function planRun(ports: WorkerPorts, { message, tag }: Job<"plan">)
       keepSamples(samples, from, inputs);
       from += inputs.length;
     },
-    whileWanted(ports, message),
+    whileWanted(ports, job),
   );
 
   const { calculation, params } = spec;

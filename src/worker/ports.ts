@@ -20,7 +20,10 @@ export interface WorkerPorts {
   readonly documents: Documents;
   readonly watch: MarkerWatch;
   readonly report: CallReport;
+  /** Time limit of one attempt, unless the run asked for less. */
   readonly packLimitMs: number;
+  /** For so long a worker repeats the call that says how its attempt ended. */
+  readonly endRetryMs: number;
   /** The version of a calculation's code, as partials and the manifest tell it. */
   readonly versionOf: (calculation: string) => string;
   /** `limits.foldBytesMax`, but for tests of folds in many batches. */
@@ -36,16 +39,25 @@ export interface Delivery {
   readonly text: string;
   /** Deliveries of this message so far, this one included: the host's dequeue count. */
   readonly attempt: number;
-  /** After this delivery the host sets the message aside as poison. */
-  readonly last: boolean;
 }
 
 /** A task of one kind at work. */
-export interface Job<Kind extends WorkMessage["kind"]> {
+export interface Job<Kind extends WorkMessage["kind"]> extends Attempt {
   readonly message: MessageOf<Kind>;
+}
+
+/** One attempt at a piece of work. */
+export interface Attempt {
+  readonly message: WorkMessage;
   readonly delivery: Delivery;
   /** `{send}-{delivery}-{8 random characters}`: names what this attempt alone writes. */
   readonly tag: string;
+  /** Time that user code has in this attempt, from when a thread takes it. */
+  readonly limitMs: number;
+  /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */
+  readonly signal: AbortSignal;
+  /** To be called when a thread takes the work. */
+  readonly begin: () => Promise<void>;
 }
 
 /** The work is not wanted any more: the message is completed and nothing is recorded. */

@@ -1,6 +1,6 @@
 import type { WorkMessage } from "../model/message.ts";
 import type { Moment } from "./markerWatch.ts";
-import { DroppedError, type WorkerPorts } from "./ports.ts";
+import { type Attempt, DroppedError, type WorkerPorts } from "./ports.ts";
 import type { TaskOptions } from "./userCode.ts";
 
 /** Throws `DroppedError` when the run no longer wants this work. */
@@ -13,13 +13,16 @@ export async function stillWanted(
   if (why !== undefined) throw new DroppedError(why);
 }
 
-/** User code under the time limit of one attempt, run only if its work is still wanted when a thread takes it. */
+/** User code under the limits of its attempt, run only if its work is still wanted when a thread takes it. */
 export const whileWanted = (
-  ports: Pick<WorkerPorts, "watch" | "packLimitMs">,
-  message: WorkMessage,
+  ports: Pick<WorkerPorts, "watch">,
+  { message, limitMs, signal, begin }: Attempt,
   urgent = true,
 ): TaskOptions => ({
-  urgent,
-  limitMs: ports.packLimitMs,
-  onStart: () => stillWanted(ports, message, "begin"),
+  ...{ urgent, limitMs, signal },
+  alone: message.alone === true,
+  async onStart() {
+    await stillWanted(ports, message, "begin");
+    await begin();
+  },
 });

@@ -39,10 +39,10 @@ export function threadPool(options: {
 
   async function run(
     work: ThreadWork,
-    { urgent, limitMs, onStart }: TaskOptions,
+    { urgent, limitMs, alone, signal, onStart }: TaskOptions,
     onInputs: (inputs: readonly unknown[]) => Promise<void> = async () => {},
   ): Promise<{ value: unknown; ms: number }> {
-    await places.take(urgent);
+    await places.take(urgent, alone);
     const { port1, port2 } = new MessageChannel();
     const stop = new AbortController();
     const ended = new AbortController();
@@ -55,6 +55,9 @@ export function threadPool(options: {
         stop.abort();
       }, ms);
     let timer = endAfter(startLimitMs, notStarted());
+    const unwanted = (): void => stop.abort();
+    signal?.addEventListener("abort", unwanted);
+    if (signal?.aborted) unwanted();
 
     const answer = async (message: FromThread): Promise<Reply> => {
       switch (message.say) {
@@ -90,6 +93,7 @@ export function threadPool(options: {
       if (result.ok) return { value: result.value, ms: result.ms };
       throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
     } catch (error) {
+      if (signal?.aborted) throw signal.reason;
       if (refusal !== undefined) throw refusal.error;
       if (overdue !== undefined) throw overdue;
       if (stopping !== undefined) throw stopping;
@@ -97,8 +101,9 @@ export function threadPool(options: {
     } finally {
       ended.abort();
       clearTimeout(timer);
+      signal?.removeEventListener("abort", unwanted);
       port1.close();
-      places.leave();
+      places.leave(alone);
     }
   }
 

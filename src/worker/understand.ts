@@ -20,6 +20,10 @@ export async function understand(
 }
 
 /** The message waits, hidden, in the queue it came from, with its deliveries counted anew. */
-export async function putBack(storage: Storage, delivery: Pick<Delivery, "queue" | "text">): Promise<void> {
-  await storage.queues.send(delivery.queue, delivery.text, { visibleInS: limits.newerVersionDelayS });
+export async function putBack(
+  storage: Storage,
+  delivery: Pick<Delivery, "queue" | "text">,
+  visibleInS: number = limits.retryDelayS,
+): Promise<void> {
+  await storage.queues.send(delivery.queue, delivery.text, { visibleInS });
 }

@@ -5,14 +5,15 @@
  * in a list of its own that a custom `taskQueue` never sees and that does not even keep their order.
  */
 export interface Places {
-  /** Resolves when a place is free; each must be left again. Rejects once the places are closed. */
-  take(urgent: boolean): Promise<void>;
-  leave(): void;
+  /** Resolves when a place is free, or with `alone` when all are; each must be left again. Rejects once they are closed. */
+  take(urgent: boolean, alone?: boolean): Promise<void>;
+  leave(alone?: boolean): void;
   /** Refuses everybody who waits or comes later. */
   close(reason: Error): void;
 }
 
 interface Waiter {
+  readonly needs: number;
   readonly admit: () => void;
   readonly refuse: (reason: Error) => void;
 }
@@ -20,23 +21,33 @@ interface Waiter {
 export function urgentFirst(places: number): Places {
   const urgentLane: Waiter[] = [];
   const otherLane: Waiter[] = [];
+  const needed = (alone: boolean): number => (alone ? places : 1);
   let free = places;
   let closed: Error | undefined;
+
+  /** Admits in order. Nobody slips in before one who waits for all places. */
+  function admit(): void {
+    for (;;) {
+      const lane = urgentLane.length > 0 ? urgentLane : otherLane;
+      const [next] = lane;
+      if (next === undefined || free < next.needs) return;
+      lane.shift();
+      free -= next.needs;
+      next.admit();
+    }
+  }
+
   return {
-    take(urgent) {
+    take(urgent, alone = false) {
       if (closed !== undefined) return Promise.reject(closed);
-      if (free > 0) {
-        free -= 1;
-        return Promise.resolve();
-      }
-      const lane = urgent ? urgentLane : otherLane;
-      return new Promise((admit, refuse) => lane.push({ admit, refuse }));
+      return new Promise((resolve, refuse) => {
+        (urgent ? urgentLane : otherLane).push({ needs: needed(alone), admit: resolve, refuse });
+        admit();
+      });
     },
-    leave() {
-      // A place that somebody waits for goes straight to them, so that nobody slips in between.
-      const next = urgentLane.shift() ?? otherLane.shift();
-      if (next === undefined) free += 1;
-      else next.admit();
+    leave(alone = false) {
+      free += needed(alone);
+      admit();
     },
     close(reason) {
       closed = reason;

@@ -64,6 +64,10 @@ export interface TaskOptions {
   readonly urgent: boolean;
   /** From when a thread takes the task. */
   readonly limitMs: number;
+  /** Nothing else runs in this process meanwhile: the task may end it. */
+  readonly alone?: boolean;
+  /** Ends the task; it fails with the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Called when a thread takes the task; if it rejects, the task is not run and fails with that error. */
   readonly onStart?: () => void | Promise<void>;
 }

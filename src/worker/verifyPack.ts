@@ -7,13 +7,14 @@ import { sha256Of } from "./sha256Of.ts";
 import { whileWanted } from "./stillWanted.ts";
 
 /** Computes a pack again and writes the hash of its partial, and nothing else. The run may have ended long ago. */
-export async function verifyPack(ports: WorkerPorts, { message, delivery }: Job<"verify">): Promise<string> {
+export async function verifyPack(ports: WorkerPorts, job: Job<"verify">): Promise<string> {
+  const { message, delivery } = job;
   const { run, uid, pack } = message;
   const plan = await ports.documents.plan(run, uid);
   if (pack >= packsOf(plan)) {
     throw new MalformedWorkError("bad-range", `run ${run} has ${packsOf(plan)} packs, and no pack ${pack}`);
   }
-  const { bytes, ms } = await computed(ports, plan, pack, whileWanted(ports, message, delivery.urgent));
+  const { bytes, ms } = await computed(ports, plan, pack, whileWanted(ports, job, delivery.urgent));
   return writeVerified(ports, message, { sha256: sha256Of(bytes).toString("hex"), ms });
 }
 

@@ -1,5 +1,6 @@
 import { limits } from "../model/limits.ts";
 import { type OutputFacts, outputContentType } from "../model/output.ts";
+import { persist } from "./persist.ts";
 import type { WorkerPorts } from "./ports.ts";
 
 export interface Output extends Omit<OutputFacts, "calls"> {
@@ -17,9 +18,10 @@ export async function writeOutput(
   const inline = bytes.length <= limits.inlineBytesMax;
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
-  const written = await ports.storage.blobs.create(ports.names.runs, name, bytes, {
+  const write = {
     contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.report.take() }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
-  });
+  };
+  const written = await persist(ports, () => ports.storage.blobs.create(ports.names.runs, name, bytes, write));
   return written.kind;
 }

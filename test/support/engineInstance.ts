@@ -26,6 +26,8 @@ export interface Role {
   readonly leads?: boolean;
   /** Takes work from the queues. Default true. */
   readonly works?: boolean;
+  /** Worker threads. Default 2. */
+  readonly threads?: number;
   readonly weather?: Weather<FarCall>;
   /** Default 5 s. */
   readonly tickEveryMs?: number;
@@ -68,13 +70,14 @@ export interface InstanceParts {
   readonly tree?: TreeLimits | undefined;
   /** Bytes that a worker folds at once. */
   readonly foldBytesMax?: number | undefined;
+  /** Time limit of one attempt. Default that of the app. */
+  readonly packLimitMs?: number | undefined;
   log(event: LogEvent): void;
   /** Stands around each delivery of work. */
   readonly handling?: ((delivery: Delivery, work: () => Promise<void>) => Promise<void>) | undefined;
 }
 
 const threadsEach = 2;
-const packLimitMs = 300_000;
 
 /** Starts an instance that ticks, wakes and works as the Functions host would have it, behind a network of its own. */
 export function startInstance(parts: InstanceParts, role: Role = {}): EngineInstance {
@@ -88,6 +91,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const storage = translated(farStorage(parts.near, clock, carry));
   const log = (event: LogEvent) => parts.log({ ...event, fields: { ...event.fields, instance: name } });
   const stopping = new AbortController();
+  const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;
   const shared = { storage, names, clock, random, log };
 
   const coordinate = coordinator(
@@ -112,11 +116,12 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   );
   const worker: WorkerPorts = {
     ...shared,
-    userCode: rangesCode(clock, threadsEach, random, parts.code),
+    userCode: rangesCode(clock, role.threads ?? threadsEach, random, { ...parts.code, kill: self.die }),
     documents: documents(storage.blobs, names),
     watch: markerWatch(storage.blobs, names, clock),
     report: callReport(storage.meter),
     packLimitMs,
+    endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,
     versionOf: () => "test",
     foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
@@ -128,11 +133,11 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const listen = (queue: string, work: (delivery: Delivery) => Promise<void>): void => {
     const listener = startQueueListener({
       ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
-      ...{ batchSize: 1, newBatchThreshold: 1, maxPollingIntervalMs: 2_000 },
-      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 1_000, log: makeHostLog(() => {}) },
+      ...{ batchSize: 1, newBatchThreshold: (role.threads ?? threadsEach) - 1, maxPollingIntervalMs: 2_000 },
+      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 30_000, log: makeHostLog(() => {}) },
       async invoke({ text, dequeueCount: attempt }) {
         try {
-          await work({ queue, text, attempt, urgent: queue === names.urgent, last: attempt >= 5 });
+          await work({ queue, text, attempt, urgent: queue === names.urgent });
           return true;
         } catch {
           return false;

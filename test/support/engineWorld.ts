@@ -29,6 +29,7 @@ export interface EngineOptions {
   readonly code?: RangesOptions;
   readonly tree?: TreeLimits;
   readonly foldBytesMax?: number;
+  readonly packLimitMs?: number;
   /** Stands between the twin and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
@@ -99,9 +100,9 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const engine: EngineWorld = {
     ...{ world, storage, client, log, faults: {}, instances: [] },
     start(role) {
-      const { code, tree, foldBytesMax, handling } = options;
+      const { code, tree, foldBytesMax, packLimitMs, handling } = options;
       const name = `i${engine.instances.length + 1}`;
-      const parts = { name, world, service, near, names, weather, code, tree, foldBytesMax, handling };
+      const parts = { name, world, service, near, names, weather, code, tree, foldBytesMax, packLimitMs, handling };
       const instance = startInstance({ ...parts, log: (event) => void log.push(event) }, role);
       engine.instances.push(instance);
       return instance;

@@ -17,10 +17,23 @@ export interface RangesOptions {
   readonly onChunk?: (chunk: number) => void;
   /** Called with what a fold gave; throws to fail it. */
   readonly onFold?: (ranges: Ranges) => void;
+  /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
+  readonly doom?: (task: DoomedTask) => "hangs" | "kills" | undefined;
+  /** Ends the process of the thread. */
+  readonly kill?: () => void;
   /** Bytes added to each partial, to make it too large for metadata. */
   readonly padding?: number;
   /** Every result says in a last line which attempt made it, as a result with a timestamp would. */
   readonly signed?: boolean;
+}
+
+export interface DoomedTask {
+  readonly kind: "plan" | "compute" | "fold" | "finish";
+  /** First chunk of a pack. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Chunks folded. */
+  readonly chunks?: number;
 }
 
 interface RangesParams {
@@ -42,13 +55,21 @@ export function rangesCode(
 ): UserCode {
   const places = urgentFirst(threads);
 
-  async function onThread<T>({ urgent, onStart }: TaskOptions, work: () => Promise<T>): Promise<T> {
-    await places.take(urgent);
+  /** Runs on a thread under the limits that the real pool keeps. */
+  async function onThread<T>(task: TaskOptions, doomed: DoomedTask, work: () => Promise<T>): Promise<T> {
+    const { urgent, alone, limitMs, signal, onStart } = task;
+    await places.take(urgent, alone);
     try {
       await onStart?.();
-      return await work();
+      signal?.throwIfAborted();
+      return await limited(clock, limitMs, signal, async () => {
+        const doom = options.doom?.(doomed);
+        if (doom === "kills") options.kill?.();
+        if (doom !== undefined) await new Promise(() => {});
+        return work();
+      });
     } finally {
-      places.leave();
+      places.leave(alone);
     }
   }
 
@@ -61,7 +82,7 @@ export function rangesCode(
 
   return {
     plan: ({ params }, sink, task) =>
-      onThread(task, async () => {
+      onThread(task, { kind: "plan" }, async () => {
         const { chunks, list } = params as RangesParams;
         if (!list) return { chunks, list };
         const plan = random.uuid().slice(0, 8);
@@ -77,7 +98,7 @@ export function rangesCode(
         return { chunks, list };
       }),
     compute: ({ from, to, inputs }, task) =>
-      onThread(task, async () => {
+      onThread(task, { kind: "compute", from, to }, async () => {
         let ms = 0;
         const ranges: Ranges = [];
         for (let chunk = from; chunk < to; chunk += 1) {
@@ -92,12 +113,12 @@ export function rangesCode(
         return { bytes: encode(joined(ranges)), ms };
       }),
     fold: ({ parts }, task) =>
-      onThread(task, async () => {
+      onThread(task, { kind: "fold", chunks: chunksIn(parts) }, async () => {
         await clock.sleep(5);
         return { bytes: encode(fold(parts)), ms: 5 };
       }),
-    finish: ({ parts }, task) =>
-      onThread(task, async () => {
+    finish: ({ parts, folded }, task) =>
+      onThread(task, { kind: "finish", chunks: folded }, async () => {
         await clock.sleep(5);
         const ranges = fold(parts).map(([from, to]) => [from, to]);
         const signature = options.signed === true ? `\n${random.uuid()}` : "";
@@ -106,6 +127,33 @@ export function rangesCode(
       }),
     async stop() {},
   };
+}
+
+const chunksIn = (parts: readonly Uint8Array[]): number =>
+  parts
+    .flatMap((part) => JSON.parse(Buffer.from(part).toString()) as Ranges)
+    .reduce((sum, [from, to]) => sum + to - from, 0);
+
+/** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
+function limited<T>(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const unwanted = (): void => reject(signal?.reason);
+    signal?.addEventListener("abort", unwanted);
+    const takeBack = clock.after(limitMs, () =>
+      reject(new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`)),
+    );
+    void work()
+      .then(resolve, reject)
+      .finally(() => {
+        takeBack();
+        signal?.removeEventListener("abort", unwanted);
+      });
+  });
 }
 
 function joined(ranges: Ranges): Ranges {

@@ -30,7 +30,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
   for (const queue of [names.packs, names.urgent]) await storage.queues.ensureQueue(queue);
   const log: LogEvent[] = [];
   const ports: WorkerPorts = {
-    ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000 },
+    ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000, endRetryMs: 60_000 },
     log: (event) => void log.push(event),
     documents: documents(blobs, names),
     watch: markerWatch(blobs, names, clock),
@@ -40,7 +40,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
     ...changed,
   };
   const delivery = (message: WorkMessage, more: Partial<Delivery> = {}): Delivery => ({
-    ...{ queue: names.urgent, urgent: true, text: encodeMessage(message), attempt: 1, last: false },
+    ...{ queue: names.urgent, urgent: true, text: encodeMessage(message), attempt: 1 },
     ...more,
   });
   const bytesOf = async (container: string, name: string): Promise<Uint8Array> => {

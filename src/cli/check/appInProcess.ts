@@ -13,7 +13,6 @@ import { handleWork } from "../../worker/handleWork.ts";
 import { markerWatch } from "../../worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
 
-const attemptsMax = 2;
 
 /**
  * One instance of the app in this very process, on whatever storage the client has: it ticks, leads and works until
@@ -42,7 +41,7 @@ export function startAppInProcess(
     },
   );
   const worker: WorkerPorts = {
-    ...{ ...shared, ...code, foldBytesMax: limits.foldBytesMax },
+    ...{ ...shared, ...code, foldBytesMax: limits.foldBytesMax, endRetryMs: limits.endRetryMs },
     documents: documents(storage.blobs, names),
     watch: markerWatch(storage.blobs, names, clock),
     report: callReport(storage.meter),
@@ -51,10 +50,9 @@ export function startAppInProcess(
     startQueueListener({
       ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
       ...{ batchSize: pace.atOnce, newBatchThreshold: pace.atOnce, maxPollingIntervalMs: pace.pollMs },
-      ...{ maxDequeueCount: attemptsMax, visibilityTimeoutMs: 0, log: makeHostLog(() => {}) },
+      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 0, log: makeHostLog(() => {}) },
       async invoke({ text, dequeueCount: attempt }) {
-        const last = attempt >= attemptsMax;
-        return handle({ queue, text, attempt, last, urgent: queue === names.urgent }).then(
+        return handle({ queue, text, attempt, urgent: queue === names.urgent }).then(
           () => true,
           () => false,
         );

@@ -23,7 +23,6 @@ export function hostedWorker(options: WorkerOptions): Instance {
             text,
             attempt,
             urgent: queue === names.urgent,
-            last: attempt >= 5,
           });
           return true;
         } catch {

@@ -16,15 +16,17 @@ export function thinWorker(options: WorkerOptions): Instance {
   const { storage, names, clock, random, takes } = options;
   const { queues } = storage;
   const ports = workerPorts(options);
+  const { signal } = new AbortController();
+  const attempt = { tag: "", limitMs: ports.packLimitMs, signal, begin: async () => {} };
   const stopping = new AbortController();
   let running = 0;
 
   async function work(queue: string, { id, popReceipt, text, dequeueCount }: ReceivedMessage): Promise<void> {
     const urgent = queue === names.urgent;
-    const delivery = { queue, text, attempt: dequeueCount, urgent, last: dequeueCount >= 5 };
+    const delivery = { queue, text, attempt: dequeueCount, urgent };
     const message = JSON.parse(text) as WorkMessage;
     try {
-      if (message.kind === "compute") await computePack(ports, { message, delivery, tag: "" });
+      if (message.kind === "compute") await computePack(ports, { message, delivery, ...attempt });
       else await handleWork(ports, delivery);
       await queues.remove(queue, id, popReceipt);
     } catch (error) {

@@ -29,6 +29,7 @@ export function workerPorts({ storage, names, clock, random, ...instance }: Work
     watch: markerWatch(storage.blobs, names, clock),
     report: callReport(storage.meter),
     packLimitMs: limits.packLimitMs,
+    endRetryMs: limits.endRetryMs,
     versionOf: () => "leasefold 0",
     foldBytesMax: limits.foldBytesMax,
     tree: limits,
