@@ -8,7 +8,7 @@ import { threadPool } from "../../src/worker/threadPool.ts";
 import type { UserCode } from "../../src/worker/userCode.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
-const last = { attempt: 5, last: true };
+const last = { attempt: 5 };
 const plan: WorkMessage = { ...common, kind: "plan" };
 let pool: UserCode;
 

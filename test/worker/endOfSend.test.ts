@@ -4,7 +4,7 @@ import type { Marker } from "../../src/model/marker.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
-const last = { attempt: 5, last: true };
+const last = { attempt: 5 };
 
 /** Three packs of one chunk; `meanwhile` happens while a chunk computes. */
 async function planned(compute: AnyCalculation["compute"] = joining.compute, meanwhile = async () => {}) {

@@ -189,7 +189,7 @@ describe("a message whose calculation reads while storage is busy", () => {
 
   test("is put back on its last delivery instead of ending as a failure", async () => {
     const made = await world(() => Promise.reject(busy()));
-    await made.work(made.compute, { attempt: 5, last: true });
+    await made.work(made.compute, { attempt: 5 });
     expect(kept(made)).toEqual([]);
     await made.world.advance(31_000);
     expect(await made.storage.queues.peek(made.names.urgent, 32)).toHaveLength(1);
@@ -198,7 +198,7 @@ describe("a message whose calculation reads while storage is busy", () => {
   test("while a refusal for good is a failed attempt that names the file", async () => {
     const refused = () => Promise.reject(storageErrorOfCode("blob", "AuthorizationFailure", 403, ""));
     const made = await world(refused);
-    await made.work(made.compute, { attempt: 5, last: true });
+    await made.work(made.compute, { attempt: 5 });
     const [name = ""] = kept(made);
     expect(name).toMatch(/^failed\/00000\/00000000/);
     const record = Buffer.from(await made.bytesOf(made.names.runs, `r/u/${name}`)).toString();

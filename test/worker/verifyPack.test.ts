@@ -57,7 +57,7 @@ describe("a pack that is verified", () => {
     const compute = () => Promise.reject(new Error("no\nluck, ünlucky"));
     Object.assign(world.ports.userCode, inlineCode({ ...joining, compute }));
     await expect(world.work(verify(2))).rejects.toThrow(/luck/);
-    await world.work(verify(2), { attempt: 5, last: true });
+    await world.work(verify(2), { attempt: 5 });
     const error = {
       code: "calculation-threw",
       message: expect.stringMatching(/^chunk 4: no\nluck, ünlucky \(verifyPack/),

@@ -1,4 +1,5 @@
 import { isFinal } from "../../../../src/model/state.ts";
+import { parseBegun } from "../../../../src/model/names.ts";
 import type { Check, Scene } from "./judge.ts";
 import { type Place, placeOf, type RunRecord } from "./ledger.ts";
 
@@ -21,6 +22,8 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     }
     const run = ledger.record(place.id, place.uid);
     if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
+    // An attempt takes back its own note that it has begun.
+    if (parseBegun(`/${place.rest}`) !== undefined) return undefined;
     if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
     return complete ? undefined : "its run has no complete result";

@@ -8,7 +8,7 @@ import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 const checker = "fails only for a reason";
 
 /** What the user code of a simulation throws, and nothing else does. */
-export const brokenCode = "broken";
+export const brokenCode = "calculation-threw";
 
 /**
  * A send ends in an error only where user code threw; a run fails only where some work has such an end, or as many

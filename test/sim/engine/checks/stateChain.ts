@@ -43,7 +43,7 @@ function* wrongWith(before: State, next: State): Generator<string> {
     yield "a new term decides before it has taken over what stands";
 }
 
-/** Everything but who wrote it, and in which version. */
+/** Everything but who wrote it, in which version, and how far another may have sent before. */
 function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): string {
   const {
     term: _1,
@@ -52,7 +52,8 @@ function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): strin
     terms: _4,
     updatedMs: _5,
     v: _6,
-    sinceVersion2: _7,
+    doubtUpTo: _7,
+    sinceVersion2: _8,
     ...rest
   } = state;
   return canonicalJson(rest);
