@@ -57,4 +57,7 @@ export async function createPrivate(path: string): Promise<FileHandle> {
 }
 
 const notPrivate = (path: string, why: string): ConfigError =>
-  new ConfigError("not-private", `${path} ${why}: remove it, or make it a file that only you can read (0600)`);
+  new ConfigError(
+    "not-private",
+    `${path} ${why}: remove it, or make it a file that only you can read (0600)`,
+  );

@@ -66,11 +66,14 @@ describe("the storage of embedded instances", () => {
     expect(rebound).toBeGreaterThanOrEqual(400);
   });
 
-  it.runIf(process.platform === "linux")("listens on two ports of this machine, and on none for tables", () => {
-    expect(listening(azurite.pid)).toEqual(
-      [azurite.blobPort, azurite.queuePort].map((port) => `127.0.0.1:${port}`).sort(),
-    );
-  });
+  it.runIf(process.platform === "linux")(
+    "listens on two ports of this machine, and on none for tables",
+    () => {
+      expect(listening(azurite.pid)).toEqual(
+        [azurite.blobPort, azurite.queuePort].map((port) => `127.0.0.1:${port}`).sort(),
+      );
+    },
+  );
 });
 
 /** The addresses that a process listens on (proc_pid_net(5)). */
@@ -84,7 +87,9 @@ function listening(pid: number): readonly string[] {
       }
     }),
   );
-  const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/${pid}/net/${name}`, "utf8").split("\n"));
+  const rows = ["tcp", "tcp6"].flatMap((name) =>
+    readFileSync(`/proc/${pid}/net/${name}`, "utf8").split("\n"),
+  );
   return rows
     .map((row) => row.trim().split(/\s+/))
     .filter(([, , , state, , , , , , inode]) => state === "0A" && sockets.has(inode))

@@ -56,6 +56,7 @@ describe("the other routes", () => {
     const request = new HttpRequest({
       method: "POST",
       url: "https://host/api/runs",
+      headers: { "content-type": "application/json" },
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
     const route = routes.find(({ name }) => name === "submitRun");
