@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
-import { isAlive } from "../../src/local/localFile.ts";
+import { isAlive } from "../../src/local/supervisor.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
 import type { QueueStore } from "../../src/storage/queuePort.ts";
 

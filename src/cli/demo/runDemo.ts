@@ -46,7 +46,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     tracker.enter("starting Azurite and the instances");
     embedded = await startEmbedded({
       instances: options.instances,
-      folder: options.folder,
+      stateFile: options.stateFile,
       stopGraceMs: 3_000,
       onEvent: (event) => tracker.onEvent(event, now()),
     });
