@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { accountIn, connectionStringOf, publishedAccount } from "../../src/local/storageAccount.ts";
 import { failureOf } from "../client/clientWorld.ts";
-import { freshContainer, realAccount } from "./accounts.ts";
+import { freshContainer, freshQueue, realAccount } from "./accounts.ts";
 
 /** What a web page or another user of this machine can try on the storage of embedded instances. */
 let azurite: Azurite;
@@ -43,6 +43,26 @@ describe("the storage of embedded instances", () => {
         statusCode: expect.toSatisfy((status: number) => status === 403 || status === 404),
       });
     }
+  });
+
+  it("takes no message from a page that signs a simple cross-site POST with the published key", async () => {
+    const queue = await freshQueue(realAccount(azurite.connectionString));
+    const { blobPort, queuePort, connectionString } = azurite;
+    const [name = ""] = /(?<=AccountName=)[^;]+/.exec(connectionString) ?? [];
+    for (const account of [publishedAccount, { name, key: publishedAccount.key }]) {
+      const forged = QueueServiceClient.fromConnectionString(
+        connectionStringOf(account, blobPort, queuePort),
+      );
+      const all = AccountSASPermissions.parse("rwdlacup");
+      const { search } = new URL(forged.generateAccountSasUrl(undefined, all, "sco"));
+      const answer = await fetch(`${forged.url}${queue}/messages${search}`, {
+        method: "POST",
+        headers: { "content-type": "text/plain", origin: "https://evil.example" },
+        body: "<QueueMessage><MessageText>{}</MessageText></QueueMessage>",
+      });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+    }
+    expect(await realAccount(connectionString).storage.queues.peek(queue, 1)).toEqual([]);
   });
 
   it("draws another account and another key with each start in memory", async () => {
