@@ -40,7 +40,7 @@ export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>
 
 const storageSettings = ["DataStorage", "DataStorage__blobServiceUri", "DataStorage__queueServiceUri"];
 
-/** Whether options or settings say which storage is meant; then no running instances are looked for. */
+/** Whether options or settings say which storage is meant; then running instances are not searched for. */
 export const namesStorage = ({ connection, account }: ConnectOptions, env: Env): boolean =>
   connection !== undefined || account !== undefined || storageSettings.some((name) => env[name]);
 

@@ -19,10 +19,10 @@ export interface InstanceApi {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** An instance that hangs is passed over. */
+/** An instance that hangs is skipped. */
 const answerMs = 10_000;
 
-/** Undefined where nothing runs, and where options or settings name the storage: then nobody looks for instances. */
+/** Undefined where nothing runs, and where options or settings name the storage: then instances are not searched for. */
 export async function findInstanceApi(
   options: ConnectOptions,
   env: Env,

@@ -26,7 +26,7 @@ export const localFileSchema = z.object({
   connectionString: z.string().regex(localConnectionPattern),
   /** Opens the HTTP functions of all instances. */
   functionKey: z.string().min(1),
-  /** That of the instances, which is not always the one that a command means. */
+  /** Of the instances; a command may ask for another one. */
   namespace: z.string().min(1),
   /** The process that runs them all; `down` asks it to stop. */
   supervisorPid: z.number().int().positive(),

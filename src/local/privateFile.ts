@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { ConfigError } from "../model/errors.ts";
 
 /**
- * Files that carry a key: only their owner can read them, they are created exclusively, and no link is followed.
+ * Files that hold a key: only their owner can read them, they are created exclusively, and no link is followed.
  *
  * Not promised: anything against a process of the same user, or on Windows, where folders of a profile are private by
  * their access lists and modes say nothing.
@@ -20,7 +20,7 @@ export const isPrivate = (stats: Pick<Stats, "uid" | "mode">, uid = ownUid): boo
 export async function readPrivate(path: string): Promise<string | undefined> {
   let file: FileHandle;
   try {
-    // Not blocking: a planted pipe must not make its reader wait.
+    // Non-blocking: a planted pipe must not make its reader wait.
     file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -49,7 +49,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   await rename(half, path);
 }
 
-/** A new file for writing; whatever had its name, a link as well, is removed and not followed. */
+/** A new file for writing; what had its name, also a link, is removed and not followed. */
 export async function createPrivate(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true });
   await rm(path, { force: true });

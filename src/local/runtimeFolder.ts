@@ -7,9 +7,9 @@ import { isPrivate, ownUid } from "./privateFile.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The user's own folder for the state of running instances, made where it is missing. It lies outside of every working
- * tree, so that nothing that is cloned, unpacked or left in a shared folder can speak for running instances. Throws
- * `ConfigError` where its name is taken by a link, by another user's folder, or by one that others can enter.
+ * The user's private folder for the state of running instances; created where it is missing. It lies outside of every
+ * working tree, so that files that were cloned, unpacked or left in a shared folder cannot pass for running instances.
+ * Throws `ConfigError` where its name belongs to a link, to another user's folder, or to one that others can enter.
  */
 export async function runtimeFolder(env: Env, platform = process.platform): Promise<string> {
   const session = env["XDG_RUNTIME_DIR"];
@@ -24,7 +24,7 @@ export async function runtimeFolder(env: Env, platform = process.platform): Prom
   return await privateFolder(isThere ? usual : join(tmpdir(), `leasefold-${ownUid ?? "user"}`));
 }
 
-/** Where programs of a user keep such things (XDG Base Directory Specification; Apple and Windows have their own). */
+/** Where a user's programs keep state: XDG Base Directory Specification on Linux, else the convention of the system. */
 function stateFolder(env: Env, platform: NodeJS.Platform): string {
   const home = env["HOME"] || homedir();
   if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");
@@ -40,7 +40,7 @@ async function privateFolder(path: string): Promise<string> {
   throw refused(path, "is not a folder that only you can enter");
 }
 
-/** Not through a link: it would be its owner who chooses the folder. */
+/** Never through a link: its owner would choose the folder. */
 async function isPrivateFolder(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.isDirectory() === true && isPrivate(stats);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -98,16 +98,15 @@ describe("a planted .leasefold/local.json", () => {
 });
 
 describe("storage that is named", () => {
-  /** Whoever looks for instances now meets a state that nobody may pass over in silence. */
+  /** A search for instances now ends with an error. */
   const unreadable = async () => {
     const path = await localFilePath(env, folder);
     await writeLocalFile(path, localFileOf(supervisor.pid ?? 0));
-    const { chmod } = await import("node:fs/promises");
     await chmod(path, 0o644);
   };
   const named = { connection: "AccountName=acc;AccountKey=Zg==;EndpointSuffix=core.windows.net" };
 
-  it("keeps everybody from looking for running instances", async () => {
+  it("keeps every command from searching for running instances", async () => {
     await unreadable();
     expect(await failureOf(findStorage({}, env, folder))).toMatchObject({ code: "not-private" });
     expect(await failureOf(findInstanceApi({}, env, folder))).toMatchObject({ code: "not-private" });

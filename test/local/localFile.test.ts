@@ -88,7 +88,7 @@ describe("the state of the running instances", () => {
 });
 
 describe("a state that somebody planted", () => {
-  it("in a folder of the working tree is not looked at", async () => {
+  it("in a folder of the working tree is ignored", async () => {
     await mkdir(join(folder, ".leasefold"));
     await writeFile(join(folder, ".leasefold", "local.json"), JSON.stringify(local()));
     expect(await findLocalFile(env, folder)).toEqual({ kind: "missing" });

@@ -2,24 +2,25 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 /**
- * Keeps pages in the user's browser away from an embedded instance, whatever they can make the browser send. Who may
- * do what is for the key to say.
+ * Refuses requests that a page in the user's browser can send to an embedded instance, and those without its key.
+ *
+ * Not promised: anything against programs of the same user, which can read the key.
  */
 export interface Refusal {
   readonly status: 400 | 401 | 403 | 421;
   readonly detail: string;
 }
 
-/** Under any port: whoever forwards one to this machine may come by it. */
+/** With any port: a forwarded port is not ours. */
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
 
 /**
- * Refuses a host name that is not this machine's (an attacker's name that resolves to 127.0.0.1 makes his page
- * same-origin), and whatever a browser says comes from another origin, another port of this machine included.
+ * Refuses a host name that is not this machine's (DNS rebinding: a page under a name that resolves to 127.0.0.1 is
+ * same-origin), and requests that the browser marks as of another origin, another port of this machine included.
  */
 export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders): Refusal | undefined {
   const { host = "", origin } = headers;
-  // The absolute form would bring a second host name.
+  // The absolute form would carry a second host name.
   if (path?.startsWith("/") !== true)
     return { status: 400, detail: "the request names no path of this server" };
   if (!loopbackHost.test(host)) {
