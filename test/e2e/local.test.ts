@@ -102,7 +102,7 @@ describe("embedded instances", () => {
     ]);
     for (const { httpUrl, name, pid } of instances) {
       const answer = (await (await hello(handle, httpUrl)).json()) as object;
-      expect(answer).toMatchObject({ instance: name, pid });
+      expect(answer).toMatchObject({ instance: name, pid, keyInEnv: false });
     }
     for (const { name } of instances) await until(`${name} ticks`, () => logged("tick {", name).length > 0);
     for (let sent = 0; sent < 12; sent += 1) await send({ do: "sleep", ms: 100 });
