@@ -59,8 +59,10 @@ async function startStorage() {
     refuse(`Azurite cannot start: something else listens on port ${inTheWay.join(" and ")}; end it first.`);
   }
   const { startAzurite } = await import("../src/local/azurite.ts");
+  const { publishedAccount } = await import("../src/local/storageAccount.ts");
   try {
-    const started = await startAzurite({ ports });
+    // What UseDevelopmentStorage=true in local.settings.json means.
+    const started = await startAzurite({ ports, account: publishedAccount });
     console.log(`started Azurite on ports ${Object.values(ports).join(", ")}, in memory`);
     return started;
   } catch (error) {

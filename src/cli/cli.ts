@@ -3,6 +3,7 @@ import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../storage/ports.ts";
 import type { UserCode } from "../worker/userCode.ts";
+import type { InstanceApi } from "./instanceApi.ts";
 
 /** What a command may touch of the process it runs in; a test gives its own. */
 export interface Cli {
@@ -18,10 +19,12 @@ export interface Cli {
   confirm?(question: string): Promise<boolean>;
   /** Opens the storage that the options or settings name. */
   connect(options: ConnectOptions): Promise<Client>;
-  /** The calculations known here, without any storage. */
-  calculations(): Promise<Calculations>;
+  /** The calculations known here, without any storage; with a `file`, the built-in ones and the last one from it. */
+  calculations(file?: string): Promise<Calculations>;
+  /** Embedded instances that run here; undefined where the options or settings name a storage, or nothing runs. */
+  instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
   /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
-  startThread(access: FileAccess): Promise<UserCode>;
+  startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }
 
 export interface ConnectOptions {
@@ -43,6 +46,7 @@ export interface Session {
   readonly cli: Cli;
   json(): boolean;
   client(): Promise<Client>;
+  instances(): Promise<InstanceApi | undefined>;
   /** How long this command may take to stop after Ctrl-C; a second is what most of them need. */
   setStopMs(ms: number): void;
   /** The exit code if nothing is thrown. */

@@ -27,13 +27,22 @@ export async function connectClient(
   folder: string,
   calculations: () => Promise<Calculations>,
 ): Promise<Client> {
-  const namespace = checkNamespace(options.namespace ?? (env["LEASEFOLD_NAMESPACE"] || "leasefold"));
+  const namespace = checkNamespace(namespaceOf(options, env));
   const { connection, shown } = await findStorage(options, env, folder);
   const storage = connectStorage(connection);
   const names = namesOf(namespace);
   await checkReachable(shown, (signal) => storage.blobs.head(names.coordination, leaderBlob, { signal }));
   return { storage, names, clock: systemClock, random: systemRandom, calculations: await calculations() };
 }
+
+export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>
+  namespace ?? (env["LEASEFOLD_NAMESPACE"] || "leasefold");
+
+const storageSettings = ["DataStorage", "DataStorage__blobServiceUri", "DataStorage__queueServiceUri"];
+
+/** Whether options or settings say which storage is meant; then running instances are not searched for. */
+export const namesStorage = ({ connection, account }: ConnectOptions, env: Env): boolean =>
+  connection !== undefined || account !== undefined || storageSettings.some((name) => env[name]);
 
 /** `--connection`, `--account`, the `DataStorage` settings, or the embedded instances that run here; in this order. */
 export async function findStorage(options: ConnectOptions, env: Env, folder: string): Promise<Place> {
@@ -43,19 +52,16 @@ export async function findStorage(options: ConnectOptions, env: Env, folder: str
   }
   if (connection !== undefined) return ofString(connection);
   if (account !== undefined) return await ofAccount(account);
-  if (
-    ["DataStorage", "DataStorage__blobServiceUri", "DataStorage__queueServiceUri"].some((name) => env[name])
-  ) {
+  if (namesStorage(options, env)) {
     const { dataStorageFrom } = await import("../storage/dataStorage.ts");
     const found = dataStorageFrom(env);
     return "connectionString" in found
       ? ofString(found.connectionString)
       : { connection: found, shown: found.blobServiceUri };
   }
-  const found = await findLocalFile(folder);
+  const found = await findLocalFile(env, folder);
   if (found.kind === "found") return ofString(found.local.connectionString);
-  const stale =
-    found.kind === "stale" ? " (the instances that wrote .leasefold/local.json do not run any more)" : "";
+  const stale = found.kind === "stale" ? " (the instances that were started here do not run any more)" : "";
   throw new ConfigError(
     "no-storage",
     `no storage to talk to${stale}: start embedded instances with "leasefold up", or give --connection, --account ` +

@@ -1,13 +1,14 @@
 import { addDown } from "./commands/down.ts";
 import { addLead } from "./commands/lead.ts";
+import { addShow } from "./commands/show.ts";
 import { addUp } from "./commands/up.ts";
 import { addDemo } from "./demo/demo.ts";
 import { processCli } from "./processCli.ts";
 import type { AddCommand } from "./program.ts";
 import { runCommand } from "./runCommand.ts";
 
-/** Commands that run other programs on this machine: `lead`, and instances with `up`, `down`, `demo`. */
-const local: readonly AddCommand[] = [addLead, addUp, addDown, addDemo];
+/** Commands that run other programs on this machine: `lead`, and instances with `up`, `show`, `down`, `demo`. */
+const local: readonly AddCommand[] = [addLead, addUp, addShow, addDown, addDemo];
 
 /** What `bin/leasefold.js` calls, after this was bundled to `dist/cli.cjs`. Gives the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);

@@ -3,6 +3,7 @@ import { systemClock } from "../storage/system.ts";
 import type { Cli, Screen } from "./cli.ts";
 import { connectClient } from "./connect.ts";
 import { interrupted } from "./exitCodes.ts";
+import { findInstanceApi } from "./instanceApi.ts";
 import { knownCalculations } from "./knownCalculations.ts";
 import { startThread } from "./startThread.ts";
 
@@ -13,7 +14,7 @@ const columnsDefault = 80;
 export function processCli(): Cli {
   const { env } = process;
   const folder = process.cwd();
-  const calculations = () => knownCalculations(env, folder);
+  const calculations = (file?: string) => knownCalculations(env, folder, file);
   const signal = interruptSignal();
   return {
     env,
@@ -27,7 +28,8 @@ export function processCli(): Cli {
       : {}),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
-    startThread: (access) => startThread(env, folder, access),
+    instances: (options) => findInstanceApi(options, env, folder),
+    startThread: (access, file) => startThread(env, folder, access, file),
   };
 }
 

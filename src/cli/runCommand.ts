@@ -85,6 +85,7 @@ function newSession(cli: Cli): Bound {
       client ??= cli.connect(options());
       return client;
     },
+    instances: () => cli.instances(options()),
     stopMs: () => stopMs,
     setStopMs: (ms) => {
       stopMs = ms;

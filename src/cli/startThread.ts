@@ -11,9 +11,10 @@ export async function startThread(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
   access: FileAccess,
+  file?: string,
 ): Promise<UserCode> {
   const memoryMb = readSettings(env).LEASEFOLD_THREAD_MEMORY_MB;
-  const files = await calculationFiles(env, folder);
+  const files = calculationFiles(env, folder, file);
   // Loaded only here: no other command should start later for it.
   const { threadPool } = await import("../worker/threadPool.ts");
   return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });

@@ -1,6 +1,5 @@
-import type { AnyCalculation } from "../calculations/contract.ts";
-import type { Calculations } from "../calculations/registry.ts";
 import { InputError } from "../model/errors.ts";
+import type { AskedCalculation } from "./askedCalculation.ts";
 import type { Session } from "./cli.ts";
 import { uploadShown } from "./uploadShown.ts";
 
@@ -12,18 +11,17 @@ type Params = Readonly<Record<string, unknown>>;
  */
 export async function uploadedSource(
   session: Session,
-  calculations: Calculations,
-  calculation: AnyCalculation,
+  calculation: AskedCalculation,
   params: Params,
   path: string,
 ): Promise<Params> {
   const refuse = (rule: string): never => {
     throw new InputError("invalid", "bad-option", `--upload: ${rule}`, { field: "upload" });
   };
-  if (!calculations.describeParams(calculation).some(({ name }) => name === "source"))
+  if (!calculation.params.some(({ name }) => name === "source"))
     refuse(`${calculation.name} reads no files; it has no parameter source`);
   if ("source" in params) refuse("gives the source itself; leave --source out");
-  calculations.parseParams(calculation, { ...params, source: "leasefold-inputs/" });
+  calculation.check({ ...params, source: "leasefold-inputs/" });
   const { source } = await uploadShown(session, [path]);
   return { ...params, source };
 }

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azuritePreload } from "./azuritePreload.ts";
+import { accountIn, connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
 
 /** A storage emulator in a process of its own. */
 export interface Azurite {
@@ -20,7 +21,8 @@ export interface Azurite {
 
 /**
  * Starts Microsoft's emulator from the installed package; ready in about a second. It ends with this process, even
- * when that is killed.
+ * when that is killed. Its account and key are drawn anew with each start, or kept in the `location`, so that neither a
+ * web page nor another user of this machine can sign a request.
  *
  * Not promised: that it behaves as Azure does in every case; `test/contract/azuriteDifferences.test.ts` lists where not.
  */
@@ -28,20 +30,27 @@ export async function startAzurite(
   options: {
     /** Folder for its data; without one they live in memory. */
     readonly location?: string;
-    /** 0 or absent: any free port. */
+    /** 0 or absent: any free port. The table service starts only where its port is given. */
     readonly ports?: { readonly blob?: number; readonly queue?: number; readonly table?: number };
+    readonly account?: StorageAccount;
   } = {},
 ): Promise<Azurite> {
   const { location, ports = {} } = options;
+  const account = options.account ?? (location === undefined ? newAccount() : await accountIn(location));
   const flags = [
     ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`],
     ...["--tablePort", `${ports.table ?? 0}`],
     // Our SDKs are newer than the service version the emulator knows.
     ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
+    // The account is named by the path alone: a host name of somebody else's must not name one.
+    "--disableProductStyleUrl",
     ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
   ];
   const { manifest, script } = azuritePackage();
-  const child = spawn(process.execPath, ["--import", azuritePreload(manifest), script, ...flags], {
+  const preload = azuritePreload(manifest, { tables: ports.table !== undefined });
+  const child = spawn(process.execPath, ["--import", preload, script, ...flags], {
+    // Not an argument, which every user of the machine can read.
+    env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}` },
     stdio: ["pipe", "pipe", "pipe"],
     // Ctrl-C in a terminal reaches a whole group of processes; this one ends last, when the others have drained.
     detached: process.platform !== "win32",
@@ -58,7 +67,7 @@ export async function startAzurite(
   };
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
-    const connectionString = connectionStringOf(blobPort, queuePort);
+    const connectionString = connectionStringOf(account, blobPort, queuePort);
     return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited };
   } catch (error) {
     await stop();
@@ -68,19 +77,6 @@ export async function startAzurite(
 
 const startCapMs = 30_000;
 const stopCapMs = 5_000;
-
-/** The account and key that Microsoft publishes for the emulator; they are no secret. */
-const account = "devstoreaccount1";
-const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-
-const connectionStringOf = (blobPort: number, queuePort: number): string =>
-  [
-    "DefaultEndpointsProtocol=http",
-    `AccountName=${account}`,
-    `AccountKey=${key}`,
-    `BlobEndpoint=http://127.0.0.1:${blobPort}/${account}`,
-    `QueueEndpoint=http://127.0.0.1:${queuePort}/${account}`,
-  ].join(";");
 
 function azuritePackage(): { readonly manifest: string; readonly script: string } {
   try {

@@ -39,6 +39,18 @@ try {
 } catch {}
 `;
 
+/**
+ * The emulator always starts all its services and has no option against it; nobody here needs tables. The service counts
+ * as running, because its `close` then stops a timer that would keep the process.
+ */
+const noTables = (azuriteManifest: string): string => `
+import { createRequire as requireFrom } from "node:module";
+const { default: TableServer } = requireFrom(${JSON.stringify(azuriteManifest)})("./dist/src/table/TableServer");
+TableServer.prototype.start = async function () { this.status = "Running"; };
+`;
+
 /** The same as a module that `node --import` takes. */
-export const azuritePreload = (azuriteManifest: string): string =>
-  `data:text/javascript,${encodeURIComponent(`${fasterIndex(azuriteManifest)}${endWithParent}`)}`;
+export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
+  `data:text/javascript,${encodeURIComponent(
+    `${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${endWithParent}`,
+  )}`;

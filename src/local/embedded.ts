@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rmdir } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, LeasefoldError } from "../model/errors.ts";
@@ -7,7 +7,7 @@ import { systemClock } from "../storage/system.ts";
 import { type Azurite, startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./embeddedEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
-import { removeLocalFile, writeLocalFile } from "./localFile.ts";
+import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
 
 /** Azurite and some instances of this very app, on this machine. */
 export interface Embedded {
@@ -33,8 +33,8 @@ export interface EmbeddedOptions {
   readonly namespace?: string | undefined;
   /** More settings; they win over the embedded ones. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Folder whose `.leasefold/local.json` tells where everything is; without it nothing is written. */
-  readonly folder?: string | undefined;
+  /** The file that tells where everything is (`localFilePath`); without it nothing is written. */
+  readonly stateFile?: string | undefined;
   /** How long a stop waits for work that runs. */
   readonly stopGraceMs?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
@@ -49,7 +49,7 @@ const stopGraceMsDefault = 4_000;
  * is killed.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { folder, calculations = [] } = options;
+  const { stateFile, calculations = [] } = options;
   const startedMs = systemClock.monotonicMs();
   const startedAt = new Date(systemClock.wallMs()).toISOString();
   const appDir = findAppDir();
@@ -61,16 +61,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   let writing: Promise<unknown> = Promise.resolve();
   /** Written anew when an instance got another process. */
   const tellWhere = async (): Promise<void> => {
-    if (folder === undefined || instances === undefined || stopping !== undefined) return;
-    const local = localFileOf(azurite, instances, calculations, startedAt);
-    writing = Promise.allSettled([writing]).then(() => writeLocalFile(folder, local));
+    if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
+    const local = localFileOf(azurite, instances, namespaceOf(options), startedAt);
+    writing = Promise.allSettled([writing]).then(() => writeLocalFile(stateFile, local));
     await writing;
   };
   const stop = async () => {
     await instances?.stopAll();
     await azurite.stop();
     await Promise.allSettled([writing]);
-    if (folder !== undefined) await forgetWhere(folder);
+    if (stateFile !== undefined) await removeLocalFile(stateFile, process.pid);
   };
 
   try {
@@ -116,14 +116,20 @@ export function findAppDir(): string {
   throw new ConfigError("no-app", "there is no folder with a host.json above the program");
 }
 
+const namespaceOf = ({ namespace, env = {} }: EmbeddedOptions): string =>
+  env[namespaceSetting] ?? namespace ?? (process.env[namespaceSetting] || "leasefold");
+const namespaceSetting = "LEASEFOLD_NAMESPACE";
+
 const localFileOf = (
   azurite: Azurite,
-  { instances }: Instances,
-  calculations: readonly string[],
+  { instances, functionKey }: Instances,
+  namespace: string,
   startedAt: string,
-) => ({
-  v: 1 as const,
+): LocalFile => ({
+  v: 1,
   connectionString: azurite.connectionString,
+  functionKey,
+  namespace,
   supervisorPid: process.pid,
   azuritePid: azurite.pid,
   instances: instances.map(({ name, pid, httpUrl }) => ({
@@ -131,12 +137,5 @@ const localFileOf = (
     ...(pid === undefined ? {} : { pid }),
     ...(httpUrl === undefined ? {} : { httpUrl }),
   })),
-  calculations: [...calculations],
   startedAt,
 });
-
-async function forgetWhere(folder: string): Promise<void> {
-  await removeLocalFile(folder, process.pid);
-  // The folder goes too, unless something else is kept in it.
-  await rmdir(join(folder, ".leasefold")).catch(() => undefined);
-}

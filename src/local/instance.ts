@@ -5,6 +5,7 @@ import { connectStorage } from "../storage/connectStorage.ts";
 import { systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { makeHostLog } from "./host/hostLog.ts";
+import { functionKeySetting } from "./instanceEnv.ts";
 import { functionTimeoutExitCode, type InstanceMessage, stopRequestSchema } from "./instanceMessages.ts";
 
 /**
@@ -66,9 +67,13 @@ async function start(): Promise<void> {
     void end(1);
   });
 
+  const functionKey = z.string().min(1).parse(env[functionKeySetting]);
+  // The app and the user's code have no use for it.
+  delete env[functionKeySetting];
+
   const log = makeHostLog(report);
   host = await startEmbeddedHost({
-    ...{ appDir, env, report },
+    ...{ appDir, env, report, functionKey },
     httpPort: { number: port, wish: portIs === "wish" },
     clock: systemClock,
     random: systemRandom,

@@ -7,6 +7,9 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 const storageSettings = /^(AzureWebJobs)?(AzureWebJobsStorage|DataStorage)(__.*)?$/i;
 
+/** Not an argument, which every user of the machine can read. */
+export const functionKeySetting = "LEASEFOLD_LOCAL_FUNCTION_KEY";
+
 /** `given` wins over everything; the rest is what the Functions host would set. */
 export function instanceEnv(inherited: Env, name: string, connectionString: string, given: Env): Env {
   const kept = Object.entries(inherited).filter(([setting]) => !storageSettings.test(setting));

@@ -1,7 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
-import { instanceEnv, instanceName } from "./instanceEnv.ts";
+import { functionKeySetting, instanceEnv, instanceName } from "./instanceEnv.ts";
 import { type InstanceReport, type InstanceState, superviseInstance } from "./supervisedInstance.ts";
 
 /**
@@ -14,7 +15,7 @@ import { type InstanceReport, type InstanceState, superviseInstance } from "./su
  *   which is the race we want to see;
  * - no scale controller: there are as many instances as you start;
  * - no triggers but timer, queue and HTTP, and no input or output bindings; both are named in the log;
- * - no keys: `authLevel` is ignored, and only 127.0.0.1 is served;
+ * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
  * - no schedule kept over restarts: a timer is never past due; no retry policies;
  * - no gRPC and no separate host process: the host lives in the process it serves, so user code that blocks the
  *   event loop blocks polling and renewing too (on Azure it would only block the worker);
@@ -38,6 +39,8 @@ export type InstanceEvent = { readonly instance: string } & InstanceReport;
 export interface Instances {
   /** Live views: they always show the present state. */
   readonly instances: readonly Instance[];
+  /** What HTTP functions that are not anonymous ask for in `x-functions-key`; the same for all instances. */
+  readonly functionKey: string;
   /** SIGKILL. It stays dead until `restart`. */
   kill(index: number): Promise<void>;
   /** SIGSTOP: it is there, but does nothing. */
@@ -77,13 +80,14 @@ export async function startInstances(options: {
   const appDir = resolve(options.appDir);
   if (!existsSync(appDir)) throw new ConfigError("no-app", `There is no folder ${appDir}`);
 
+  const functionKey = randomBytes(24).toString("base64url");
   const supervised = Array.from({ length: count }, (_, index) => {
     const name = instanceName(index);
     const given = typeof env === "function" ? env(name, index) : env;
     return superviseInstance({
       ...{ name, entry, appDir, stopGraceMs },
       httpPort: httpPort === undefined ? 0 : httpPort + index,
-      env: instanceEnv(process.env, name, connectionString, given),
+      env: { ...instanceEnv(process.env, name, connectionString, given), [functionKeySetting]: functionKey },
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });
@@ -94,6 +98,7 @@ export async function startInstances(options: {
   };
   const handle: Instances = {
     instances: supervised,
+    functionKey,
     kill: (index) => at(index).kill(),
     pause: (index) => at(index).pause(),
     resume: (index) => at(index).resume(),

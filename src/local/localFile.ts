@@ -1,27 +1,37 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { uptime } from "node:os";
+import { createHash } from "node:crypto";
+import { realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
+import { readPrivate, writePrivate } from "./privateFile.ts";
+import { runtimeFolder } from "./runtimeFolder.ts";
+import { localConnectionPattern } from "./storageAccount.ts";
+import { isSupervisor } from "./supervisor.ts";
 
 /**
- * `.leasefold/local.json`: where the embedded instances of a folder are, so that the CLI finds them by itself. It
- * is there while they run; one that a crash left behind is recognised by its process.
+ * The state of the embedded instances of a folder: where they are and what opens them, so that the CLI finds them by
+ * itself. It lies in the user's runtime folder, under a hash of the folder's real path, while they run; one that a crash
+ * left behind is recognised by its process. It names this machine only, and no code.
  */
 const instanceSchema = z.object({
   name: z.string(),
   pid: z.number().int().positive().optional(),
-  httpUrl: z.string().optional(),
+  httpUrl: z
+    .string()
+    .regex(/^http:\/\/127\.0\.0\.1:\d+$/)
+    .optional(),
 });
 
 export const localFileSchema = z.object({
   v: z.literal(1),
-  connectionString: z.string().min(1),
+  connectionString: z.string().regex(localConnectionPattern),
+  /** Opens the HTTP functions of all instances. */
+  functionKey: z.string().min(1),
+  /** Of the instances; a command may ask for another one. */
+  namespace: z.string().min(1),
   /** The process that runs them all; `down` asks it to stop. */
   supervisorPid: z.number().int().positive(),
   azuritePid: z.number().int().positive().optional(),
   instances: z.array(instanceSchema),
-  /** Files of the user's own calculations that the instances know, as absolute paths. */
-  calculations: z.array(z.string()).optional(),
   /** ISO 8601. */
   startedAt: z.iso.datetime(),
 });
@@ -33,45 +43,47 @@ export type FoundLocalFile =
   | { readonly kind: "stale"; readonly path: string; readonly local?: LocalFile }
   | { readonly kind: "missing" };
 
-const localFileIn = (folder: string) => join(folder, ".leasefold", "local.json");
+type Env = Readonly<Record<string, string | undefined>>;
 
-/** Replaces the file at once. Only its owner can read it, since a connection string is a key. Gives its path. */
-export async function writeLocalFile(folder: string, local: LocalFile): Promise<string> {
-  const path = localFileIn(resolve(folder));
-  const half = `${path}.${process.pid}`;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(half, `${JSON.stringify(local, null, 2)}\n`, { mode: 0o600 });
-  await rename(half, path);
-  return path;
+/** Where the state of the instances of this very folder lies. */
+export async function localFilePath(env: Env, folder: string): Promise<string> {
+  return pathIn(await runtimeFolder(env), await realFolder(folder));
 }
 
-/** Looks in `from` and in each folder above it, and takes the first that is there. */
-export async function findLocalFile(from: string): Promise<FoundLocalFile> {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const found = await readLocalFile(folder);
+const pathIn = (runtime: string, real: string): string =>
+  join(runtime, `${createHash("sha256").update(real).digest("hex").slice(0, 32)}.json`);
+
+/** A folder that is gone has no other name. */
+const realFolder = (folder: string): Promise<string> => realpath(folder).catch(() => resolve(folder));
+
+/** Replaces the file at once. Only its owner can read it, since what is in it are keys. */
+export const writeLocalFile = (path: string, local: LocalFile): Promise<void> =>
+  writePrivate(path, `${JSON.stringify(local, null, 2)}\n`);
+
+/** The state of the instances that were started in `from`, or else in the nearest folder above it. */
+export async function findLocalFile(env: Env, from: string): Promise<FoundLocalFile> {
+  const runtime = await runtimeFolder(env);
+  for (let folder = await realFolder(from); ; folder = dirname(folder)) {
+    const found = await readLocalFile(pathIn(runtime, folder));
     if (found.kind !== "missing" || dirname(folder) === folder) return found;
   }
 }
 
-/** The file of this very folder. */
-export async function readLocalFile(folder: string): Promise<FoundLocalFile> {
-  const path = localFileIn(resolve(folder));
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch {
-    return { kind: "missing" };
-  }
+/** Throws `ConfigError` for a file that is not this user's own. */
+export async function readLocalFile(path: string): Promise<FoundLocalFile> {
+  const text = await readPrivate(path);
+  if (text === undefined) return { kind: "missing" };
   const local = decode(text);
   if (!local) return { kind: "stale", path };
-  return { kind: isRunning(local) ? "found" : "stale", path, local };
+  const runs = isSupervisor(local.supervisorPid, local.startedAt);
+  return { kind: runs ? "found" : "stale", path, local };
 }
 
 /** Removes the file if it is the one that `supervisorPid` wrote: another `up` may have taken its place. */
-export async function removeLocalFile(folder: string, supervisorPid: number): Promise<void> {
-  const found = await readLocalFile(folder);
+export async function removeLocalFile(path: string, supervisorPid: number): Promise<void> {
+  const found = await readLocalFile(path);
   if (found.kind !== "missing" && (!found.local || found.local.supervisorPid === supervisorPid)) {
-    await rm(found.path, { force: true });
+    await rm(path, { force: true });
   }
 }
 
@@ -80,21 +92,5 @@ function decode(text: string): LocalFile | undefined {
     return localFileSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
-  }
-}
-
-/** A process id is used again after a restart of the machine, so a file older than that says nothing. */
-function isRunning(local: LocalFile): boolean {
-  const machineStartedMs = Date.now() - uptime() * 1_000;
-  return Date.parse(local.startedAt) >= machineStartedMs - 60_000 && isAlive(local.supervisorPid);
-}
-
-/** Whether there is a process of this id, whoever owns it. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: unknown }).code === "EPERM";
   }
 }

@@ -15,6 +15,7 @@ export async function runAlone(
     ...{ env: {}, folder, out, err, clock: systemClock, signal },
     connect: () => Promise.reject(new Error("nothing is to be opened")),
     calculations: () => knownCalculations({}, folder),
+    instances: async () => undefined,
     startThread: () => Promise.reject(new Error("nothing is to be started")),
   };
   const exitCode = await runCommand(line.split(" ").filter(Boolean), cli);

@@ -52,6 +52,7 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       signal: controller.signal,
       connect: async () => inner.client,
       calculations: async () => calculations,
+      instances: async () => undefined,
       startThread: async () => localCode(calculations),
       ...change,
     };

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -25,20 +25,11 @@ describe("the calculations that the CLI knows", () => {
     expect(await names({ LEASEFOLD_CALCULATIONS: "one.mjs, two.mjs" })).toEqual([...builtIn, "one", "two"]);
   });
 
-  it("are also those that the running instances of the folder were started with, each once", async () => {
+  it("are, where the command line names a file, the built-in ones and that one", async () => {
     const builtIn = await names({});
-    await mkdir(join(folder, ".leasefold"));
-    const local = {
-      v: 1,
-      connectionString: "UseDevelopmentStorage=true",
-      supervisorPid: process.pid,
-      instances: [],
-      startedAt: new Date().toISOString(),
-      calculations: [join(folder, "two.mjs")],
-    };
-    await writeFile(join(folder, ".leasefold", "local.json"), JSON.stringify(local));
-    expect(await names({ LEASEFOLD_CALCULATIONS: "two.mjs,one.mjs" })).toEqual([...builtIn, "two", "one"]);
-    expect(await names({})).toEqual([...builtIn, "two"]);
+    const env = { LEASEFOLD_CALCULATIONS: "one.mjs" };
+    const known = await knownCalculations(env, folder, "two.mjs");
+    expect(known.list().map(({ name }) => name)).toEqual([...builtIn, "two"]);
   });
 
   it("must load: a file that is missing is named", async () => {

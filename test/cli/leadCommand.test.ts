@@ -52,6 +52,7 @@ async function leadWorld(options: { readonly tty?: boolean } = {}) {
       signal: interrupt.signal,
       connect: async () => client,
       calculations: async () => calculations,
+      instances: async () => undefined,
       startThread: () => Promise.reject(new Error("no thread is needed")),
     };
     const add = leadWith((command, env) => {

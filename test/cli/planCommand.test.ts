@@ -102,6 +102,7 @@ describe("leasefold plan in a thread of its own", () => {
     const cli: Cli = {
       ...{ env, folder, out, err, clock: systemClock, signal, connect },
       calculations: () => knownCalculations(env, folder),
+      instances: async () => undefined,
       startThread: (access) => startThread(env, folder, access),
     };
     const line = ["plan", "mine", ...(json ? ["--json"] : [])];

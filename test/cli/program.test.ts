@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkReachable, findStorage } from "../../src/cli/connect.ts";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
@@ -135,7 +138,9 @@ describe("the storage that the CLI talks to", () => {
   });
 
   it("must be said where nothing says it", async () => {
-    const error = await failureOf(findStorage({}, {}, "/"));
+    const runtime = await mkdtemp(join(tmpdir(), "leasefold-program-"));
+    const error = await failureOf(findStorage({}, { XDG_RUNTIME_DIR: runtime }, "/"));
+    await rm(runtime, { recursive: true });
     expect(error).toMatchObject({ code: "no-storage", message: expect.stringContaining("leasefold up") });
   });
 

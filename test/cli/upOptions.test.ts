@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,16 +10,20 @@ import { addUp } from "../../src/cli/commands/up.ts";
 import { addDemo } from "../../src/cli/demo/demo.ts";
 import { instanceLine } from "../../src/cli/render/instanceEvent.ts";
 import { runCommand } from "../../src/cli/runCommand.ts";
-import { writeLocalFile } from "../../src/local/localFile.ts";
+import { localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
 import { systemClock } from "../../src/storage/system.ts";
+import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 import { printed } from "./cliWorld.ts";
 
 let folder: string;
 let server: Server;
 let takenPort: number;
+let env: Record<string, string>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-up-"));
+  env = { XDG_RUNTIME_DIR: join(folder, "runtime") };
+  await mkdir(join(folder, "runtime"), { mode: 0o700 });
   await writeFile(join(folder, "file"), "");
   await writeFile(join(folder, "broken.mjs"), "throw new Error('not today')");
   server = createServer();
@@ -35,8 +39,8 @@ async function run(line: string, change: Partial<Cli> = {}) {
   const [out, err] = [printed(), printed()];
   const never = () => Promise.reject(new Error("nothing is to be opened"));
   const cli: Cli = {
-    ...{ env: {}, folder, out, err, clock: systemClock, signal: new AbortController().signal },
-    ...{ connect: never, calculations: never, startThread: never },
+    ...{ env, folder, out, err, clock: systemClock, signal: new AbortController().signal },
+    ...{ connect: never, calculations: never, instances: never, startThread: never },
     ...change,
   };
   const exitCode = await runCommand(line.split(" "), cli, [addUp, addDown, addDemo]);
@@ -79,27 +83,25 @@ describe("bad input", () => {
 
   it("A second up in the same folder says that one is running and how to stop it", async () => {
     const own = await mkdtemp(join(tmpdir(), "leasefold-up-"));
-    await writeLocalFile(own, {
-      ...{ v: 1, connectionString: "x", supervisorPid: process.pid, startedAt: new Date().toISOString() },
-      instances: [{ name: "one" }],
-    });
+    const supervisor = standInSupervisor();
+    await writeLocalFile(await localFilePath(env, own), localFileOf(supervisor.pid ?? 0));
     const { exitCode, err } = await run("up", { folder: own });
     expect(exitCode).toBe(2);
     expect(err).toBe(
-      `leasefold: 1 instance runs in this folder already (process ${process.pid}); "leasefold down" stops it\n`,
+      `leasefold: 1 instance runs in this folder already (process ${supervisor.pid}); "leasefold down" stops it\n`,
     );
+    supervisor.kill();
     await rm(own, { recursive: true });
   });
 });
 
 it("Down says when nothing runs, and never asks a stranger's process to end", async () => {
   const own = await mkdtemp(join(tmpdir(), "leasefold-up-"));
-  expect(await run("down", { folder: own })).toEqual({ exitCode: 0, out: "nothing runs here\n", err: "" });
-  const stranger = spawn(process.execPath, ["-e", "setTimeout(() => {}, 20_000)"], { stdio: "ignore" });
-  await writeLocalFile(own, {
-    ...{ v: 1, connectionString: "x", supervisorPid: stranger.pid ?? 0, instances: [] },
-    startedAt: new Date().toISOString(),
+  expect(await run("down", { folder: own })).toEqual({
+    ...{ exitCode: 0, out: "nothing runs here\n", err: "" },
   });
+  const stranger = spawn(process.execPath, ["-e", "setTimeout(() => {}, 20_000)"], { stdio: "ignore" });
+  await writeLocalFile(await localFilePath(env, own), localFileOf(stranger.pid ?? 0));
   expect((await run("down", { folder: own })).out).toBe("nothing runs here\n");
   expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null]);
   stranger.kill();

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
-import { isAlive } from "../../src/local/localFile.ts";
+import { isAlive } from "../../src/local/supervisor.ts";
 import { connectStorage } from "../../src/storage/connectStorage.ts";
 import type { QueueStore } from "../../src/storage/queuePort.ts";
 
@@ -61,6 +61,8 @@ async function start(count: number, envOf: (name: string) => Env = () => ({})): 
   return started;
 }
 
+const hello = ({ functionKey }: Instances, httpUrl: string | undefined) =>
+  fetch(`${httpUrl}/api/hello/ada`, { headers: { "x-functions-key": functionKey } });
 const send = (work: object) => queues.send(queue, JSON.stringify(work));
 const logged = (text: string, instance?: string) =>
   events.filter(
@@ -90,7 +92,8 @@ describe("embedded instances", () => {
 
   it("start side by side, each with its own name and address, and run timers, queues and HTTP", async () => {
     const beganMs = performance.now();
-    const { instances } = await start(3);
+    const handle = await start(3);
+    const { instances } = handle;
     console.log(`three instances were ready after ${Math.round(performance.now() - beganMs)} ms`);
     expect(instances.map(({ name, state }) => [name, state])).toEqual([
       ["one", "running"],
@@ -98,8 +101,8 @@ describe("embedded instances", () => {
       ["three", "running"],
     ]);
     for (const { httpUrl, name, pid } of instances) {
-      const answer = (await (await fetch(`${httpUrl}/api/hello/ada`)).json()) as object;
-      expect(answer).toMatchObject({ instance: name, pid });
+      const answer = (await (await hello(handle, httpUrl)).json()) as object;
+      expect(answer).toMatchObject({ instance: name, pid, keyInEnv: false });
     }
     for (const { name } of instances) await until(`${name} ticks`, () => logged("tick {", name).length > 0);
     for (let sent = 0; sent < 12; sent += 1) await send({ do: "sleep", ms: 100 });
@@ -133,7 +136,7 @@ describe("embedded instances", () => {
     await handle.restart(0);
     expect(one).toMatchObject({ state: "running", httpUrl: before.httpUrl });
     expect(one?.pid).not.toBe(before.pid);
-    expect((await fetch(`${one?.httpUrl}/api/hello/ada`)).status).toBe(200);
+    expect((await hello(handle, one?.httpUrl)).status).toBe(200);
     expect(statesOf("one")).toEqual(["starting", "running", "dead", "starting", "running"]);
   });
 

@@ -36,15 +36,16 @@ test("the package is host.json, package.json and the bundle, and it computes", a
     env: { LEASEFOLD_SCHEDULE: "* * * * * *", NODE_PATH: undefined },
   });
   const url = started.instances[0]?.httpUrl;
+  const key = { "x-functions-key": started.functionKey };
   const submitted = await fetch(`${url}/api/runs`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...key },
     body: JSON.stringify({ id: "packed", calculation: "queens", params: { n: 8 } }),
   });
   expect(submitted.status, await submitted.text()).toBe(202);
   // Eight queens have 92 solutions.
   await expect
-    .poll(async () => (await fetch(`${url}/api/runs/packed/result`)).text(), {
+    .poll(async () => (await fetch(`${url}/api/runs/packed/result`, { headers: key })).text(), {
       timeout: 60_000,
       interval: 500,
     })

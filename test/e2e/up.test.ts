@@ -1,22 +1,23 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isAlive, type LocalFile, localFileSchema } from "../../src/local/localFile.ts";
+import { type LocalFile, localFilePath, readLocalFile } from "../../src/local/localFile.ts";
+import { isAlive } from "../../src/local/supervisor.ts";
 
 /** The built program as a user calls it, in a folder of its own. `npm test` builds before. */
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");
 
-/** Without the settings of whoever runs the tests, and with a place of its own for temporary files. */
-const environment = () => ({
+/** Without the settings of whoever runs the tests, and with folders of its own for state and temporary files. */
+const environment = (): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
   ),
   TMPDIR: join(folder, "tmp"),
+  XDG_RUNTIME_DIR: join(folder, "run"),
 });
 
 let folder: string;
@@ -25,6 +26,7 @@ let up: ChildProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-e2e-"));
   await mkdir(join(folder, "tmp"));
+  await mkdir(join(folder, "run"), { mode: 0o700 });
 });
 afterEach(async () => {
   up?.kill("SIGKILL");
@@ -47,8 +49,8 @@ const leasefold = (...args: readonly string[]): Promise<Ended> =>
   });
 
 async function localFile(): Promise<LocalFile | undefined> {
-  const text = await readFile(join(folder, ".leasefold/local.json"), "utf8").catch(() => undefined);
-  return text === undefined ? undefined : localFileSchema.parse(JSON.parse(text));
+  const found = await readLocalFile(await localFilePath(environment(), folder));
+  return found.kind === "missing" ? undefined : found.local;
 }
 
 async function until<T>(
@@ -103,6 +105,7 @@ test("up in the background runs a job that another command submits, and down lea
   expect(started).toMatchObject({ code: 0, err: "" });
   expect(started.out).toMatch(/^one +http:\/\/127\.0\.0\.1:\d+\/api\ntwo .*\nready in .*leasefold down/);
   const local = (await localFile()) as LocalFile;
+  expect(started.out).not.toContain(local.functionKey);
   expect(processesOf(local).every(isAlive)).toBe(true);
 
   const again = await leasefold("up");
@@ -115,12 +118,22 @@ test("up in the background runs a job that another command submits, and down lea
     result: { primes: 78_498 },
   });
 
+  const [key, url, connection] = await Promise.all(
+    ["key", "url", "connection"].map(async (what) => (await leasefold("show", what)).out.trim()),
+  );
+  expect(connection).toBe(local.connectionString);
+  expect((await fetch(`${url}/runs`)).status).toBe(401);
+  const listed = await fetch(`${url}/runs`, { headers: { "x-functions-key": `${key}` } });
+  expect(await listed.json()).toMatchObject({ runs: [{ run: "kept-run" }] });
+
   expect(await leasefold("down")).toEqual({ code: 0, out: "stopped 2 instances\n", err: "" });
   await expectNothingLeft(local);
-  expect(existsSync(join(folder, ".leasefold/local.json"))).toBe(false);
+  expect(await localFile()).toBeUndefined();
+  expect((await readdir(folder)).sort()).toEqual(["kept", "run", "tmp"]);
   expect((await leasefold("down")).out).toBe("nothing runs here\n");
 
   const kept = await startUp("--instances", "1", "--data", "kept");
+  expect(kept.local.functionKey).not.toBe(local.functionKey);
   expect(JSON.parse((await leasefold("result", "kept-run")).out)).toMatchObject({ primes: 78_498 });
   up?.kill("SIGTERM");
   await exitOf(up);
@@ -143,7 +156,7 @@ test("Ctrl-C ends up, its instances and its storage; an instance that dies is to
   up?.kill("SIGINT"); // As npm passes it on.
   expect(await exited).toBe(130);
   await expectNothingLeft(anew);
-  expect(existsSync(join(folder, ".leasefold"))).toBe(false);
+  expect(await readdir(join(folder, "run", "leasefold"))).toEqual([]);
 });
 
 test("SIGKILL of up leaves no instance and no storage after a moment, and the next up starts", async () => {
@@ -159,16 +172,34 @@ test("SIGKILL of up leaves no instance and no storage after a moment, and the ne
   await expectNothingLeft(next.local);
 });
 
-test("a user's own calculation is known to the instances and to submit", async () => {
+test("a user's own calculation is known to the instances, and to submit without loading its code", async () => {
+  const loads = join(folder, "loads");
   await writeFile(
     join(folder, "sum.mjs"),
-    `import { defineCalculation, z } from "leasefold";
+    `import { appendFileSync } from "node:fs";
+     appendFileSync(${JSON.stringify(loads)}, process.argv.slice(1).join(" ") + "\\n");
+     import { defineCalculation, z } from "leasefold";
      export default defineCalculation({ name: "sum", summary: "adds", params: z.strictObject({ n: z.coerce.number() }),
        plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0 });`,
   );
   await startUp("--instances", "1", "--calculation", "sum.mjs");
   const job = await leasefold("submit", "sum", "--n", "10", "--wait");
   expect({ code: job.code, out: job.out }).toEqual({ code: 0, out: "45\n" });
+  expect((await leasefold("calculations", "sum")).out).toContain("--n");
+  expect(await leasefold("submit", "sum", "--m", "1")).toMatchObject({ code: 2 });
+  expect(await leasefold("submit", "sum", "--n", "ten")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("n: "),
+  });
+  expect(await leasefold("plan", "sum", "--n", "10")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("./sum.ts"),
+  });
+  expect(await readFile(loads, "utf8")).not.toMatch(/submit|calculations|plan/);
+
+  const named = await leasefold("submit", "./sum.mjs", "--n", "11", "--wait");
+  expect({ code: named.code, out: named.out }).toEqual({ code: 0, out: "55\n" });
+  expect(await leasefold("plan", "./sum.mjs", "--n", "10")).toMatchObject({ code: 0 });
 });
 
 test("the demo checks its count, writes result and manifest and leaves nothing", async () => {
@@ -180,5 +211,5 @@ test("the demo checks its count, writes result and manifest and leaves nothing",
   const written = await readdir(join(folder, "leasefold-demo"));
   expect(written.sort()).toEqual(["result.json", "result.manifest.json"]);
   await expectNothingLeft(local);
-  expect((await readdir(folder)).sort()).toEqual(["leasefold-demo", "tmp"]);
+  expect((await readdir(folder)).sort()).toEqual(["leasefold-demo", "run", "tmp"]);
 });

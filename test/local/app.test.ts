@@ -26,6 +26,7 @@ beforeAll(async () => {
   host = await startEmbeddedHost({
     appDir,
     httpPort: { number: 0, wish: false },
+    functionKey: "secret",
     env: { QUEUE: "jobs", TICK_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" },
     ...{ clock, random },
     report: (message) => messages.push(message),
@@ -88,7 +89,9 @@ describe("the queue function of an app", () => {
 
 describe("the HTTP functions of an app", () => {
   it("get method, query, headers and route parameters", async () => {
-    const response = await fetch(url("hello/ada/good%20day?x=1&x=2&y=z"), { headers: { "x-test": "yes" } });
+    const response = await fetch(url("hello/ada/good%20day?x=1&x=2&y=z"), {
+      headers: { "x-test": "yes", "x-functions-key": "secret" },
+    });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({
@@ -136,9 +139,33 @@ describe("the HTTP functions of an app", () => {
     expect(status).toBe(413);
   });
 
-  it("listen on this machine only and say that no key is asked for", () => {
-    expect(host.httpPort).toBeGreaterThan(0);
-    expect(lineOf("No key is asked for")).toBe("No key is asked for locally: authLevel is ignored for hello");
+  it("ask for the key with each request, unless they are anonymous", async () => {
+    const ask = async (key?: string) => {
+      const headers: Record<string, string> = key === undefined ? {} : { "x-functions-key": key };
+      return (await fetch(url("hello/ada"), { headers })).status;
+    };
+    expect([await ask(), await ask(""), await ask("Secret"), await ask("secret")]).toEqual([
+      401, 401, 401, 200,
+    ]);
+    expect((await fetch(url("nothing"))).status).toBe(204);
+  });
+
+  it("are not served to a page of another origin or under another host name, anonymous ones included", async () => {
+    const own = `127.0.0.1:${host.httpPort}`;
+    const ask = (headers: Record<string, string>, path = "/api/nothing") =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const port = host.httpPort ?? 0;
+        const asked = httpRequest({ host: "127.0.0.1", port, path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        asked.once("error", reject).end();
+      });
+    expect(await ask({ host: own, origin: `http://${own}`, "sec-fetch-site": "same-origin" })).toBe(204);
+    expect(await ask({ host: "evil.example" })).toBe(421);
+    expect(await ask({ host: own, origin: "https://evil.example" })).toBe(403);
+    expect(await ask({ host: own, "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await ask({ host: own }, "http://evil.example/api/nothing")).toBe(400);
   });
 });
 

@@ -18,6 +18,8 @@ const start = (wish: boolean) =>
     routePrefix: "api",
     routes: [],
     log: makeHostLog(() => undefined),
+    key: "key",
+    isAnonymous: () => false,
     invoke: async () => ({ kind: "failed", error: "never called" }),
   });
 

@@ -1,22 +1,24 @@
 import type { Command } from "commander";
 import type { ParamRow } from "../../calculations/params.ts";
-import type { Calculations } from "../../calculations/registry.ts";
+import { type DescribedCalculation, describeCalculations } from "../../client/describeCalculations.ts";
+import { messageOf } from "../../model/errors.ts";
+import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { oneLine } from "../render/plainText.ts";
 import { table } from "../render/table.ts";
 
-/** `leasefold calculations [NAME]`: what can be computed, and with which parameters. Needs no storage. */
+/**
+ * `leasefold calculations [NAME]`: what can be computed here and by the instances that run here, and with which
+ * parameters. Needs no storage.
+ */
 export function addCalculations(program: Command, session: Session): void {
   program
     .command("calculations")
     .description("list the calculations, or the parameters of one")
-    .argument("[name]", "name of a calculation")
-    .action(async (name: string | undefined) => {
-      const known = await session.cli.calculations();
-      if (name !== undefined) return await tellOne(session, known, name);
-      const all = known
-        .list()
-        .map((one) => ({ name: one.name, summary: one.summary, params: known.describeParams(one) }));
+    .argument("[name]", "name of a calculation, or the file of your own, such as ./mine.ts")
+    .action(async (asked: string | undefined) => {
+      if (asked !== undefined) return await tellOne(session, await askedCalculation(session, asked));
+      const all = await listed(session);
       if (session.json()) return await session.printJson({ calculations: all });
       const columns = [
         { title: "NAME" },
@@ -30,11 +32,20 @@ export function addCalculations(program: Command, session: Session): void {
     });
 }
 
-async function tellOne(session: Session, known: Calculations, name: string): Promise<void> {
-  const calculation = known.get(name);
-  const params = known.describeParams(calculation);
-  if (session.json()) return await session.printJson({ name, summary: calculation.summary, params });
-  await session.print(`${name}: ${oneLine(calculation.summary)}`);
+async function listed(session: Session): Promise<readonly DescribedCalculation[]> {
+  const known = describeCalculations(await session.cli.calculations());
+  const names = new Set(known.map(({ name }) => name));
+  const instances = await session.instances();
+  const running = await instances?.calculations().catch(async (error: unknown) => {
+    await session.note(`those of the running instances are not listed: ${messageOf(error)}`);
+    return [];
+  });
+  return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
+}
+
+async function tellOne(session: Session, { name, summary, params }: DescribedCalculation): Promise<void> {
+  if (session.json()) return await session.printJson({ name, summary, params });
+  await session.print(`${name}: ${oneLine(summary)}`);
   if (params.length === 0) return await session.print("It takes no parameters.");
   const columns = [
     { title: "OPTION" },

@@ -1,10 +1,9 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import { InputError } from "../../model/errors.ts";
 import type { CheckReport, CheckRequest } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
-import { calculationFiles } from "../knownCalculations.ts";
+import { calculationFiles, fileAsked } from "../knownCalculations.ts";
 import { paramOption } from "../paramOption.ts";
 import { count } from "../render/amounts.ts";
 import { wholeOption } from "../wholeOption.ts";
@@ -47,10 +46,10 @@ async function checkOne(
   for (const [name, value] of Object.entries({ chunks, runs, limit })) {
     if (value !== undefined && value < 1) throw notPositive(name, value);
   }
-  const isFile = /[\\/]|\.[cm]?[jt]s$/.test(asked);
+  const file = fileAsked(cli.folder, asked);
   const request: CheckRequest = {
-    files: isFile ? [resolve(cli.folder, asked)] : await calculationFiles(cli.env, cli.folder),
-    name: isFile ? undefined : asked,
+    files: calculationFiles(cli.env, cli.folder, file),
+    name: file === undefined ? asked : undefined,
     ...{ tokens, pairs: param, chunks, runs, seed, limitMs: limit * 1000 },
   };
   // Loaded only here: no other command should start later for the whole engine.

@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { Command } from "commander";
-import { findLocalFile, isAlive, type LocalFile } from "../../local/localFile.ts";
+import { findLocalFile, type LocalFile } from "../../local/localFile.ts";
+import { isAlive } from "../../local/supervisor.ts";
 import { LeasefoldError } from "../../model/errors.ts";
 import type { Cli, Session } from "../cli.ts";
 
@@ -18,8 +17,8 @@ export function addDown(program: Command, session: Session): void {
     .command("down")
     .description('stop what "leasefold up" started in this folder, and wait until it is gone')
     .action(async () => {
-      const found = await findLocalFile(session.cli.folder);
-      if (found.kind === "found" && isOurs(found.local.supervisorPid)) {
+      const found = await findLocalFile(session.cli.env, session.cli.folder);
+      if (found.kind === "found") {
         await end(session.cli, found.local);
         const count = found.local.instances.length;
         if (session.json()) return await session.printJson({ stopped: count });
@@ -50,24 +49,6 @@ async function gone(cli: Cli, processes: readonly number[], withinMs: number): P
   while (processes.some(isAlive)) {
     if (cli.signal.aborted || cli.clock.monotonicMs() >= untilMs) return false;
     await cli.clock.sleep(lookMs, cli.signal);
-  }
-  return true;
-}
-
-const ours = /leasefold(\.js)? (.* )?(up|demo)\b/;
-
-/** A process id is used again sooner or later; only a process that looks like ours is asked to end. */
-function isOurs(pid: number): boolean {
-  const asked = [
-    () => readFileSync(`/proc/${pid}/cmdline`, "utf8"),
-    () => execFileSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }),
-  ];
-  for (const ask of asked) {
-    try {
-      return ours.test(ask().replaceAll("\0", " "));
-    } catch {
-      // Not a system where this can be asked, or the process has just ended.
-    }
   }
   return true;
 }

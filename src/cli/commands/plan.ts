@@ -1,12 +1,16 @@
 import type { Command } from "commander";
+import type { AnyCalculation } from "../../calculations/contract.ts";
+import type { Calculations } from "../../calculations/registry.ts";
 import { callsOf, countedFiles, type FileUse } from "../../client/cost/fileUse.ts";
 import { type PlannedRun, planAhead } from "../../client/cost/planAhead.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
+import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
+import { fileAsked, nameAsked } from "../knownCalculations.ts";
 import { paramOption } from "../paramOption.ts";
 import { bytes, count, dollars, duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
@@ -24,7 +28,7 @@ export function addPlan(program: Command, session: Session): void {
   program
     .command("plan")
     .description("what a run would be, take and cost: plans it here and times a few of its chunks")
-    .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
+    .argument("<calculation>", "name of a calculation, or the file of your own, such as ./mine.ts")
     .addOption(paramOption())
     .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
     .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
@@ -45,16 +49,18 @@ export function addPlan(program: Command, session: Session): void {
 /** The calculation's own code runs in a thread, which Ctrl-C ends whatever it does. */
 async function planOne(
   session: Session,
-  name: string,
+  asked: string,
   tokens: readonly string[],
   { param, packSize, workers }: Options,
 ): Promise<PlannedRun> {
   const { cli } = session;
-  const calculations = await cli.calculations();
-  const params = readFreeOptions(tokens, param, calculations.describeParams(calculations.get(name)));
+  const file = fileAsked(cli.folder, asked);
+  const calculations = await cli.calculations(file);
+  const name = nameAsked(calculations, asked, file);
+  const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
   const settings = readSettings(cli.env);
   const files = countedFiles(clientFiles(() => session.client()));
-  const code = await cli.startThread(files.access);
+  const code = await cli.startThread(files.access, file);
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });
   try {
@@ -64,6 +70,17 @@ async function planOne(
   } finally {
     cli.signal.removeEventListener("abort", stop);
     await code.stop();
+  }
+}
+
+/** One that only running instances know cannot be planned by its name: this process loads what its user names. */
+function known(calculations: Calculations, name: string): AnyCalculation {
+  try {
+    return calculations.get(name);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const hint = `to plan your own, give its file, such as ./${name}.ts`;
+    throw new InputError("unknown", error.code, `${error.message}; ${hint}`, error.details);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { submit } from "../../client/submit.ts";
 import type { Tolerance } from "../../model/run.ts";
+import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { paramOption } from "../paramOption.ts";
@@ -26,7 +26,7 @@ export function addSubmit(program: Command, session: Session): void {
   program
     .command("submit")
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
-    .argument("<calculation>", 'name of the calculation; "leasefold calculations" lists them')
+    .argument("<calculation>", "name of a calculation, or the file of your own, such as ./mine.ts")
     .addOption(paramOption())
     .option("--id <id>", "id of the run; the same id and request again is the same run")
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
@@ -45,21 +45,17 @@ export function addSubmit(program: Command, session: Session): void {
 
 async function submitOne(
   session: Session,
-  name: string,
+  asked: string,
   tokens: readonly string[],
   options: Options,
 ): Promise<void> {
   // Before any storage is asked, so that a mistake is told at once.
-  const calculations = await session.cli.calculations();
-  const calculation = calculations.get(name);
-  const given = readFreeOptions(tokens, options.param, calculations.describeParams(calculation));
+  const calculation = await askedCalculation(session, asked);
+  const given = readFreeOptions(tokens, options.param, calculation.params);
   const params =
-    options.upload === undefined
-      ? given
-      : await uploadedSource(session, calculations, calculation, given, options.upload);
-  const client = await session.client();
+    options.upload === undefined ? given : await uploadedSource(session, calculation, given, options.upload);
   const { id, packSize, cap, tolerate } = options;
-  const submitted = await submit(client, { calculation: name, params, id, packSize, cap, tolerate });
+  const submitted = await calculation.submit({ params, id, packSize, cap, tolerate });
   const waits = options.wait === true || options.output !== undefined;
   if (!waits) return await tell(session, submitted);
   await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);

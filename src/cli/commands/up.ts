@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Command } from "commander";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
-import { readLocalFile } from "../../local/localFile.ts";
+import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { InputError, StorageError } from "../../model/errors.ts";
 import type { ConnectOptions, Session } from "../cli.ts";
 import { checkNamespace } from "../connect.ts";
@@ -45,10 +45,10 @@ export function addUp(program: Command, session: Session): void {
 
 /** Everything a user can get wrong is told before anything starts. */
 async function check(session: Session, options: Options): Promise<readonly string[]> {
-  const { folder } = session.cli;
+  const { env, folder } = session.cli;
   if (options.namespace !== undefined) checkNamespace(options.namespace);
   checkInstances(options.instances);
-  const found = await readLocalFile(folder);
+  const found = await readLocalFile(await localFilePath(env, folder));
   if (found.kind === "found") {
     const { supervisorPid, instances } = found.local;
     const what = instances.length === 1 ? "1 instance runs" : `${instances.length} instances run`;
@@ -81,7 +81,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     dataDir: options.data === undefined ? undefined : resolve(cli.folder, options.data),
     calculations,
     namespace: options.namespace,
-    folder: cli.folder,
+    stateFile: await localFilePath(cli.env, cli.folder),
     onEvent: (event) => tellEvent(session, event, tell, told),
   });
   try {
@@ -113,14 +113,14 @@ async function tellReady(session: Session, embedded: Embedded, data: string | un
   const { instances } = embedded.instances;
   if (session.json()) {
     const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
-    const { connectionString, startMs } = embedded;
-    return await session.printJson({ connectionString, instances: shown, startMs: Math.round(startMs) });
+    return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
   }
   const width = Math.max(7, ...instances.map(({ name }) => name.length));
   const blobs = /BlobEndpoint=([^;]+)/.exec(embedded.connectionString)?.[1] ?? "";
   const kept = data === undefined ? "in memory" : `kept in ${data}`;
   await session.print(`${"storage".padEnd(width)}  ${blobs} (${kept})`);
   for (const { name, httpUrl } of instances) await session.print(`${name.padEnd(width)}  ${httpUrl}/api`);
+  await session.print('"leasefold show" prints their API key, and a connection string for Storage Explorer');
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);
 }

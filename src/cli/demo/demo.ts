@@ -2,7 +2,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { readLocalFile } from "../../local/localFile.ts";
+import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { runFailed } from "../exitCodes.ts";
@@ -40,12 +40,13 @@ export function addDemo(program: Command, session: Session): void {
       await check(session, options);
       session.setStopMs(stopMs);
       const { cli } = session;
-      // A running `up` keeps its local.json; the demo is then only not found by other commands.
-      const isUp = (await readLocalFile(cli.folder)).kind === "found";
+      // A running `up` stays the one that other commands find; the demo is then only not found.
+      const stateFile = await localFilePath(cli.env, cli.folder);
+      const isUp = (await readLocalFile(stateFile)).kind === "found";
       const report = await runDemo(session, {
         ...options,
         cores: availableParallelism(),
-        folder: isUp ? undefined : cli.folder,
+        stateFile: isUp ? undefined : stateFile,
         screen: session.json() ? { ...cli.err, isTty: false } : cli.out,
       });
       if (report === undefined) return;

@@ -46,12 +46,13 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     tracker.enter("starting Azurite and the instances");
     embedded = await startEmbedded({
       instances: options.instances,
-      folder: options.folder,
+      stateFile: options.stateFile,
       stopGraceMs: 3_000,
       onEvent: (event) => tracker.onEvent(event, now()),
     });
+    const hint = options.stateFile === undefined ? "" : " (inspect: npx leasefold show)";
     tracker.note(
-      `Azurite and ${named(options.instances)} started in ${seconds(embedded.startMs)}`,
+      `Azurite and ${named(options.instances)} started in ${seconds(embedded.startMs)}${hint}`,
       "plain",
       now(),
     );

@@ -10,8 +10,8 @@ export interface DemoOptions {
   readonly kill: boolean;
   readonly out: string;
   readonly cores: number;
-  /** Where `.leasefold/local.json` is written. */
-  readonly folder: string | undefined;
+  /** Tells other commands where the instances are. */
+  readonly stateFile: string | undefined;
   readonly screen: Screen;
 }
 

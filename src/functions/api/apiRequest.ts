@@ -15,8 +15,12 @@ export const bodyBytesMax = 1024 * 1024;
 /** The host holds a whole answer in memory, beside a leader's and a worker's work; a larger result goes by `Range`. */
 export const answerBytesMax = 64 * 1024 * 1024;
 
-/** Decodes the body at the door; throws `InputError` naming the field, unknown ones included. */
+/**
+ * Decodes the body at the door; throws `InputError` naming the field, unknown ones included. Only `application/json` is
+ * taken: a page of another origin can send any other type without asking first.
+ */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
+  if (!jsonType.test(request.headers.get("content-type") ?? "")) throw notJsonType();
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();
   const bytes = Buffer.from(await request.arrayBuffer());
   if (bytes.byteLength > bodyBytesMax) throw tooLarge();
@@ -38,6 +42,13 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
     ...(field === "" ? {} : { field }),
   });
 }
+
+const jsonType = /^application\/json\s*(;|$)/i;
+
+const notJsonType = (): InputError =>
+  new InputError("invalid", "not-json-type", "Content-Type: must be application/json", {
+    field: "Content-Type",
+  });
 
 const tooLarge = (): InputError =>
   new InputError("invalid", "body-too-large", `the body has more than ${bodyBytesMax} bytes (bodyBytesMax)`);

@@ -5,6 +5,7 @@ import { edgeOf, LeasefoldError, messageOf } from "../../model/errors.ts";
 /** Refusals for which HTTP has a status of its own. */
 const statusOfCode: Readonly<Record<string, number>> = {
   "body-too-large": 413,
+  "not-json-type": 415,
   "range-not-satisfiable": 416,
   "no-answer": 504,
 };

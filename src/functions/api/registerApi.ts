@@ -3,6 +3,7 @@ import type { Client } from "../../client/client.ts";
 import { edgeOf, messageOf } from "../../model/errors.ts";
 import { withLogOf } from "../logTo.ts";
 import type { ApiHandler, ApiRequest } from "./apiRequest.ts";
+import { getCalculations } from "./calculations.ts";
 import { getFailures } from "./failures.ts";
 import { getHealth, type Health } from "./health.ts";
 import { getLeader } from "./leader.ts";
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   { name: "getResult", method: "GET", route: "runs/{id}/result", handler: getResult },
   { name: "verifyRun", method: "POST", route: "runs/{id}/verify", handler: verifyRun },
   { name: "getFailures", method: "GET", route: "runs/{id}/failures", handler: getFailures },
+  { name: "getCalculations", method: "GET", route: "calculations", handler: getCalculations },
   { name: "getLeader", method: "GET", route: "leader", handler: getLeader },
   { name: "getQueues", method: "GET", route: "queues", handler: getQueues },
 ];

@@ -31,6 +31,8 @@ export interface EmbeddedHost {
 export interface EmbeddedHostOptions {
   readonly appDir: string;
   readonly httpPort: HttpPort;
+  /** Asked of callers of HTTP functions that are not anonymous. */
+  readonly functionKey: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,13 +43,13 @@ export interface EmbeddedHostOptions {
 }
 
 export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<EmbeddedHost> {
-  const { appDir, env, clock, random, report } = options;
+  const { appDir, env, clock, random, report, functionKey } = options;
   const log = makeHostLog(report);
   const settings = readHostSettings(await readHostJson(appDir), env, availableParallelism());
   const app = await loadApp(appDir, (level, message) => report({ kind: "log", level, message }));
   const invoker = makeInvoker({ ...options, ...app, functionTimeoutMs: settings.functionTimeoutMs });
   const storages = makeStorages(env, options.connect);
-  const around: Surroundings = { env, settings, clock, random, invoker, storages, log };
+  const around: Surroundings = { env, settings, clock, random, invoker, storages, log, functionKey };
 
   const functions = [...app.registrations.functions.values()];
   const starters = functions.map((one) => listenerOf(one, around));

@@ -22,6 +22,8 @@ export interface Surroundings {
   readonly invoker: Invoker;
   readonly storages: Storages;
   readonly log: HostLog;
+  /** Opens the HTTP functions that are not anonymous. */
+  readonly functionKey: string;
 }
 
 /**
@@ -48,12 +50,10 @@ export function listenerOf(one: RegisteredFunction, around: Surroundings): (() =
 export async function startHttpFunctions(
   functions: readonly RegisteredFunction[],
   port: HttpPort,
-  { settings, invoker, log }: Surroundings,
+  { settings, invoker, log, functionKey }: Surroundings,
 ): Promise<HttpListener | undefined> {
   const served = functions.filter((one) => triggerOf(one)[1].type.toLowerCase() === "httptrigger");
   if (served.length === 0) return undefined;
-  const guarded = served.filter((one) => triggerOf(one)[1]["authLevel"] !== "anonymous");
-  if (guarded.length > 0) log.authLevelIgnored(guarded.map((one) => one.metadata.name));
   const routes = served.map((one) => {
     const { methods, route } = triggerOf(one)[1];
     return {
@@ -63,8 +63,9 @@ export async function startHttpFunctions(
     };
   });
   return startHttp({
-    ...{ port, routes, log },
+    ...{ port, routes, log, key: functionKey },
     routePrefix: settings.http.routePrefix,
+    isAnonymous: (target) => triggerOf(target)[1]["authLevel"] === "anonymous",
     invoke: (target, http) =>
       invoker.invoke(target, { inputData: [{ name: triggerOf(target)[0], data: { http } }] }),
   });

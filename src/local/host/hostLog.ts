@@ -10,8 +10,6 @@ export function makeHostLog(report: Report) {
       say("warning", `${functionName}: a ${type} does not work in embedded instances; it never runs`),
     unsupportedBinding: (functionName: string, type: string) =>
       say("warning", `${functionName}: a binding of type ${type} does nothing in embedded instances`),
-    authLevelIgnored: (functions: readonly string[]) =>
-      say("information", `No key is asked for locally: authLevel is ignored for ${functions.join(", ")}`),
     httpFailed: (functionName: string, reason: string) =>
       say("error", `${functionName}: the response could not be sent: ${reason}`),
     storageFailing: (queue: string, reason: string) =>

@@ -1,8 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../model/errors.ts";
 import type { RegisteredFunction } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
+import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
 import { makeRouter, type Route } from "./httpRoutes.ts";
 import type { Outcome } from "./invoker.ts";
 import type { Listener } from "./timerTrigger.ts";
@@ -22,23 +29,32 @@ export interface HttpListener extends Listener {
 }
 
 /**
- * Serves the HTTP functions on 127.0.0.1; port 0 is a free one. Keys are not asked for. A response is sent
- * whole, as the real host does without `enableHttpStream`; cookies are not sent.
+ * Serves the HTTP functions on 127.0.0.1; port 0 is a free one. One key opens all of them but the anonymous ones, and
+ * `httpGate.ts` says which requests are refused whatever they carry. A response is sent whole, as the real host does
+ * without `enableHttpStream`; cookies are not sent.
  */
 export async function startHttp(options: {
   readonly port: HttpPort;
   readonly routePrefix: string;
   readonly routes: readonly Route<RegisteredFunction>[];
   readonly log: HostLog;
+  readonly key: string;
+  /** Whether a function is served without the key. */
+  readonly isAnonymous: (target: RegisteredFunction) => boolean;
   /** Never rejects. */
   readonly invoke: (target: RegisteredFunction, request: HttpData) => Promise<Outcome>;
 }): Promise<HttpListener> {
   const route = makeRouter(options.routePrefix, options.routes);
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? "127.0.0.1"}`);
+    const { headers } = request;
+    const refused = refusalOf(request.url, headers);
+    if (refused) return refuse(response, refused);
+    const url = new URL(`http://${headers.host}${request.url}`);
     const found = route(request.method ?? "GET", url.pathname);
     if (!found) return void response.writeHead(404).end();
+    const locked = options.isAnonymous(found.target) ? undefined : refusalOfKey(headers, options.key);
+    if (locked) return refuse(response, locked);
     const body = await readBody(request);
     if (body === undefined) {
       request.resume();
@@ -71,6 +87,13 @@ export async function startHttp(options: {
       await closed;
     },
   };
+}
+
+/** As problem details (RFC 9457), which the app's own refusals are too. The body is not read. */
+function refuse(response: ServerResponse, { status, detail }: Refusal): void {
+  const title = STATUS_CODES[status];
+  response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });
+  response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
 }
 
 const listen = (server: Server, port: number) =>

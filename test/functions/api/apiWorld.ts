@@ -12,7 +12,7 @@ export function apiRequest(
   const text = typeof given.body === "string" ? given.body : JSON.stringify(given.body ?? {});
   return {
     url: url.href,
-    headers: new Headers(given.headers),
+    headers: new Headers({ "content-type": "application/json", ...given.headers }),
     params: given.params ?? {},
     query: url.searchParams,
     arrayBuffer: async () => new TextEncoder().encode(text).buffer as ArrayBuffer,

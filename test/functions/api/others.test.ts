@@ -30,6 +30,16 @@ describe("the other routes", () => {
     expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], more: false });
   });
 
+  it("tell the calculations with their parameters, as the CLI lists them", async () => {
+    const { client } = await clientWorld();
+    const { jsonBody } = await call(client, "getCalculations", apiRequest("calculations"));
+    expect(jsonBody).toMatchObject({
+      calculations: [
+        { name: "sum", params: expect.arrayContaining([expect.objectContaining({ name: "to" })]) },
+      ],
+    });
+  });
+
   it("say of health what anyone may know, and ask nothing of storage", () => {
     const health = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234 };
     expect(getHealth(health).jsonBody).toEqual({
@@ -56,6 +66,7 @@ describe("the other routes", () => {
     const request = new HttpRequest({
       method: "POST",
       url: "https://host/api/runs",
+      headers: { "content-type": "application/json" },
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
     const route = routes.find(({ name }) => name === "submitRun");

@@ -120,6 +120,27 @@ describe("POST runs", () => {
     expect(answered.logged).toEqual([]);
   });
 
+  it.each([
+    "text/plain",
+    "multipart/form-data; boundary=x",
+    "application/x-www-form-urlencoded",
+    "",
+    "application/jsonp",
+  ])("refuses a body of type %j with 415, since a page of another site could send it", async (type) => {
+    const { client } = await clientWorld();
+    const simple = apiRequest("runs", { body, headers: { "content-type": type } });
+    expect(await call(client, "submitRun", simple)).toMatchObject({
+      status: 415,
+      jsonBody: { code: "not-json-type", field: "Content-Type" },
+    });
+    expect(await readSpec(client, "r1")).toBeUndefined();
+    const asked = apiRequest("runs", {
+      body,
+      headers: { "content-type": "Application/JSON; charset=utf-8" },
+    });
+    expect((await call(client, "submitRun", asked)).status).toBe(202);
+  });
+
   it("refuses what is not JSON, and a list", async () => {
     const { client } = await clientWorld();
     const refused = async (text: string) =>

@@ -1,0 +1,49 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+
+/**
+ * Refuses requests that a page in the user's browser can send to an embedded instance, and those without its key.
+ *
+ * Not promised: anything against programs of the same user, which can read the key.
+ */
+export interface Refusal {
+  readonly status: 400 | 401 | 403 | 421;
+  readonly detail: string;
+}
+
+/** With any port: a forwarded port is not ours. */
+const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
+
+/**
+ * Refuses a host name that is not this machine's (DNS rebinding: a page under a name that resolves to 127.0.0.1 is
+ * same-origin), and requests that the browser marks as of another origin, another port of this machine included.
+ */
+export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders): Refusal | undefined {
+  const { host = "", origin } = headers;
+  // The absolute form would carry a second host name.
+  if (path?.startsWith("/") !== true)
+    return { status: 400, detail: "the request names no path of this server" };
+  if (!loopbackHost.test(host)) {
+    return { status: 421, detail: "Host: use 127.0.0.1 or localhost" };
+  }
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
+    return { status: 403, detail: "Origin: pages of other origins are not served" };
+  }
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    return { status: 403, detail: "Sec-Fetch-Site: pages of other origins are not served" };
+  }
+  return undefined;
+}
+
+/** The header in which Azure takes a function key as well. */
+export const keyHeader = "x-functions-key";
+
+export function refusalOfKey(headers: IncomingHttpHeaders, key: string): Refusal | undefined {
+  const given = headers[keyHeader];
+  if (typeof given === "string" && timingSafeEqual(digest(given), digest(key))) return undefined;
+  const why = given === undefined ? "is missing" : "is not the key of this start";
+  return { status: 401, detail: `${keyHeader}: ${why}; "leasefold show key" prints it` };
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -1,0 +1,73 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findInstanceApi } from "../../src/cli/instanceApi.ts";
+import { localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
+import { failureOf } from "../client/clientWorld.ts";
+import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
+
+const supervisor = standInSupervisor();
+let root: string;
+let server: Server;
+let asked: IncomingMessage[] = [];
+let answer = { status: 200, body: "{}", headers: {} };
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "leasefold-instance-api-"));
+  await mkdir(join(root, "runtime"), { mode: 0o700 });
+  server = createServer((request, response) => {
+    asked.push(request);
+    request.resume();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+});
+afterAll(async () => {
+  supervisor.kill();
+  server.close();
+  await rm(root, { recursive: true });
+});
+
+/** The API of a stopped instance and one that answers as told. */
+async function api(status: number, body: unknown, headers = {}) {
+  asked = [];
+  answer = { status, body: JSON.stringify(body), headers };
+  const env = { XDG_RUNTIME_DIR: join(root, "runtime") };
+  const instances = [
+    { name: "one", httpUrl: "http://127.0.0.1:1" },
+    { name: "two" },
+    { name: "three", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+  ];
+  await writeLocalFile(await localFilePath(env, root), localFileOf(supervisor.pid ?? 0, { instances }));
+  const found = await findInstanceApi({}, env, root);
+  if (found === undefined) throw new Error("no instances were found");
+  return found;
+}
+
+describe("the running instances, asked over HTTP", () => {
+  it("answer with their calculations to whoever holds the key, the first of them that can", async () => {
+    const calculations = [{ name: "sum", summary: "adds", params: [] }];
+    expect(await (await api(200, { calculations })).calculations()).toEqual(calculations);
+    expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
+      ["/api/calculations", "key"],
+    ]);
+  });
+
+  it("say in their own words what is wrong with a request", async () => {
+    const problem = { code: "bad-parameter", detail: "n: must be given", field: "n" };
+    const bad = await failureOf((await api(400, problem)).submit({ calculation: "sum" }));
+    expect(bad).toMatchObject({ reason: "invalid", code: "bad-parameter", message: "n: must be given" });
+    const taken = await failureOf((await api(409, problem)).submit({ calculation: "sum" }));
+    expect(taken).toMatchObject({ reason: "conflict" });
+  });
+
+  it("that fail or send elsewhere are an error that says so, and nobody else is asked", async () => {
+    const failing = await failureOf((await api(500, { detail: "x" })).calculations());
+    expect(failing).toMatchObject({ kind: "busy", message: expect.stringContaining("500") });
+    const sent = await api(307, {}, { location: "http://192.0.2.1/" });
+    expect(await failureOf(sent.calculations())).toMatchObject({ kind: "busy" });
+  });
+});
