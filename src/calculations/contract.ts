@@ -69,8 +69,9 @@ export type JsonValue =
 
 export interface ResultBytes {
   readonly body: Uint8Array;
+  /** Such as `text/csv; charset=utf-8`. Over HTTP only JSON, CSV, PNG and plain text open in a browser; it saves the rest. */
   readonly contentType: string;
-  /** File name extension without the dot, such as `csv`. */
+  /** File name extension without the dot, such as `csv`: 1 to 16 letters and digits. */
   readonly extension: string;
 }
 
