@@ -140,6 +140,9 @@ type leasefoldSettings = {
   @description('Files of your own calculations inside the package, separated by commas.')
   LEASEFOLD_CALCULATIONS: string?
 
+  @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
+  LEASEFOLD_SOURCES: string?
+
   @description('Length of the blob lease, seconds.')
   @minValue(15)
   @maxValue(60)

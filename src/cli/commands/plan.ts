@@ -53,7 +53,7 @@ async function planOne(
   const calculations = await cli.calculations();
   const params = readFreeOptions(tokens, param, calculations.describeParams(calculations.get(name)));
   const settings = readSettings(cli.env);
-  const files = countedFiles(clientFiles(() => session.client()));
+  const files = countedFiles(clientFiles(() => session.client(), session.cli.env));
   const code = await cli.startThread(files.access);
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });
