@@ -1,5 +1,6 @@
-// Once per installation: the identity under which GitHub previews and deploys. It proves itself with a token that GitHub
-// signs for one repository and environment, so no secret is stored anywhere.
+// Once per installation, by an Owner: the identities under which GitHub deploys and previews. Each proves itself with a token
+// that GitHub signs for one repository and environment, so no secret is stored anywhere. A pull request runs code that nobody
+// has reviewed yet, so what previews it can change nothing.
 //
 //   az deployment group create -g GROUP --template-file infra/bootstrap.bicep --parameters repository=OWNER/NAME
 
@@ -12,18 +13,22 @@ import { roles } from 'shared.bicep'
 @maxLength(140)
 param repository string
 
-@description('Environments of that repository that may use the identity; each may ask for an approval.')
+@description('Environments of that repository that may deploy. Restrict each to the branch main, and ask for an approval.')
 @minLength(1)
 @maxLength(5)
 param environments string[] = [
-  'preview'
   'production'
 ]
 
-@description('Region of the identity.')
+@description('Environment of that repository that pull requests run in; none of those that may deploy.')
+@minLength(1)
+@maxLength(255)
+param previewEnvironment string = 'preview'
+
+@description('Region of the identities.')
 param location string = resourceGroup().location
 
-@description('Tags of the identity.')
+@description('Tags of the identities.')
 param tags object = {}
 
 var deployerRoles = {
@@ -80,8 +85,66 @@ resource assign 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+resource previewer 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: 'leasefold-previewer'
+  location: location
+  tags: tags
+}
+
+resource previewCredential 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30' = {
+  parent: previewer
+  name: 'github-${previewEnvironment}'
+  properties: {
+    issuer: 'https://token.actions.githubusercontent.com'
+    subject: 'repo:${repository}:environment:${previewEnvironment}'
+    audiences: [
+      'api://AzureADTokenExchange'
+    ]
+  }
+}
+
+// No built-in role may ask what a deployment would change without being able to make it.
+resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
+  name: guid(resourceGroup().id, 'leasefold-previewer')
+  properties: {
+    roleName: 'Leasefold previewer ${uniqueString(resourceGroup().id)}'
+    description: 'Reads resources, but neither their logs nor their keys, and asks what a deployment would change.'
+    type: 'CustomRole'
+    assignableScopes: [
+      resourceGroup().id
+    ]
+    permissions: [
+      {
+        actions: [
+          '*/read'
+          'Microsoft.Resources/deployments/validate/action'
+          'Microsoft.Resources/deployments/whatIf/action'
+        ]
+        notActions: [
+          'Microsoft.OperationalInsights/workspaces/query/*'
+          'Microsoft.OperationalInsights/workspaces/search/*'
+          'Microsoft.Insights/logs/*'
+        ]
+      }
+    ]
+  }
+}
+
+resource preview 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(resourceGroup().id, previewer.id, previewRole.id)
+  properties: {
+    description: 'Previews deployments of Leasefold into this group.'
+    principalId: previewer.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: previewRole.id
+  }
+}
+
 @description('AZURE_CLIENT_ID of the workflow: a variable, not a secret.')
 output clientId string = deployer.properties.clientId
+
+@description('AZURE_PREVIEW_CLIENT_ID of the workflow.')
+output previewClientId string = previewer.properties.clientId
 
 @description('AZURE_TENANT_ID of the workflow.')
 output tenantId string = tenant().tenantId

@@ -23,6 +23,24 @@ var containerSuffixes = [
 ]
 
 @export()
+@description('What an app may do with each container. Inputs are people\'s: an app reads them, and whoever breaks into it changes none.')
+var appContainerRoles = {
+  coordination: 'Storage Blob Data Contributor'
+  active: 'Storage Blob Data Contributor'
+  runs: 'Storage Blob Data Contributor'
+  results: 'Storage Blob Data Contributor'
+  inputs: 'Storage Blob Data Reader'
+}
+
+@export()
+@description('What somebody who steers runs may write: container and pattern of the blob\'s path. No partial, result or lease record is among it.')
+var steerPaths = {
+  active: '*'
+  inputs: '*'
+  runs: '*/spec.json'
+}
+
+@export()
 @description('Queues after the namespace and a dash, as src/model/names.ts has them. Each has a twin that ends in -poison.')
 var queueSuffixes = [
   'packs'
@@ -95,7 +113,7 @@ type alwaysReadyGroup = {
 
 @export()
 @sealed()
-@description('Somebody who looks at runs (read) or also submits, pauses and deletes them with the command line (steer).')
+@description('Somebody who looks at runs (read) or also uploads inputs and submits, pauses and deletes runs with the command line (steer).')
 type operator = {
   @description('Object id of a group, user or service principal.')
   @minLength(36)
@@ -139,6 +157,9 @@ type leasefoldSettings = {
 
   @description('Files of your own calculations inside the package, separated by commas.')
   LEASEFOLD_CALCULATIONS: string?
+
+  @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
+  LEASEFOLD_SOURCES: string?
 
   @description('Length of the blob lease, seconds.')
   @minValue(15)

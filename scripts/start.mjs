@@ -15,7 +15,7 @@ const ports = { blob: 10_000, queue: 10_001, table: 10_002 };
 const func = find(process.platform === "win32" ? ["func.exe", "func.cmd"] : ["func"]);
 if (func === undefined) {
   refuse(
-    'Azure Functions Core Tools are missing: install them with "npm install -g azure-functions-core-tools@4", or run "npm run demo" or "npx leasefold up", which need nothing more.',
+    'Azure Functions Core Tools are missing: install them with "npm install -g azure-functions-core-tools@4", or run "npm run demo" or "npx --no-install leasefold up", which need nothing more.',
   );
 }
 if (spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { stdio: "inherit" }).status !== 0) {

@@ -1,6 +1,6 @@
 // What one app may do with the data: each role on one container, one queue or one component, never on the account.
 
-import { containerSuffixes, queueSuffixes, roles } from '../shared.bicep'
+import { appContainerRoles, containerSuffixes, queueSuffixes, roles } from '../shared.bicep'
 
 @description('Object id of the app\'s identity.')
 @minLength(36)
@@ -61,15 +61,15 @@ resource component 'Microsoft.Insights/components@2020-02-02' existing = if (!em
 
 resource containerRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (suffix, i) in containerSuffixes: {
-    name: guid(containers[i].id, principalId, roles['Storage Blob Data Contributor'])
+    name: guid(containers[i].id, principalId, roles[appContainerRoles[suffix]])
     scope: containers[i]
     properties: {
-      description: 'Leasefold reads and writes ${suffix}.'
+      description: 'Leasefold uses ${suffix}.'
       principalId: principalId
       principalType: 'ServicePrincipal'
       roleDefinitionId: subscriptionResourceId(
         'Microsoft.Authorization/roleDefinitions',
-        roles['Storage Blob Data Contributor']
+        roles[appContainerRoles[suffix]]
       )
     }
   }

@@ -75,11 +75,13 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   parent: account
   name: 'default'
   properties: {
-    // Off on purpose: the leader writes the leader record and each run's state every few seconds, and every write would
-    // leave a version or a deleted copy to pay for. Partials and results are created once and never rewritten.
+    // Off on purpose: each beat of a leader writes metadata, and every write would leave a version, one a second.
     isVersioningEnabled: false
+    // An input or result that was deleted or overwritten comes back within a week. The setting is the account's, so replaced
+    // states and partials cleaned up stay (and cost) as long; metadata, such as the beat, leaves nothing behind.
     deleteRetentionPolicy: {
-      enabled: false
+      enabled: true
+      days: 7
     }
     // A whole container deleted by mistake comes back within a week.
     containerDeleteRetentionPolicy: {

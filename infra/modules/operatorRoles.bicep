@@ -1,6 +1,6 @@
 // What one person, group or program outside of the apps may do with the data, through `leasefold` on a command line.
 
-import { containerSuffixes, operator, roles } from '../shared.bicep'
+import { operator, roles, steerPaths } from '../shared.bicep'
 
 @description('Who it is and what is allowed.')
 param who operator
@@ -26,10 +26,10 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   name: 'default'
 }
 
-resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = [
-  for suffix in containerSuffixes: {
+resource steered 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = [
+  for one in items(steerPaths): {
     parent: blobService
-    name: '${namespace}-${suffix}'
+    name: '${namespace}-${one.key}'
   }
 ]
 
@@ -69,18 +69,23 @@ resource readQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+// The role alone could forge results: the condition leaves of it what the commands write, and no delete. What is left over
+// is the container itself, which may be deleted and comes back within its week. A question to workers (verify, so far)
+// is a message that anyone who may send there could forge, so it goes through the API.
 resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for (suffix, i) in containerSuffixes: if (steers) {
-    name: guid(containers[i].id, who.principalId, roles['Storage Blob Data Contributor'])
-    scope: containers[i]
+  for (one, i) in items(steerPaths): if (steers) {
+    name: guid(steered[i].id, who.principalId, roles['Storage Blob Data Contributor'])
+    scope: steered[i]
     properties: {
-      description: 'Steers runs: ${suffix}.'
+      description: 'Steers runs: writes ${one.value} of ${one.key}.'
       principalId: who.principalId
       principalType: who.principalType
       roleDefinitionId: subscriptionResourceId(
         'Microsoft.Authorization/roleDefinitions',
         roles['Storage Blob Data Contributor']
       )
+      conditionVersion: '2.0'
+      condition: '((!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'})) AND (!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'}))) AND ((!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path] StringLike \'${one.value}\'))'
     }
   }
 ]

@@ -6,6 +6,7 @@ import { drift } from "./rules/drift.ts";
 import { driftSettings } from "./rules/driftSettings.ts";
 import { hostJson } from "./rules/hostJson.ts";
 import { identifiers } from "./rules/identifiers.ts";
+import { leastRights } from "./rules/leastRights.ts";
 import { modules } from "./rules/modules.ts";
 import { parameterFiles } from "./rules/parameterFiles.ts";
 import { resourceTypes } from "./rules/resourceTypes.ts";
@@ -17,6 +18,7 @@ const rules: readonly ((project: Project) => Finding[])[] = [
   modules,
   resourceTypes,
   security,
+  leastRights,
   constraints,
   parameterFiles,
   drift,

@@ -7,7 +7,9 @@ import type { Files } from "./files.ts";
  * Not promised: that `compute` runs once per chunk. A chunk may be computed several times, on several machines
  * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
  *
- * `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease.
+ * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. Such a
+ * thread has no secrets in its environment (no setting of the app but `LEASEFOLD_WASM`), but is no sandbox: a calculation
+ * is trusted as the app itself is.
  */
 export interface Calculation<Params, Input, Part> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
@@ -69,8 +71,9 @@ export type JsonValue =
 
 export interface ResultBytes {
   readonly body: Uint8Array;
+  /** Such as `text/csv; charset=utf-8`. Over HTTP only JSON, CSV, PNG and plain text open in a browser; it saves the rest. */
   readonly contentType: string;
-  /** File name extension without the dot, such as `csv`. */
+  /** File name extension without the dot, such as `csv`: 1 to 16 letters and digits. */
   readonly extension: string;
 }
 

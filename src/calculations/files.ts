@@ -1,10 +1,11 @@
 import { CalculationError } from "../model/errors.ts";
 
 /**
- * What a calculation may read: the blobs of the data account. Nothing can be written through it.
+ * What a calculation may read: the blobs in the data account's container of inputs, and in those that the setting
+ * `LEASEFOLD_SOURCES` names. Nothing can be written through it.
  *
  * What cannot be read for good is a `CalculationError` that names the path, with the code `file-missing`,
- * `file-changed` (since it was listed), `file-denied`, `file-refused`, `no-container` or `bad-range`. Storage that is
+ * `file-changed` (since it was listed), `file-denied`, `file-refused`, `no-container`, `source-not-allowed` or `bad-range`. Storage that is
  * only busy ends the whole attempt, which is made again later: the calculation never sees it.
  */
 export interface Files {

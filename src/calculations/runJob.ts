@@ -5,6 +5,7 @@ import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { type Files, noFiles } from "./files.ts";
 import { firstJsonLoss, type JsonLoss, jsonLosses } from "./jsonLoss.ts";
 import { placeOf } from "./placeOf.ts";
+import { checkEncoded, resultBytes } from "./resultBytes.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
@@ -95,13 +96,8 @@ export async function runFinish(
     finish === undefined
       ? (part as Result)
       : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
-  if (isBytes(result)) return result;
-  if (isText(result)) {
-    throw new CalculationError(
-      "bad-result",
-      "finish gave a body of text: give new TextEncoder().encode(text)",
-    );
-  }
+  const bytes = resultBytes(result);
+  if (bytes !== undefined) return bytes;
   // A Date becomes what was meant; what becomes empty was never meant.
   const loss = [...jsonLosses(result)].find(({ becomes }) => becomes === "{}");
   if (loss !== undefined) throw lost("the result", loss);
@@ -142,6 +138,7 @@ export async function encodePart(
   const { codec } = calculation;
   const bytes =
     codec === undefined ? encodeWhole(part, what) : await guarded("encode", () => codec.encode(part));
+  checkEncoded(bytes);
   if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
   throw new CalculationError(
     "partial-too-large",
@@ -209,12 +206,3 @@ function checkChunks(chunks: number): void {
 /** Names the limit, so that whoever meets it can look up its reason. */
 const limitText = (name: keyof typeof calculationLimits): string =>
   `the limit is ${calculationLimits[name]} (${name})`;
-
-const isBytes = (result: Result): result is ResultBytes =>
-  result !== null && typeof result === "object" && (result as { body?: unknown }).body instanceof Uint8Array;
-
-/** Meant as bytes, and about to become a JSON object around its text. */
-const isText = (result: Result): boolean => {
-  const { body, contentType } = Object(result);
-  return typeof body === "string" && typeof contentType === "string";
-};

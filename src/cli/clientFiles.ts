@@ -1,12 +1,23 @@
 import type { FileAccess } from "../calculations/files.ts";
 import type { Client } from "../client/client.ts";
+import { readSettings } from "../model/settings.ts";
+import { allowedFiles } from "../worker/allowedFiles.ts";
 import { blobFiles } from "../worker/blobFiles.ts";
 
-/** The files of the storage that a command talks to, which it opens only when a file is asked for. */
-export function clientFiles(client: () => Promise<Client>): FileAccess {
+/**
+ * The files of the storage that a command talks to, which it opens only when a file is asked for. The same containers are
+ * allowed as in an app of these settings, so that a plan fails here and not in the run.
+ */
+export function clientFiles(
+  client: () => Promise<Client>,
+  env: Readonly<Record<string, string | undefined>>,
+): FileAccess {
   let opened: Promise<FileAccess> | undefined;
   const open = (): Promise<FileAccess> => {
-    opened ??= client().then(({ storage }) => blobFiles(storage.blobs));
+    const { LEASEFOLD_SOURCES = [] } = readSettings(env);
+    opened ??= client().then(({ storage, names }) =>
+      allowedFiles(blobFiles(storage.blobs), [names.inputs, ...LEASEFOLD_SOURCES]),
+    );
     return opened;
   };
   return {

@@ -132,7 +132,7 @@ const notSignedIn = (shown: string, cause: StorageError): StorageError =>
     "denied",
     "",
     cause.status,
-    `no Azure sign-in that ${shown} accepts: run "az login"; your user then needs the roles ` +
-      '"Storage Blob Data Contributor" and "Storage Queue Data Contributor" on the account',
+    `no Azure sign-in that ${shown} accepts: run "az login"; your user then needs "Storage Blob Data Reader" and ` +
+      '"Storage Queue Data Reader" to read, and what "operators" of infra/main.bicep gives to submit and steer runs',
     cause,
   );

@@ -11,6 +11,7 @@ import { sharedSettings } from "../model/sharedSettings.ts";
 import { version } from "../model/version.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
+import { allowedFiles } from "../worker/allowedFiles.ts";
 import { blobFiles } from "../worker/blobFiles.ts";
 import { callReport } from "../worker/callReport.ts";
 import { documents } from "../worker/documents.ts";
@@ -55,7 +56,7 @@ export async function makeApp(basis: Basis): Promise<App> {
     threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     files,
-    access: blobFiles(forWorker.blobs),
+    access: allowedFiles(blobFiles(forWorker.blobs), [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])]),
     onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
   });
   let making: Promise<void> | undefined;

@@ -10,4 +10,8 @@ export const calculationLimits = {
   batchBytesMax: 4 * 1024 * 1024,
   /** One encoded partial: a fold holds a bounded number of them in a worker's memory. */
   partialBytesMax: 32 * 1024 * 1024,
+  /** Characters of a result's content type: an HTTP header and a line of `status`. */
+  contentTypeCharactersMax: 200,
+  /** Characters of a result's extension: the end of a blob name and of a file name. */
+  extensionCharactersMax: 16,
 } as const;

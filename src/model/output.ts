@@ -47,9 +47,6 @@ function plain(code: string): string {
   }
 }
 
-/** The type without parameters. */
-export const baseContentType = (contentType: string): string => contentType.split(";")[0]?.trim() ?? "";
-
 /** What a fold needs to know of a partial or node beside its bytes. A node carries it in its metadata. */
 export interface FoldFacts {
   /** Of a shard's node: the bitmap of packs folded into it, absent when all. */

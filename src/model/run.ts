@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { wireVersion } from "./decode.ts";
+import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 
 /** The documents of a run that are written once: what was asked for, how it was cut, what came out. */
 
@@ -66,8 +67,8 @@ export const manifestSchema = z.object({
   requestHash: z.string(),
   /** The attempt that wrote the result, and its blob in the results container. */
   attempt: z.string(),
-  blob: z.string(),
-  contentType: z.string(),
+  blob: resultBlobSchema,
+  contentType: contentTypeSchema,
   bytes: count,
   /** Hex SHA-256 of the result's bytes. */
   sha256: z.string(),
@@ -96,8 +97,8 @@ export const answerSchema = z.discriminatedUnion("ok", [
     uid: z.string(),
     generation: z.int().positive(),
     /** The blob with the answer's bytes, in the results container. */
-    blob: z.string(),
-    contentType: z.string(),
+    blob: resultBlobSchema,
+    contentType: contentTypeSchema,
     bytes: count,
     sha256: z.string(),
     chunks: count,

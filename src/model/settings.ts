@@ -8,6 +8,11 @@ import { namespaceCharactersMax, namespacePattern } from "./names.ts";
  * `DataStorage__queueServiceUri` with `DataStorage__credential` and `DataStorage__clientId`.
  */
 const whole = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
+/** Names of containers; some of the service's own begin with `$`. */
+const containers = z
+  .string()
+  .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
+  .refine((names) => names.every((one) => /^[a-z0-9$][a-z0-9-]{2,62}$/.test(one)), "use names of containers");
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
 export const settingsSchema = z.object({
@@ -30,6 +35,9 @@ export const settingsSchema = z.object({
     .string()
     .optional()
     .describe("files of your own calculations, separated by commas"),
+  LEASEFOLD_SOURCES: containers
+    .optional()
+    .describe("containers that calculations may read beside the one of inputs, separated by commas"),
   LEASEFOLD_LEASE_S: whole(15, 60).default(15).describe("length of the blob lease, seconds"),
   LEASEFOLD_BUDGET_S: whole(30, 3_000_000)
     .default(300)

@@ -23,6 +23,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
     means: "packs fail where a calculation is missing, and other code may give another result",
     unsafe: true,
   },
+  LEASEFOLD_SOURCES: { means: "packs fail where their source is not allowed", unsafe: true },
   LEASEFOLD_PACK_LIMIT_S: { means: "whether a long pack fails depends on who takes it" },
   LEASEFOLD_LEASE_S: byLeader,
   LEASEFOLD_BUDGET_S: byLeader,
@@ -63,7 +64,7 @@ export function sharedSettings(
 ): Readonly<Record<string, string>> {
   const own = Object.keys(ofSettings)
     .filter((name) => rules.get(name) !== undefined)
-    .map((name): [string, string] => [name, String(settings[name as keyof Settings])]);
+    .map((name): [string, string] => [name, String(settings[name as keyof Settings] ?? "")]);
   return {
     ...Object.fromEntries(own),
     LEASEFOLD_CALCULATIONS: cut([...calculations].sort().join(", ")),

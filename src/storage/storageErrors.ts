@@ -15,6 +15,9 @@ const roleOf: Readonly<Record<Service, string>> = {
   memory: "Storage Blob Data Contributor",
 };
 
+/** Where a role is enough; none is needed on the account. */
+const placeOf: Readonly<Record<Service, string>> = { blob: "container", queue: "queue", memory: "container" };
+
 /** Codes that mean "ask again later" whatever their status; the first two come with 409. */
 const busyCodes: ReadonlySet<string> = new Set([
   "ContainerBeingDeleted",
@@ -74,7 +77,7 @@ export function storageErrorOfCode(
 ): StorageError {
   const kind = kindOf(code, status);
   const parts = [code, status === undefined ? "no answer" : `status ${status}`].filter((part) => part !== "");
-  const role = `an identity needs the role "${roleOf[service]}" on the account`;
+  const role = `to write, an identity needs the role "${roleOf[service]}" on that ${placeOf[service]}`;
   const key = code === "AuthenticationFailed" ? "the key or token was not accepted; " : "";
   const hint = kind === "denied" ? `; ${key}${role}` : "";
   return new StorageError(kind, code, status, `${detail || service}: ${parts.join(", ")}${hint}`, cause);

@@ -3,6 +3,7 @@ import { type Files, filesOver } from "../calculations/files.ts";
 import { loadCalculations } from "../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { threadPort } from "./threadPort.ts";
 import type { ThreadAnswer, ThreadData, ThreadTask } from "./threadTask.ts";
 
@@ -37,8 +38,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
       ok: false,
       ms: performance.now() - startedMs,
       code,
-      message: messageOf(error),
-      stack: stackOf(error),
+      // User code may quote whole files; this goes into logs and records, several times over.
+      message: messageOf(error).slice(0, limits.errorCharactersMax),
+      stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
     };
   } finally {
     port.close();

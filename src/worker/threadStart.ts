@@ -8,10 +8,25 @@ import type { WorkerOptions } from "node:worker_threads";
  */
 const maxYoungGenerationSizeMb = 8;
 
+/** All that a thread may find in its environment: where things are, how dates and text read, which kernel to run. */
+const passedOn = [
+  ...["PATH", "HOME", "USERPROFILE", "SystemRoot", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LC_ALL"],
+  ...["NODE_ENV", "NODE_OPTIONS", "LEASEFOLD_WASM"],
+];
+
+/**
+ * An environment without connection strings, keys and tokens, so that a calculation which prints its environment, or a
+ * package which collects it, gives none away. This isolates nothing: a thread is no sandbox. Code that means harm has
+ * the rights of the process, its files, its network and its identity; only calculations that are trusted may be loaded.
+ */
+const threadEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+
 /** How a thread for user code is started, whatever it does there; `memoryMb` is its heap. */
 export const threadStart = (memoryMb: number) =>
   ({
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
+    env: threadEnv(process.env),
     execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
   }) satisfies WorkerOptions;
 

@@ -25,9 +25,9 @@ describe("leasefold new", () => {
 linked ${join("node_modules", "leasefold")}, which both import
 
 Then:
-  npx leasefold check ./my-pi.ts
-  npx leasefold up --calculation ./my-pi.ts
-  npx leasefold submit my-pi --wait
+  npx --no-install leasefold check ./my-pi.ts
+  npx --no-install leasefold up --calculation ./my-pi.ts
+  npx --no-install leasefold submit my-pi --wait
 
 Its test: node --test my-pi.test.ts
 `,
@@ -85,7 +85,7 @@ Its test: node --test my-pi.test.ts
     expect(JSON.parse(out)).toMatchObject({
       calculation: join(folder, "mine.ts"),
       test: join(folder, "mine.test.ts"),
-      next: ["npx leasefold check ./mine.ts", expect.anything(), expect.anything()],
+      next: ["npx --no-install leasefold check ./mine.ts", expect.anything(), expect.anything()],
     });
   });
 

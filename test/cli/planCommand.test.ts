@@ -7,7 +7,7 @@ import { knownCalculations } from "../../src/cli/knownCalculations.ts";
 import { runCommand } from "../../src/cli/runCommand.ts";
 import { startThread } from "../../src/cli/startThread.ts";
 import { systemClock } from "../../src/storage/system.ts";
-import { calculations, clientWorld } from "../client/clientWorld.ts";
+import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 
@@ -128,10 +128,9 @@ describe("leasefold plan in a thread of its own", () => {
 
   it("counts what plan and chunks read of files, for people and programs", async () => {
     const { client, storage } = await clientWorld();
-    await storage.blobs.ensureContainer("box");
-    for (const name of ["a", "b", "c"]) await storage.blobs.create("box", name, "12345");
+    for (const name of ["a", "b", "c"]) await storage.blobs.create(names.inputs, name, "12345");
     const parts = {
-      plan: 'return arguments[1].files.list("box/")',
+      plan: `return arguments[1].files.list("${names.inputs}/")`,
       compute:
         "const { files, input } = arguments[0]; return Array.fromAsync(files.read(input)).then(() => 1)",
     };

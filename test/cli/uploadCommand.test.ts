@@ -116,7 +116,7 @@ describe("the files of a command", () => {
     const files = clientFiles(async () => {
       opened += 1;
       return client;
-    });
+    }, {});
     expect(opened).toBe(0);
     const [fact] = (await files.list(`${names.inputs}/`, undefined)).files;
     const read = await files.read(fact ?? expect.fail("nothing was listed"), 1, 3);
@@ -125,7 +125,7 @@ describe("the files of a command", () => {
 
   it("say why there is no storage, as any command does", async () => {
     const away = new Error("no storage to talk to");
-    const files = clientFiles(() => Promise.reject(away));
+    const files = clientFiles(() => Promise.reject(away), {});
     await expect(files.list("c/", undefined)).rejects.toBe(away);
   });
 });

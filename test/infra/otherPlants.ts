@@ -200,4 +200,25 @@ export const otherPlants: readonly Plant[] = [
     /federation/,
   ),
   plant(workflow, "permissions: {}\n", "", "workflow-permissions", /permissions/),
+  plant(
+    workflow,
+    "client-id: ${{ vars.AZURE_PREVIEW_CLIENT_ID }}",
+    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
+    "workflow-identity",
+    /would hold the identity that deploys/,
+  ),
+  plant(
+    workflow,
+    "environment: preview",
+    "environment: production",
+    "workflow-identity",
+    /run in production/,
+  ),
+  plant(
+    workflow,
+    "environment: production",
+    "environment: staging",
+    "workflow-identity",
+    /environment production/,
+  ),
 ];

@@ -7,6 +7,8 @@ const roles = "infra/modules/appRoles.bicep";
 const shared = "infra/shared.bicep";
 const network = "infra/modules/network.bicep";
 const alerts = "infra/modules/alerts.bicep";
+const operators = "infra/modules/operatorRoles.bicep";
+const bootstrap = "infra/bootstrap.bicep";
 const host = "hostStorage.properties.primaryEndpoints.blob";
 
 /** Mistakes in what the templates say by themselves. */
@@ -146,6 +148,14 @@ export const templatePlants: readonly Plant[] = [
   plant(data, "    minimumTlsVersion: 'TLS1_2'\n", "", "hardening", /minimumTlsVersion/),
   plant(app, "httpsOnly: true", "httpsOnly: false", "hardening", /httpsOnly/),
   plant(
+    data,
+    "deleteRetentionPolicy: {\n      enabled: true",
+    "deleteRetentionPolicy: {\n      enabled: false",
+    "hardening",
+    /deleteRetentionPolicy/,
+  ),
+  plant(data, "isVersioningEnabled: false", "isVersioningEnabled: true", "hardening", /isVersioningEnabled/),
+  plant(
     "infra/modules/monitoring.bicep",
     "DisableLocalAuth: true",
     "DisableLocalAuth: false",
@@ -174,4 +184,43 @@ export const templatePlants: readonly Plant[] = [
     /Monitoring Publisher/,
   ),
   plant(app, "    principalType: 'ServicePrincipal'\n", "", "principal-type", /hostRole/),
+  // Rights.
+  plant(
+    shared,
+    "inputs: 'Storage Blob Data Reader'",
+    "inputs: 'Storage Blob Data Contributor'",
+    "least-rights",
+    /inputs: an app needs Storage Blob Data Reader/,
+  ),
+  plant(
+    roles,
+    "        roles[appContainerRoles[suffix]]\n",
+    "        roles['Storage Blob Data Contributor']\n",
+    "least-rights",
+    /containerRoles: take the role/,
+  ),
+  plant(shared, "  runs: '*/spec.json'", "  runs: '*'", "least-rights", /runs: \*/),
+  plant(shared, "  inputs: '*'", "  inputs: '*'\n  results: '*'", "least-rights", /results: \*/),
+  plant(
+    operators,
+    "      conditionVersion: '2.0'\n      condition:",
+    "      delegatedManagedIdentityResourceId:",
+    "least-rights",
+    /steerRuns/,
+  ),
+  plant(bootstrap, "'*/read'", "'*'", "preview-rights", /more than a preview needs/),
+  plant(
+    bootstrap,
+    "    roleDefinitionId: previewRole.id",
+    "    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)",
+    "preview-rights",
+    /preview: the identity of pull requests/,
+  ),
+  plant(
+    bootstrap,
+    "string[] = [\n  'production'",
+    "string[] = [\n  'preview'\n  'production'",
+    "preview-rights",
+    /cannot be one that deploys/,
+  ),
 ];

@@ -70,7 +70,8 @@ describe("a vendor's error", () => {
     const cause = Object.assign(new Error("no managed identity"), { name: "CredentialUnavailableError" });
     const failure = failureOf(cause, "queue", "Put Message q", undefined) as StorageError;
     expect(failure).toMatchObject({ kind: "denied", status: 401 });
-    expect(failure.message).toContain('"Storage Queue Data Contributor"');
+    expect(failure.message).toContain('"Storage Queue Data Contributor" on that queue');
+    expect(failure.message).not.toContain("account");
     expect(failure.message).toContain("no managed identity");
   });
 

@@ -62,7 +62,7 @@ export const manifest: Manifest = {
   calculation: "sum",
   requestHash: "h",
   attempt: "1-1-abcdefgh",
-  blob: "b",
+  blob: "r/u/001/1-1-abcdefgh/result.json",
   contentType: "application/json",
   bytes: 1,
   sha256: "00",

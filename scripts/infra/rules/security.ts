@@ -26,6 +26,17 @@ const hardening: Readonly<Record<string, readonly (readonly [path: string, ...ri
   "Microsoft.Insights/components": [["properties.DisableLocalAuth", "true"]],
 };
 
+/** Where people's inputs and results are, what is deleted comes back for a while; the host's own account has none. */
+const userDataFile = "infra/modules/dataStorage.bicep";
+const userData: typeof hardening = {
+  "Microsoft.Storage/storageAccounts/blobServices": [
+    ["properties.deleteRetentionPolicy.enabled", "true"],
+    ["properties.containerDeleteRetentionPolicy.enabled", "true"],
+    // A version for each beat of a leader.
+    ["properties.isVersioningEnabled", "false"],
+  ],
+};
+
 const secretCalls = /^(list(Keys|AccountSas|ServiceSas|Secrets|ConnectionStrings|Credentials)?)$/;
 const secretTexts = /AccountKey=|SharedAccessSignature=|DefaultEndpointsProtocol=|[?&]sig=/;
 const endpoints =
@@ -68,7 +79,12 @@ function hardened(template: Template): Finding[] {
   return template.declarations.flatMap((resource) => {
     if (resource.kind !== "resource" || resource.existing) return [];
     const body = bodyOf(resource.value);
-    return (hardening[resource.target?.split("@")[0] ?? ""] ?? []).flatMap(([path, ...right]) => {
+    const type = resource.target?.split("@")[0] ?? "";
+    const wanted = [
+      ...(hardening[type] ?? []),
+      ...(template.file === userDataFile ? (userData[type] ?? []) : []),
+    ];
+    return wanted.flatMap(([path, ...right]) => {
       const value = propertyAt(body, ...path.split("."))?.value;
       if (value !== undefined && right.includes(value.text)) return [];
       const place = value === undefined ? resource.place : placeOf(template.file, value);

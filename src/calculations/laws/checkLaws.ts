@@ -126,7 +126,7 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
   if (at === "size") return { at, verdict: broken(error.message, tooLarge.likely, tooLarge.cure) };
   const told = (likely: string, cure: string) => ({ at, verdict: broken(error.message, likely, cure) });
   if (contractCodes.has(error.code)) {
-    return told("it gives what its place in the contract does not allow", cureOf(at));
+    return told("it gives what its place in the contract does not allow", cureOf(at, error.code));
   }
   if (error.code === "calculation-threw") {
     const ends = at === "plan" || at === "finish" ? "the run" : "the pack";
@@ -158,12 +158,14 @@ const notJsonLaw = (error: CalculationError): LawName =>
       ? "finish"
       : "codec";
 
-const cureOf = (law: LawName): string =>
-  law === "plan" || law === "inputs"
-    ? "give a whole number of chunks, or a list of inputs that are JSON of at most 64 KB"
-    : law === "finish"
-      ? "give JSON without NaN and Infinity, or { body, contentType, extension }"
-      : "give finite numbers, text, lists and plain objects, or give the calculation a codec";
+const cureOf = (law: LawName, code: string): string =>
+  code === "not-bytes"
+    ? "give a Uint8Array that has all bytes of the partial"
+    : law === "plan" || law === "inputs"
+      ? "give a whole number of chunks, or a list of inputs that are JSON of at most 64 KB"
+      : law === "finish"
+        ? "give JSON without NaN and Infinity, or { body, contentType, extension }"
+        : "give finite numbers, text, lists and plain objects, or give the calculation a codec";
 
 /** Parameters that are no JSON at all stay as they are: their own law says so. */
 function jsonOr(params: unknown): unknown {

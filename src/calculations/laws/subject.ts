@@ -1,4 +1,3 @@
-import { CalculationError, messageOf } from "../../model/errors.ts";
 import type { AnyCalculation } from "../contract.ts";
 import { type Files, noFiles } from "../files.ts";
 import { decodePart, encodePart, guarded } from "../runJob.ts";
@@ -98,16 +97,8 @@ export function computeOf(subject: Subject, index: number): Promise<unknown> {
 }
 
 /** The same as bytes, as they are now: nothing that is done to the partial later changes them. */
-export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
-  const bytes: unknown = await encodePart(calculation, part, what).catch((error: unknown) => {
-    throw error instanceof CalculationError ? error : notBytes(error);
-  });
-  if (!(bytes instanceof Uint8Array)) throw notBytes(`it gave a ${typeof bytes}`);
-  return bytes.slice();
-}
-
-const notBytes = (why: unknown): CalculationError =>
-  new CalculationError("not-bytes", `encode must give a Uint8Array: ${messageOf(why)}`);
+export const bytesOf = async ({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> =>
+  (await encodePart(calculation, part, what)).slice();
 
 export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
   bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);

@@ -47,7 +47,7 @@ export async function runCheck(
 ): Promise<CheckReport> {
   const { cli } = session;
   const settings = readSettings(cli.env);
-  const access = clientFiles(() => session.client());
+  const access = clientFiles(() => session.client(), cli.env);
   const { files, seed, limitMs } = request;
   const [memoryMb, packLimitMs] = [
     settings.LEASEFOLD_THREAD_MEMORY_MB,

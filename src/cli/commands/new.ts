@@ -17,9 +17,9 @@ export function addNew(program: Command, session: Session): void {
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
       const file = `./${shown(made.calculation).replaceAll("\\", "/")}`;
       const next = [
-        `npx leasefold check ${file}`,
-        `npx leasefold up --calculation ${file}`,
-        `npx leasefold submit ${name} --wait`,
+        `npx --no-install leasefold check ${file}`,
+        `npx --no-install leasefold up --calculation ${file}`,
+        `npx --no-install leasefold submit ${name} --wait`,
       ];
       const test = `node --test ${shown(made.test)}`;
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });

@@ -59,7 +59,7 @@ async function planOne(
   const name = nameAsked(calculations, asked, file);
   const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
   const settings = readSettings(cli.env);
-  const files = countedFiles(clientFiles(() => session.client()));
+  const files = countedFiles(clientFiles(() => session.client(), session.cli.env));
   const code = await cli.startThread(files.access, file);
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });

@@ -50,7 +50,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
       stopGraceMs: 3_000,
       onEvent: (event) => tracker.onEvent(event, now()),
     });
-    const hint = options.stateFile === undefined ? "" : " (inspect: npx leasefold show)";
+    const hint = options.stateFile === undefined ? "" : " (inspect: leasefold show)";
     tracker.note(
       `Azurite and ${named(options.instances)} started in ${seconds(embedded.startMs)}${hint}`,
       "plain",

@@ -90,7 +90,7 @@ async function link(folder: string, root: string): Promise<Pick<Started, "linked
   }
 }
 
-/** Makes `npx leasefold` work in the folder. Windows starts no such links; there the link above has to do. */
+/** Makes `npx --no-install leasefold` work in the folder. Windows starts no such links; there the link above has to do. */
 async function linkBin(folder: string, root: string): Promise<void> {
   const bin = join(folder, "node_modules", ".bin", "leasefold");
   if (process.platform === "win32" || existsSync(bin)) return;

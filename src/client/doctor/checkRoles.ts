@@ -75,7 +75,7 @@ export async function checkRoles(client: Client): Promise<readonly Finding[]> {
     denied += 1;
     wrong({
       what: `this identity may not ${right} the ${kind} ${place}`,
-      why: `it needs the role "${role}" there, or on the account`,
+      why: `an app needs the role "${role}" there; a person who reads or steers runs has it from "operators" of infra/ or does without`,
       cure: `az role assignment create --assignee PRINCIPAL --role "${role}" --scope ${scopeOf(kind, place)}`,
     });
   }

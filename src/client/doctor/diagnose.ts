@@ -79,7 +79,7 @@ const adviceOfKind = {
   },
   denied: {
     why: "nothing works without a role on the data",
-    cure: 'az login; az role assignment create --assignee PRINCIPAL --role "Storage Blob Data Contributor" --scope ACCOUNT_ID',
+    cure: 'az login; to read, az role assignment create --assignee PRINCIPAL --role "Storage Blob Data Reader" --scope ACCOUNT_ID; to steer runs, "operators" of infra/main.bicep',
   },
   refused: {
     why: "the account does not take this request",

@@ -1,4 +1,4 @@
-import { baseContentType } from "../../model/output.ts";
+import { baseContentType, mayBeShown } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 
 /** Content type, file name and generation of a result or of an answer so far. */
@@ -13,7 +13,8 @@ export function describeBytes({
   const isJson = baseContentType(contentType) === "application/json";
   return {
     "content-type": isJson ? "application/json" : contentType,
-    "content-disposition": `inline; filename="${run}.${extension}"`,
+    // A page or picture with script, opened from this origin, would have the function key within reach.
+    "content-disposition": `${mayBeShown(contentType) ? "inline" : "attachment"}; filename="${run}.${extension}"`,
     "leasefold-generation": String(generation),
   };
 }

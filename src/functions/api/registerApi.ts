@@ -5,7 +5,8 @@ import { withLogOf } from "../logTo.ts";
 import type { ApiHandler, ApiRequest } from "./apiRequest.ts";
 import { getCalculations } from "./calculations.ts";
 import { getFailures } from "./failures.ts";
-import { getHealth, type Health } from "./health.ts";
+import { harmless } from "./harmless.ts";
+import { getHealth, getInstance, type InstanceFacts } from "./health.ts";
 import { getLeader } from "./leader.ts";
 import { problemOf } from "./problem.ts";
 import { getQueues } from "./queues.ts";
@@ -40,7 +41,7 @@ export const routes: readonly Route[] = [
  * Registers the HTTP functions. `getClient` is asked with each request, so that a wrong setting or an unreachable
  * storage answers that request and keeps no function from being registered.
  */
-export function registerApi(getClient: () => Client | Promise<Client>, health: Health): void {
+export function registerApi(getClient: () => Client | Promise<Client>, facts: InstanceFacts): void {
   for (const { name, method, route, handler } of routes) {
     app.http(name, {
       methods: [method],
@@ -49,11 +50,18 @@ export function registerApi(getClient: () => Client | Promise<Client>, health: H
       handler: (request, context) => answer(handler, request, getClient, context),
     });
   }
+  app.http("getInstance", {
+    methods: ["GET"],
+    authLevel: "function",
+    route: "instance",
+    handler: () => harmless(getInstance(facts)),
+  });
+  // The only route without a key.
   app.http("health", {
     methods: ["GET"],
     authLevel: "anonymous",
     route: "health",
-    handler: () => getHealth(health),
+    handler: () => harmless(getHealth()),
   });
 }
 
@@ -66,11 +74,11 @@ export async function answer(
 ): Promise<HttpResponseInit> {
   try {
     const client = await getClient();
-    return await withLogOf(context, () => handler(request, client));
+    return harmless(await withLogOf(context, () => handler(request, client)));
   } catch (error) {
     const { level } = edgeOf(error);
     if (level === "warn") context.warn(`http: ${messageOf(error)}`);
     if (level === "error") context.error("http:", error);
-    return problemOf(error);
+    return harmless(problemOf(error));
   }
 }

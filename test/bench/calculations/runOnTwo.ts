@@ -29,7 +29,7 @@ export type TwoRuns = {
 
 /** Two instances of one thread each. */
 export const startTwo = (): Promise<RealApp> =>
-  startRealApp({ instances: 2, env: { LEASEFOLD_THREADS: "1" } });
+  startRealApp({ instances: 2, env: { LEASEFOLD_THREADS: "1", LEASEFOLD_SOURCES: "bench" } });
 
 /** Throws unless the run has the very bytes of one thread. */
 export async function runOnTwo(

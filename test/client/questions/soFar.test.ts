@@ -112,7 +112,7 @@ describe("the answer so far", () => {
     let change: object = { sha256: "00" };
     answeringWorker(world, (message) => putAnswer(world, message as Ask, half, change));
     expect(await failureOf(world.world.finish(world.ask()))).toMatchObject({ code: "result-hash" });
-    change = { blob: "gone" };
+    change = { blob: "r1/u/answers/gone.json" };
     expect(await failureOf(world.world.finish(world.ask()))).toMatchObject({ code: "answer-missing" });
   });
 });

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/client/submit.ts";
-import { getHealth } from "../../../src/functions/api/health.ts";
+import { getHealth, getInstance } from "../../../src/functions/api/health.ts";
 import { answer, routes } from "../../../src/functions/api/registerApi.ts";
 import { clientWorld } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
@@ -40,16 +40,15 @@ describe("the other routes", () => {
     });
   });
 
-  it("say of health what anyone may know, and ask nothing of storage", () => {
-    const health = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234 };
-    expect(getHealth(health).jsonBody).toEqual({
-      ok: true,
+  it("tell anyone that an instance answers, and only with a key which version it is", () => {
+    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234 };
+    expect(getHealth().jsonBody).toEqual({ ok: true });
+    expect(getInstance(facts).jsonBody).toEqual({
       version: "1.2.3",
       instance: "node-1",
       lastTickAgeS: 1.234,
     });
-    expect(getHealth({ ...health, lastTickAgeMs: () => undefined }).jsonBody).toEqual({
-      ok: true,
+    expect(getInstance({ ...facts, lastTickAgeMs: () => undefined }).jsonBody).toEqual({
       version: "1.2.3",
       instance: "node-1",
     });
@@ -83,6 +82,16 @@ describe("the other routes", () => {
       ),
     );
     expect(problem.headers.get("content-type")).toBe("application/problem+json");
+  });
+
+  it("give every answer, problems too, headers under which a browser runs nothing of it", async () => {
+    const { client } = await clientWorld();
+    const params = { id: "none" };
+    for (const { name } of routes) {
+      const answered = await call(client, name, apiRequest("runs/none?sample=0", { params, body: "<html>" }));
+      const headers = ["x-content-type-options", "content-security-policy"].map(answered.header);
+      expect([name, ...headers]).toEqual([name, "nosniff", "sandbox; default-src 'none'"]);
+    }
   });
 
   it("answer with a problem when the client itself cannot be made", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/client/submit.ts";
 import { answerBytesMax } from "../../../src/functions/api/apiRequest.ts";
 import { rangeOf } from "../../../src/functions/api/range.ts";
+import { resultBlobs } from "../../../src/model/names.ts";
 import { clientWorld, names } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
@@ -94,6 +95,37 @@ describe("GET runs/{id}/result", () => {
     await putResult(run, "1234", { bytes: answerBytesMax + 1 });
     expect(await get()).toMatchObject({ status: 400, jsonBody: { code: "answer-too-large" } });
     expect(textOf((await get({ range: "bytes=1-2" })).body)).toBe("23");
+  });
+
+  it.each([
+    ["text/html", "html"],
+    ["image/svg+xml", "svg"],
+  ])(
+    "of type %s is saved by a browser and never run from the API's origin",
+    async (contentType, extension) => {
+      const { get, run, putResult, storage } = await finished();
+      const blob = resultBlobs(run.run, run.uid).result(1, "1-1-abcdefgh", extension);
+      storage.operator.overwriteBlob(names.results, blob, "<script>");
+      await putResult(run, "<script>", { contentType, blob });
+      const answered = await get();
+      expect(answered.header("content-disposition")).toBe(`attachment; filename="r1.${extension}"`);
+      expect(answered.header("x-content-type-options")).toBe("nosniff");
+      expect(answered.header("content-security-policy")).toBe("sandbox; default-src 'none'");
+    },
+  );
+});
+
+describe("a forged manifest", () => {
+  it.each([
+    ["a type that ends a header", { contentType: "text/plain\r\nset-cookie: a=b" }],
+    ["a blob outside of the results", { blob: "r1/../../test-inputs/secret.csv" }],
+    ["a blob without an extension", { blob: "r1/u/001/x/result.undefined/" }],
+  ])("with %s is corrupt data, not an answer", async (_what, change) => {
+    const { get, run, putResult } = await finished();
+    await putResult(run, "1", change);
+    const answered = await get();
+    expect(answered).toMatchObject({ status: 500 });
+    expect(answered.header("content-type")).toBe("application/problem+json");
   });
 });
 

@@ -144,7 +144,7 @@ const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({
     calculation: "orderly",
     requestHash: "h",
     attempt: "1-1-a",
-    blob: "b",
+    blob: "r/u/001/1-1-a/result.json",
   },
   ...{ contentType: "application/json", bytes: 1, sha256: "00", chunks: packs, folded: packs, packs },
   ...{ complete: true, missing: [], code: [], attempts: packs, terms: [], calls: "0.0.0.0.0.0" },

@@ -1,5 +1,6 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { RangeInput } from "../records.ts";
+import { quotedCell } from "../rows/cellText.ts";
 
 /**
  * Places of the wanted columns among those of a CSV file. Throws `CalculationError` naming the file, the columns that are
@@ -27,7 +28,7 @@ export function columnPlaces(
 const shownMax = 40;
 
 function shown(columns: readonly string[]): string {
-  const names = columns.slice(0, shownMax).map((one) => (/^[\w.-]+$/.test(one) ? one : JSON.stringify(one)));
+  const names = columns.slice(0, shownMax).map((one) => (/^[\w.-]{1,80}$/.test(one) ? one : quotedCell(one)));
   return columns.length > shownMax
     ? `${names.join(", ")} and ${columns.length - shownMax} more`
     : names.join(", ");

@@ -1,6 +1,9 @@
 import type { Field } from "../records.ts";
 import { decodeText } from "./decodeText.ts";
 import type { ParseBatch, ParsedBatch } from "./parsedBatch.ts";
+import { readLimits } from "./readLimits.ts";
+
+const { nestingMax } = readLimits;
 
 /**
  * Parses one JSON object per line; of other columns than the wanted ones nothing is kept. A missing one is `null`; those
@@ -25,7 +28,13 @@ export const ndjsonParser =
         misfits.push({ place, what: "is not a JSON object" });
         continue;
       }
-      rows.push(wanted.map((name) => (Object.hasOwn(record, name) ? fieldOf(record[name]) : null)));
+      const fields = wanted.map((name) => (Object.hasOwn(record, name) ? record[name] : null));
+      const deep = fields.findIndex((field) => nestsDeeper(field, nestingMax));
+      if (deep !== -1) {
+        misfits.push({ place, what: `nests ${wanted[deep]} deeper than ${nestingMax} levels` });
+        continue;
+      }
+      rows.push(fields.map(fieldOf));
       places.push(place);
       for (const name of absent) if (Object.hasOwn(record, name)) absent.delete(name);
     }
@@ -38,16 +47,25 @@ const isBlank = (line: string): boolean => /^[ \t\r]*$/.test(line);
 function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return value !== null && typeof value === "object" && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isNested(value) && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
 }
 
-const fieldOf = (value: unknown): Field =>
-  value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Field);
+/** The same on every machine: how deep a value may be before it overflows the stack depends on the stack. */
+function nestsDeeper(value: unknown, levels: number): boolean {
+  let level = [value].filter(isNested);
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth === levels) return true;
+    level = level.flatMap((one) => Object.values(one).filter(isNested));
+  }
+  return false;
+}
+
+const isNested = (value: unknown): value is object => value !== null && typeof value === "object";
+
+const fieldOf = (value: unknown): Field => (isNested(value) ? JSON.stringify(value) : (value as Field));
 
 function lineOffset(bytes: Uint8Array, place: number): number {
   let at = 0;

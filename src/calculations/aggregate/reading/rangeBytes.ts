@@ -64,7 +64,7 @@ export async function* fileBytes(
   files: Files,
 ): AsyncGenerator<Uint8Array> {
   if (format.gzip) {
-    yield* gunzip(file.path, files.read(file));
+    yield* gunzip(file, files.read(file));
     return;
   }
   // A header seldom needs more than the first read, and a long file's first pieces would be on their way already.

@@ -2,10 +2,11 @@ import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import { decodeText } from "./decodeText.ts";
 import type { FileFormat } from "./fileFormat.ts";
+import { joined } from "./joined.ts";
 import { csvFields } from "./parseCsv.ts";
 import { fileBytes } from "./rangeBytes.ts";
 import { readLimits } from "./readLimits.ts";
-import { recordBorders } from "./recordBorders.ts";
+import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /** The columns of a CSV file, and where its first record begins. */
 export interface FileHead {
@@ -17,7 +18,8 @@ type CsvFormat = Extract<FileFormat, { kind: "csv" }>;
 
 /**
  * Reads as much of a file as its first record takes: the header, or where there is none the record that tells how many
- * columns there are. No head: no record. Throws `CalculationError`.
+ * columns there are. No head: no record. Each byte is scanned once, however many empty lines come first. Throws
+ * `CalculationError`.
  */
 export async function readHead(
   file: FileFact,
@@ -25,46 +27,60 @@ export async function readHead(
   header: boolean,
   files: Files,
 ): Promise<FileHead | undefined> {
-  let bytes = Buffer.alloc(0);
-  for await (const piece of fileBytes(file, format, files)) {
-    bytes = Buffer.concat([bytes, piece]);
-    const head = headOf(bytes, file, format, header, false);
-    if (head !== undefined) return head;
+  const { path } = file;
+  let start = 0;
+  let borders: RecordBorders | undefined;
+  /** What there is of the record that begins at `from`; `at` is where the next piece begins. */
+  let held: Uint8Array[] = [];
+  let from = 0;
+  let at = 0;
+  for await (const piece of withWholeMark(fileBytes(file, format, files))) {
+    let used = 0;
+    if (borders === undefined) {
+      start = from = used = markBytes(piece);
+      borders = recordBorders({ path, from, stride: 1, delimiter: format.delimiter });
+    }
+    for (const to of borders.push(piece.subarray(used))) {
+      const rest = piece.subarray(used, to - at);
+      const head = isEmptyLine(rest) && held.length === 0 ? undefined : headOf(joined([...held, rest]), to);
+      if (head !== undefined) return head;
+      held = [];
+      from = to;
+      used = to - at;
+    }
+    if (used < piece.length) held.push(piece.subarray(used));
+    at += piece.length;
   }
-  return headOf(bytes, file, format, header, true);
+  borders?.end();
+  return headOf(joined(held), at);
+
+  /** The head, if the record that ends at `to` has a field. */
+  function headOf(record: Uint8Array, to: number): FileHead | undefined {
+    if (record.includes(0)) throw notText(path);
+    const [fields, ...more] = csvFields(decodeText(record, path, from), format.delimiter);
+    if (fields === undefined || (fields.length === 1 && fields[0] === "")) return undefined;
+    if (!header) return { columns: checked(numbered(fields.length), path), first: start };
+    if (more.length > 0) throw loneReturns(path);
+    return { columns: checked(fields, path), first: to };
+  }
 }
 
-/** The head, once a whole record has been read. */
-function headOf(
-  bytes: Uint8Array,
-  { path }: FileFact,
-  { delimiter }: CsvFormat,
-  header: boolean,
-  whole: boolean,
-): FileHead | undefined {
-  const start = markBytes(bytes);
-  const borders = recordBorders({ path, from: start, stride: 1, delimiter });
-  const ends = borders.push(bytes.subarray(start));
-  if (whole) {
-    borders.end();
-    ends.push(bytes.length);
+/** The same bytes; a byte order mark is not cut in two. */
+async function* withWholeMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let first: Uint8Array | undefined = new Uint8Array();
+  for await (const piece of pieces) {
+    first = first === undefined ? piece : joined([first, piece]);
+    if (first.length < 3) continue;
+    yield first;
+    first = undefined;
   }
-  let from = start;
-  for (const to of ends) {
-    if (bytes.subarray(from, to).includes(0)) throw notText(path);
-    const [fields, ...more] = csvFields(decodeText(bytes.subarray(from, to), path, from), delimiter);
-    if (fields !== undefined && (fields.length > 1 || fields[0] !== "")) {
-      if (header && more.length > 0) throw loneReturns(path);
-      return header
-        ? { columns: checked(fields, path), first: to }
-        : { columns: checked(numbered(fields.length), path), first: start };
-    }
-    from = to;
-  }
-  return undefined;
+  if (first !== undefined) yield first;
 }
 
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `c${index + 1}`);
+
+const isEmptyLine = (line: Uint8Array): boolean =>
+  line.length === 1 || (line.length === 2 && line[0] === 0x0d);
 
 /** Bytes of a byte order mark. */
 const markBytes = (bytes: Uint8Array): number =>

@@ -2,6 +2,7 @@ import { CalculationError } from "../../../model/errors.ts";
 import type { Offender, ReadRange } from "../records.ts";
 import { columnPlaces } from "./columnPlaces.ts";
 import { type FileFormat, fileFormat } from "./fileFormat.ts";
+import { joined } from "./joined.ts";
 import { csvParser } from "./parseCsv.ts";
 import type { ParseBatch } from "./parsedBatch.ts";
 import { ndjsonParser } from "./parseNdjson.ts";
@@ -73,9 +74,6 @@ async function* batches(
   borders.end(cut);
   if (held.length > 0) yield { bytes: joined(held), offset };
 }
-
-const joined = (parts: readonly Uint8Array[]): Uint8Array =>
-  parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 
 const refused = ({ path, offset, what }: Offender): CalculationError =>
   new CalculationError(

@@ -16,7 +16,7 @@ export function resultRows(query: Query, partial: PartialBytes): ResultRow[] {
       if (typeof answer !== "number" || Number.isFinite(answer)) return answer;
       throw new CalculationError(
         "number-overflow",
-        `${name} of group ${JSON.stringify(key)} is beyond the range of double numbers; leave it out, or its rows with --where`,
+        `${name} of a group is beyond the range of double numbers; leave it out, or its rows with --where`,
       );
     });
     rows.push({ key: key.map(placed), row: [...key, ...answers] });

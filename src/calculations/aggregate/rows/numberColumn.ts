@@ -73,5 +73,6 @@ function anyDecimal(text: string): number {
   return Number.isFinite(value) ? value + 0 : Number.NaN;
 }
 
-const decimal = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i;
+/** Digits have one way to match: with two, a long cell of digits and a letter would take time by the square. */
+const decimal = /^\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*$/i;
 const [zero, minus, dot] = [48, 45, 46];

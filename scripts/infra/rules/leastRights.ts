@@ -1,0 +1,147 @@
+import type { Node } from "web-tree-sitter";
+import type { Project } from "../project.ts";
+import { type Finding, findingAt, itemsOf, placeOf, placeOfText, type RuleName } from "../syntax.ts";
+import { bodyOf, type Declaration, propertiesOf, propertyAt, stringOf, type Template } from "../template.ts";
+import { find, sharedFile } from "./driftSettings.ts";
+
+/** What an identity must not get, whatever works with more: `least-rights`, `preview-rights`, `workflow-identity`. */
+export function leastRights(project: Project): Finding[] {
+  return [
+    ...appRights(project),
+    ...steerRights(project),
+    ...previewRights(project),
+    ...workflowJobs(project),
+  ];
+}
+
+const reader = "Storage Blob Data Reader";
+const contributor = "Storage Blob Data Contributor";
+
+/** An app reads inputs and writes the rest, container by container. */
+function appRights(project: Project): Finding[] {
+  const table = tableOf(project, "appContainerRoles").flatMap(({ key, value, at }) => {
+    const right = key === "inputs" ? reader : contributor;
+    return value === right ? [] : [at("least-rights", `${key}: an app needs ${right} there, not ${value}`)];
+  });
+  const past = assignmentsOf(project.templates.get("infra/modules/appRoles.bicep")).filter(({ value }) =>
+    (propertyAt(bodyOf(value), "properties", "roleDefinitionId")?.value.text ?? "").includes("'Storage Blob"),
+  );
+  return [
+    ...table,
+    ...past.map(({ name, place }) =>
+      findingAt(place, "least-rights", `${name}: take the role from appContainerRoles`),
+    ),
+  ];
+}
+
+/** Paths that the commands write; with any other, who steers could forge partials, results or the lease. */
+const steered: Readonly<Record<string, string>> = { active: "*", inputs: "*", runs: "*/spec.json" };
+
+function steerRights(project: Project): Finding[] {
+  const paths = tableOf(project, "steerPaths").flatMap(({ key, value, at }) =>
+    steered[key] === value
+      ? []
+      : [at("least-rights", `${key}: ${value} is nothing that steering runs writes`)],
+  );
+  const template = project.templates.get("infra/modules/operatorRoles.bicep");
+  const bare = assignmentsOf(template).filter((one) => {
+    const body = bodyOf(one.value);
+    if (!body?.text.includes("Contributor")) return false;
+    const condition = propertyAt(body, "properties", "condition")?.value.text ?? "";
+    return !["blobs/delete", "blobs/write", "blobs/add/action", "StringLike"].every((part) =>
+      condition.includes(part),
+    );
+  });
+  return [
+    ...paths,
+    ...bare.map(({ name, place }) =>
+      findingAt(
+        place,
+        "least-rights",
+        `${name}: Contributor needs a condition on what is written and deleted`,
+      ),
+    ),
+  ];
+}
+
+const harmless = new Set([
+  "*/read",
+  "Microsoft.Resources/deployments/validate/action",
+  "Microsoft.Resources/deployments/whatIf/action",
+]);
+
+/** Pull requests run code that nobody has reviewed, so their identity has one role, which can change nothing. */
+function previewRights({ templates }: Project): Finding[] {
+  const template = templates.get("infra/bootstrap.bicep");
+  if (template === undefined) return [];
+  const named = (name: string) => template.declarations.find((one) => one.name === name);
+  const role = bodyOf(named("previewRole")?.value);
+  const permissions = propertyAt(role, "properties", "permissions")?.value;
+  const given = permissions === undefined ? [] : itemsOf(permissions).flatMap((one) => propertiesOf(one));
+  const actions = given
+    .filter(({ key }) => /^(data)?actions$/i.test(key))
+    .flatMap(({ value }) => itemsOf(value));
+  const environment = stringOf(named("previewEnvironment")?.value);
+  const deploying = named("environments")?.value;
+  return [
+    ...actions
+      .filter((one) => !harmless.has(stringOf(one) ?? ""))
+      .map((one) => at(template, one, `${one.text} is more than a preview needs`)),
+    ...assignmentsOf(template).flatMap(({ value, name, place }) => {
+      const properties = propertyAt(bodyOf(value), "properties")?.value;
+      const to = propertyAt(properties, "principalId")?.value.text ?? "";
+      const what = propertyAt(properties, "roleDefinitionId")?.value.text;
+      if (!to.startsWith("previewer.") || what === "previewRole.id") return [];
+      return [
+        findingAt(
+          place,
+          "preview-rights",
+          `${name}: the identity of pull requests gets previewRole and no other`,
+        ),
+      ];
+    }),
+    ...(deploying === undefined ? [] : itemsOf(deploying))
+      .filter((one) => stringOf(one) === environment)
+      .map((one) =>
+        at(template, one, "pull requests run in this environment, so it cannot be one that deploys"),
+      ),
+  ];
+}
+
+const at = (template: Template, node: Node, says: string): Finding =>
+  findingAt(placeOf(template.file, node), "preview-rights", says);
+
+/** The identity that deploys is for jobs in `production`, which no pull request starts. */
+function workflowJobs({ files }: Project): Finding[] {
+  return [...files].flatMap(([file, text]) => {
+    if (!file.startsWith(".github/workflows/")) return [];
+    return (text.split(/^jobs:$/m)[1] ?? "").split(/^(?= {2}[\w-]+:$)/m).flatMap((job) => {
+      const says = (message: string) => [
+        findingAt(placeOfText(file, text, job.trim().split("\n")[0] ?? ""), "workflow-identity", message),
+      ];
+      const onPulls = /event_name == 'pull_request'/.test(job) || /environment: preview$/m.test(job);
+      if (onPulls && /vars\.AZURE_CLIENT_ID/.test(job))
+        return says("a pull request would hold the identity that deploys");
+      if (onPulls && /environment: production$/m.test(job))
+        return says("a pull request would run in production");
+      if (/vars\.AZURE_CLIENT_ID \}\}/.test(job) && !/environment: production$/m.test(job))
+        return says("what deploys runs in the environment production");
+      return [];
+    });
+  });
+}
+
+const assignmentsOf = (template: Template | undefined): readonly Declaration[] =>
+  (template?.declarations ?? []).filter((one) =>
+    one.target?.startsWith("Microsoft.Authorization/roleAssignments@"),
+  );
+
+/** The entries of an object of texts in the shared file. */
+function tableOf(project: Project, name: string) {
+  const table = find(project, sharedFile, name)?.value;
+  return (table === undefined ? [] : propertiesOf(table)).map(({ key, keyNode, value }) => ({
+    key,
+    value: stringOf(value) ?? value.text,
+    at: (rule: RuleName, says: string) => findingAt(placeOf(sharedFile, keyNode), rule, says),
+  }));
+}

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noAccess } from "../../src/calculations/files.ts";
+import { limits } from "../../src/model/limits.ts";
+import { threadPool } from "../../src/worker/threadPool.ts";
+import type { UserCode } from "../../src/worker/userCode.ts";
+
+const secrets = [
+  ...["DataStorage", "DataStorage__clientId", "AzureWebJobsStorage", "APPLICATIONINSIGHTS_CONNECTION_STRING"],
+  ...["IDENTITY_HEADER", "LEASEFOLD_SOMETHING", "npm_config__auth", "MY_PASSWORD"],
+];
+const task = { urgent: false, limitMs: 20_000 };
+const job = { calculation: "revealing", from: 0, to: 1, count: 1 };
+let pool: UserCode;
+
+beforeAll(() => {
+  for (const name of secrets) process.env[name] = "AccountKey=secret";
+  process.env["LEASEFOLD_WASM"] = "false";
+  const files = [join(import.meta.dirname, "..", "fixtures", "revealing.calculation.ts")];
+  pool = threadPool({ threads: 1, memoryMb: 128, files, access: noAccess, onIdleCrash: () => {} });
+});
+afterAll(async () => {
+  for (const name of [...secrets, "LEASEFOLD_WASM"]) delete process.env[name];
+  await pool.stop();
+});
+
+describe("a calculation in its thread", () => {
+  test("finds no connection string, key or token in its environment, and the setting for its kernel", async () => {
+    const { bytes } = await pool.compute({ ...job, params: { long: false } }, task);
+    const found = JSON.parse(Buffer.from(bytes).toString());
+    expect(Object.keys(found).filter((name) => secrets.includes(name))).toEqual([]);
+    expect(Object.values(found)).not.toContain("AccountKey=secret");
+    expect(found).toMatchObject({ LEASEFOLD_WASM: "false", PATH: process.env["PATH"] });
+  });
+
+  test("that throws a megabyte of text fails with the beginning of it", async () => {
+    const running = pool.compute({ ...job, params: { long: true } }, task);
+    const error = await running.then(
+      () => undefined,
+      (thrown: Error & { details: object }) => thrown,
+    );
+    expect(error?.message).toMatch(/^chunk 0: cell cell /);
+    expect(error?.message.length).toBeLessThanOrEqual(limits.errorCharactersMax);
+    expect(JSON.stringify(error?.details).length).toBeLessThan(2 * limits.errorCharactersMax);
+  });
+});
