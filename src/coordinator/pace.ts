@@ -47,11 +47,19 @@ export const packsAtOnce = (state: State): number =>
 /** A pack that was begun so many p95 ago is a straggler. */
 const stragglerFactor = 3;
 
-/** A pack that was presumed begun for longer is a straggler; before the first outcome only the plan tells what is long. */
-export const stragglerAfterMs = (state: State): number =>
-  state.durationsMs.length === 0
-    ? stragglerFactor * layoutOf(state).packMs + limits.lateFirstMs
-    : Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
+/**
+ * A pack that was presumed begun for longer is a straggler. Messages come in order but for a few places, which on few
+ * threads take their time. Before the first outcome only the plan tells what is long, and where its samples were cut
+ * off, nothing does.
+ */
+export function stragglerAfterMs(state: State, limitMs: number): number {
+  const { packMs } = layoutOf(state);
+  if (state.durationsMs.length === 0) {
+    return packMs >= limits.packMsMax ? limitMs : stragglerFactor * packMs + limits.lateFirstMs;
+  }
+  const outOfOrderMs = (limits.outOfOrderPacks * mean(state.durationsMs)) / packsAtOnce(state);
+  return Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs;
+}
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;

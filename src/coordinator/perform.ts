@@ -13,7 +13,7 @@ import {
   taskMessage,
   unsentTasks,
 } from "./draft.ts";
-import { packsAtOnce } from "./pace.ts";
+import { mean, packsAtOnce } from "./pace.ts";
 import { sendAll } from "./send.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
 
@@ -109,11 +109,17 @@ async function sendPacks(
   const sends = packs
     .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
     .filter(({ key }) => !unwritten.has(key));
-  // Puts at the same time come in any order. Lateness is judged by the order, so no more than what is computed at
-  // the same time anyway.
-  const atOnce = Math.max(limits.sendsAtOnceMin, packsAtOnce(state));
-  await sendAll(ports, owner, sends, atOnce, ({ key }) => void unwritten.add(key));
+  // Puts at the same time come in any order. Stragglers are judged by the order, so no more than what is computed at
+  // the same time anyway, or in about a second.
+  const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / Math.max(secondsOf(state), 1)), packsAtOnce(state));
+  // What takes seconds is not worth a second copy.
+  const hedged = secondsOf(state) <= 1;
+  await sendAll(ports, owner, sends, { atOnce, hedged }, ({ key }) => void unwritten.add(key));
 }
+
+/** What one pack takes. */
+const secondsOf = ({ durationsMs, layout }: State): number =>
+  (durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0)) / 1_000;
 
 /** What storage definitely refused was not decided: a later command must not be judged by it. */
 async function writeOrFallBack(run: RunWork, next: State): Promise<"written" | "adopted"> {
@@ -139,7 +145,7 @@ async function sendTasks(
     const key = taskKey(state, name);
     return { key, message: taskMessage(state, name, memory.doubtful.has(key)), urgent: true };
   });
-  await sendAll(ports, owner, sends, limits.sendsAtOnce, ({ key }) => {
+  await sendAll(ports, owner, sends, { hedged: false }, ({ key }) => {
     memory.tasksSent.add(key);
     memory.tasksPut += 1;
   });

@@ -29,7 +29,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queu
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
-  const lateMs = Math.min(stragglerAfterMs(state), silentAfterMs(time));
+  const lateMs = Math.min(stragglerAfterMs(state, time.limitMs), silentAfterMs(time));
 
   for (const pack of unfinished) {
     if (roomToWrite(draft, memory) <= 0) return;

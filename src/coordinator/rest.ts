@@ -14,7 +14,7 @@ import { stragglerAfterMs } from "./pace.ts";
 export function hasComeToRest(state: State, marker: Marker, { nowMs, limitMs }: DecideTime): boolean {
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
-  const begunEndMs = Math.min(stragglerAfterMs(state), limitMs);
+  const begunEndMs = Math.min(stragglerAfterMs(state, limitMs), limitMs);
   return nowMs - (state.pausedAtMs ?? 0) > limits.markerTrustMs + begunEndMs;
 }
 

@@ -10,18 +10,18 @@ export interface Send {
 }
 
 /**
- * Puts messages with bounded parallelism and stops at once when the term ends. `onPut` hears of each that was put,
+ * Puts messages with bounded parallelism and stops at once when the term ends. `hedged`: slow puts are made twice. `onPut` hears of each that was put,
  * also where another one fails and this throws.
  */
 export async function sendAll<One extends Send>(
   ports: CoordinatorPorts,
   owner: Ownership,
   sends: readonly One[],
-  atOnce: number = limits.sendsAtOnce,
+  { atOnce = limits.sendsAtOnce, hedged = true }: { readonly atOnce?: number; readonly hedged?: boolean } = {},
   onPut: (one: One) => void = () => {},
 ): Promise<void> {
   const waiting = sends.values();
-  const hedges = { left: Math.ceil(sends.length * limits.hedgesShare) };
+  const hedges = { left: hedged ? Math.ceil(sends.length * limits.hedgesShare) : 0 };
   let failed: { readonly error: unknown } | undefined;
   const putSome = async (): Promise<void> => {
     // They share one iterator, so each message is put by one of them.

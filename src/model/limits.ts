@@ -62,7 +62,7 @@ export const limits = {
   sendsPerWriteMax: 500,
   /** At 30 ms a put this is 3,200 a second; a queue takes 2,000 (Scalability targets for Queue Storage). */
   sendsAtOnce: 96,
-  /** While no more than this are computed at once. */
+  /** While no more than this are computed at once, for packs of a second. */
   sendsAtOnceMin: 16,
   /** A put without an answer for so long is made once more, for this share of the puts at most. */
   hedgeAfterMs: 250,
@@ -91,6 +91,8 @@ export const limits = {
   expiryEveryMs: 86_400_000,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,
+  /** Places by which a message may come out of order, in a queue that is only roughly first in, first out. */
+  outOfOrderPacks: 8,
   /** A begun pack is late after three times the p95, but never before this. */
   lateMsMin: 2_000,
   /** Before the first outcome: three times the planned pack time and this. */

@@ -19,7 +19,7 @@ const bits = (size: number, members: readonly number[]): string => {
 };
 
 const step = (state: State, found: Partial<Seen> = {}, mind = memory()): Draft =>
-  decide(state, seen(found), mind, { nowMs: 1_000_000, localMs: 0, packLimitMs: 300_000 });
+  decide(state, seen(found), mind, { nowMs: 1_000_000, localMs: 0, limitMs: 300_000 });
 
 /** 400 packs in 20 shards of 20, closed: shard 3 has a gap, 5 was never folded, from 10 on nothing was sent. */
 function closed(): State {

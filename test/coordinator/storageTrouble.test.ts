@@ -67,7 +67,7 @@ test("the time of the oldest pack's send does not move on with the run", () => {
     state = decide({ ...state, rate: 1_000 }, seen({ nowMs }), mind, {
       nowMs,
       localMs: loop * 2_000,
-      packLimitMs: 300_000,
+      limitMs: 300_000,
     }).state;
     state.inFlight = 0;
   }

@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { pauseBetween } from "../../src/coordinator/pace.ts";
 import { groupsOf } from "../../src/coordinator/seen.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/window.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, memory } from "../support/runFixtures.ts";
+import { computing, marker, memory, parts } from "../support/runFixtures.ts";
+import { step } from "./deciding.ts";
 
 const running = (packs: number, rate: number, meanMs: number, change: Partial<State> = {}): State => ({
   ...computing(packs),
@@ -81,4 +82,35 @@ test("neighbouring shards are listed together where that saves calls and their n
     { shard: 110, digits: 1 },
   ]);
   expect(groupsOf([998, 999, 1000], 1000).map(({ digits }) => digits)).toEqual([0, 0, 0]);
+});
+
+describe("the window", () => {
+  test("starts at 256, is never more than the cap, and grows at most twofold a look", () => {
+    expect(step(computing(1000)).packs).toHaveLength(256);
+    expect(step(computing(1000), { marker: { ...marker, cap: 10 } }).packs).toHaveLength(10);
+    const mind = memory();
+    const sent = step(computing(2000), {}, mind).state;
+    const fast = { ...sent, rate: 10_000 };
+    const draft = step(fast, { parts: parts(0, 256, 10) }, mind, 0);
+    expect(draft.packs).toHaveLength(500);
+    expect(mind.window).toBe(512);
+  });
+
+  test("doubles where the workers took more than half of it since the last look, whatever the rate says", () => {
+    const mind = memory();
+    const sent = step(computing(2000), {}, mind).state;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 100) }, mind, 0);
+    expect([mind.window, mind.starved]).toEqual([230, false]);
+    mind.window = 256;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 128) }, mind, 0);
+    expect([mind.window, mind.starved]).toEqual([512, true]);
+  });
+
+  test("never falls under eight", () => {
+    const mind = memory();
+    const sent = step(computing(1000), {}, mind).state;
+    const slow = { ...sent, rate: 0.001, durationsMs: Array(10).fill(1000) };
+    for (let look = 0; look < 50; look += 1) step(slow, { parts: parts(0, 64) }, mind, 0);
+    expect(mind.window).toBe(8);
+  });
 });

@@ -56,17 +56,21 @@ export function rangesCode(
   const places = urgentFirst(threads);
 
   /** Runs on a thread under the limits that the real pool keeps. */
-  async function onThread<T>(task: TaskOptions, doomed: DoomedTask, work: () => Promise<T>): Promise<T> {
+  async function onThread<T>(
+    task: TaskOptions,
+    doomed: DoomedTask,
+    work: (ended: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { urgent, alone, limitMs, signal, onStart } = task;
     await places.take(urgent, alone);
     try {
       await onStart?.();
       signal?.throwIfAborted();
-      return await limited(clock, limitMs, signal, async () => {
+      return await limited(clock, limitMs, signal, async (ended) => {
         const doom = options.doom?.(doomed);
         if (doom === "kills") options.kill?.();
         if (doom !== undefined) await new Promise(() => {});
-        return work();
+        return work(ended);
       });
     } finally {
       places.leave(alone);
@@ -98,7 +102,7 @@ export function rangesCode(
         return { chunks, list };
       }),
     compute: ({ from, to, inputs }, task) =>
-      onThread(task, { kind: "compute", from, to }, async () => {
+      onThread(task, { kind: "compute", from, to }, async (ended) => {
         let ms = 0;
         const ranges: Ranges = [];
         for (let chunk = from; chunk < to; chunk += 1) {
@@ -109,7 +113,7 @@ export function rangesCode(
             throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
           ranges.push(input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]);
         }
-        await clock.sleep(ms);
+        await clock.sleep(ms, ended);
         return { bytes: encode(joined(ranges)), ms };
       }),
     fold: ({ parts }, task) =>
@@ -139,17 +143,23 @@ function limited<T>(
   clock: Clock,
   limitMs: number,
   signal: AbortSignal | undefined,
-  work: () => Promise<T>,
+  work: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const ended = new AbortController();
   return new Promise((resolve, reject) => {
-    const unwanted = (): void => reject(signal?.reason);
+    const end = (error: unknown): void => {
+      reject(error);
+      ended.abort();
+    };
+    const unwanted = (): void => end(signal?.reason);
     signal?.addEventListener("abort", unwanted);
     const takeBack = clock.after(limitMs, () =>
-      reject(new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`)),
+      end(new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`)),
     );
-    void work()
+    void work(ended.signal)
       .then(resolve, reject)
       .finally(() => {
+        ended.abort();
         takeBack();
         signal?.removeEventListener("abort", unwanted);
       });

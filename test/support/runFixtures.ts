@@ -31,16 +31,25 @@ export const part = (index: number, ms = 1000): SeenOutput => ({
 export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
   Array.from({ length: to - from }, (_, offset) => part(from + offset, ms));
 
-export const failure = (work: Work, send = 1, cause = "error", generation = 1): SeenFailure => ({
-  work,
-  generation,
-  send,
-  cause,
-  message: "it broke",
+export const failure = (
+  work: Work,
+  send = 1,
+  cause = "error",
+  generation = 1,
+  more: Partial<SeenFailure> = {},
+): SeenFailure => ({
+  ...{ work, generation, send, cause },
+  ...{ code: cause === "error" ? "calculation-threw" : cause, message: "it broke" },
+  ...{ attempts: 5, attemptsMax: 5, final: false },
+  ...more,
 });
 
-export const packFailure = (pack: number, send = 1, cause = "error"): SeenFailure =>
-  failure({ kind: "pack", shard: 0, pack }, send, cause);
+export const packFailure = (
+  pack: number,
+  send = 1,
+  cause = "error",
+  more: Partial<SeenFailure> = {},
+): SeenFailure => failure({ kind: "pack", shard: 0, pack }, send, cause, 1, more);
 
 export const seen = (found: Partial<Seen> = {}): Seen => ({
   nowMs: 1_000_000,
@@ -51,6 +60,7 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   nodes: [],
   failures: [],
   tried: [],
+  alive: [],
   ...found,
 });
 

@@ -10,10 +10,16 @@ import { sharedCores } from "./sharedCores.ts";
 export function modelCode(
   clock: Clock,
   random: Random,
-  instance: { readonly threads: number; readonly cores: number; readonly chunkMs: number },
+  instance: {
+    readonly threads: number;
+    readonly cores: number;
+    readonly chunkMs: number;
+    /** Told of each pack that a thread begins. */
+    readonly onPack?: (() => void) | undefined;
+  },
 ): UserCode {
   const cores = sharedCores(clock, instance.cores);
-  const busy: Clock = { ...clock, sleep: (ms) => cores.work(ms) };
+  const busy: Clock = { ...clock, sleep: (ms, signal) => cores.work(ms, signal) };
   const code = rangesCode(busy, instance.threads, random, { chunkMs: () => instance.chunkMs });
 
   async function timed<T>(options: TaskOptions, run: (options: TaskOptions) => Promise<T>) {
@@ -27,7 +33,11 @@ export function modelCode(
   }
   return {
     ...code,
-    compute: (job, options) => timed(options, (all) => code.compute(job, all)),
+    compute: (job, options) =>
+      timed(options, (all) => {
+        instance.onPack?.();
+        return code.compute(job, all);
+      }),
     fold: (job, options) => timed(options, (all) => code.fold(job, all)),
     finish: (job, options) => timed(options, (all) => code.finish(job, all)),
   };

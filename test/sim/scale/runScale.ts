@@ -49,6 +49,8 @@ export interface ScaleResult {
   readonly callsPerPack: number;
   readonly dollars: number;
   readonly refused: Throttle["refused"];
+  /** Packs that threads have computed, samples of the plan among them. */
+  readonly computed: number;
   /** Partials written in each second since the submit. */
   readonly perSecond: readonly number[];
   /** The result, which is `[[0,chunks]]` where every chunk was folded once and in order. */
@@ -69,7 +71,9 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
 
   const leader = door();
   startLeader({ storage: leader, host: door(), names, clock: world.clock(), random: world.random, log() {} });
-  const { fleet, doors } = startWorkers(scale, world, names, near, door);
+  let computed = 0;
+  const onPack = () => void (computed += 1);
+  const { fleet, doors } = startWorkers({ ...scale, onPack }, world, names, near, door);
   await world.advance(5_000);
 
   const workersBefore = callsOf(doors);
@@ -95,7 +99,7 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   const workerCalls = subtractCalls(subtractCalls(callsOf(doors), workersBefore), polls);
   const calls = addCalls(leaderCalls, workerCalls);
   return {
-    ...{ wallMs, leaderCalls, workerCalls, emptyPolls, refused: service.refused },
+    ...{ wallMs, leaderCalls, workerCalls, emptyPolls, computed, refused: service.refused },
     utilisation: (packs * packMs) / (aliveMs * (scale.cores ?? 1)),
     workersPeak: fleet.peak(),
     callsPerPack: (totalCalls(calls) - calls.delete) / packs,
@@ -106,7 +110,7 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
 }
 
 function startWorkers(
-  scale: ScaleCase,
+  scale: ScaleCase & { readonly onPack: () => void },
   world: VirtualWorld,
   names: Names,
   near: Storage,
@@ -125,7 +129,7 @@ function startWorkers(
     () => {
       const storage = door(clock);
       doors.push(storage);
-      const instance = { takes, threads, cores, chunkMs: packMs / chunksPerPack };
+      const instance = { takes, threads, cores, chunkMs: packMs / chunksPerPack, onPack: scale.onPack };
       const options = { storage, names, clock, random, ...instance };
       return (scale.hosted === true ? hostedWorker : thinWorker)(options);
     },

@@ -2,8 +2,8 @@ import type { Clock } from "../../../src/storage/ports.ts";
 
 /** The processor of one instance, shared evenly by the threads that compute on it. */
 export interface SharedCores {
-  /** Resolves once this much core time was spent on it. */
-  work(ms: number): Promise<void>;
+  /** Resolves once this much core time was spent on it, or when it is given up. */
+  work(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 interface Job {
@@ -39,13 +39,20 @@ export function sharedCores(clock: Clock, cores: number): SharedCores {
     waitForNext();
   };
   return {
-    work: (ms) =>
+    work: (ms, signal) =>
       new Promise((done) => {
         advance();
         const job = { doneAt: share + ms, done };
         const place = jobs.findIndex((one) => one.doneAt > job.doneAt);
         jobs.splice(place < 0 ? jobs.length : place, 0, job);
         waitForNext();
+        signal?.addEventListener("abort", () => {
+          advance();
+          const at = jobs.indexOf(job);
+          if (at >= 0) jobs.splice(at, 1);
+          waitForNext();
+          done();
+        });
       }),
   };
 }

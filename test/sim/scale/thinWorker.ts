@@ -2,8 +2,8 @@ import { makePollBackoff } from "../../../src/local/host/pollBackoff.ts";
 import type { WorkMessage } from "../../../src/model/message.ts";
 import type { ReceivedMessage } from "../../../src/storage/queuePort.ts";
 import { computePack } from "../../../src/worker/computePack.ts";
+import { endAttempt } from "../../../src/worker/endAttempt.ts";
 import { handleWork } from "../../../src/worker/handleWork.ts";
-import { DroppedError } from "../../../src/worker/ports.ts";
 import type { Instance } from "./platform.ts";
 import { type WorkerOptions, workerPorts } from "./workerPorts.ts";
 
@@ -25,14 +25,13 @@ export function thinWorker(options: WorkerOptions): Instance {
     const urgent = queue === names.urgent;
     const delivery = { queue, text, attempt: dequeueCount, urgent };
     const message = JSON.parse(text) as WorkMessage;
-    try {
-      if (message.kind === "compute") await computePack(ports, { message, delivery, ...attempt });
-      else await handleWork(ports, delivery);
-      await queues.remove(queue, id, popReceipt);
-    } catch (error) {
-      const after = error instanceof DroppedError ? queues.remove(queue, id, popReceipt) : undefined;
-      await (after ?? queues.update(queue, id, popReceipt, { visibleInS: 30 })).catch(() => {});
+    if (message.kind !== "compute") await handleWork(ports, delivery);
+    else {
+      await computePack(ports, { message, delivery, ...attempt }).catch((error: unknown) =>
+        endAttempt(ports, message, delivery, error),
+      );
     }
+    await queues.remove(queue, id, popReceipt).catch(() => {});
   }
 
   async function listen(queue: string): Promise<void> {

@@ -18,6 +18,7 @@ export interface WorkerOptions {
   readonly cores: number;
   /** Core time of one chunk. */
   readonly chunkMs: number;
+  readonly onPack?: (() => void) | undefined;
 }
 
 /** The app's worker with a calculation whose chunks all cost the same. */

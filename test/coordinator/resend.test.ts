@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import type { Draft, Memory } from "../../src/coordinator/draft.ts";
+import { look } from "../../src/coordinator/look.ts";
+import { stragglerAfterMs } from "../../src/coordinator/pace.ts";
+import { wantedOf } from "../../src/coordinator/seen.ts";
+import { limits } from "../../src/model/limits.ts";
+import { namesOf } from "../../src/model/names.ts";
+import type { State } from "../../src/model/state.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import { computing, marker, memory, packFailure, parts, spec } from "../support/runFixtures.ts";
+import { decideOn, limitMs, silentMs, startMs, step } from "./deciding.ts";
+
+/** Twelve packs of 100 ms, of which all but the last are done after a second: that one is presumed begun from then on. */
+function lastOfTwelve(mind: Memory): State {
+  const sent = step(computing(12), {}, mind).state;
+  return step(sent, { parts: parts(0, 11, 100) }, mind, 1_000).state;
+}
+const hundreds = { ...computing(12), rate: 0, durationsMs: Array(11).fill(100) };
+const lateAfterMs = 1_000 + stragglerAfterMs(hundreds, limitMs);
+const at = (afterMs: number) => ({ nowMs: startMs + afterMs, localMs: afterMs, limitMs });
+
+/** The sends of each of these looks. */
+function sendsOver(state: State, mind: Memory, times: readonly number[]): [Draft["packs"][number], number][] {
+  const sends: [Draft["packs"][number], number][] = [];
+  let now = state;
+  for (const afterMs of times) {
+    const draft = step(now, {}, mind, afterMs);
+    for (const one of draft.packs) sends.push([one, afterMs]);
+    now = draft.state;
+  }
+  return sends;
+}
+const seconds = (from: number, to: number, by = 1) =>
+  Array.from({ length: Math.floor((to - from) / by) }, (_, place) => (from + place * by) * 1_000);
+
+describe("a straggler", () => {
+  test("is sent again once, urgently and as a repeat, and then only after the silence of that send", () => {
+    const mind = memory();
+    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 1_100));
+    const repeat = { pack: 11, urgent: true, repeat: true, alone: false };
+    expect(sends).toEqual([
+      [{ ...repeat, send: 2 }, 4_000],
+      [{ ...repeat, send: 3 }, 5_000 + silentMs],
+    ]);
+  });
+
+  test("is waited for along with its resend, while a silent send is not waited for any more", () => {
+    const mind = memory();
+    const late = step(lastOfTwelve(mind), {}, mind, lateAfterMs + 1).state;
+    expect(late.again[11]).toMatchObject({ sends: 2, late: 1, since: 1 });
+    const silent = step(late, {}, mind, lateAfterMs + 2 + silentMs).state;
+    expect(silent.again[11]).toMatchObject({ sends: 3, late: 1, since: 3 });
+  });
+
+  test("is known to a new leader by the state alone, as soon as it has listed the failures", () => {
+    const state = lastOfTwelve(memory());
+    const mind = memory();
+    expect(decideOn(state, {}, mind, lateAfterMs + 1).packs).toEqual([]);
+    expect(wantedOf(state, mind, at(lateAfterMs + 1)).failures).toBe(true);
+    expect(step(state, {}, mind, lateAfterMs + 2).packs).toMatchObject([{ pack: 11, send: 2 }]);
+  });
+
+  test("whose attempt threw is tried by workers and is not sent again before the silence", () => {
+    const mind = memory();
+    const tried = [packFailure(11, 1, "error", { attempts: 1 })];
+    const state = step(lastOfTwelve(mind), { tried }, mind, 2_000).state;
+    expect(sendsOver(state, mind, seconds(4, 900, 10))).toEqual([]);
+    expect(step(state, {}, mind, 1_001 + silentMs).packs).toHaveLength(1);
+  });
+
+  test("is not sent again before failures were listed once more", () => {
+    const mind = memory();
+    const state = lastOfTwelve(mind);
+    // Its worker may have written a note since this look.
+    mind.failuresMs = lateAfterMs - 100;
+    mind.failuresAtMs = startMs + lateAfterMs - 100;
+    expect(wantedOf(state, mind, at(lateAfterMs - 10)).failures).toBe(false);
+    expect(decideOn(state, {}, mind, lateAfterMs + 50).packs).toEqual([]);
+    expect(wantedOf(state, mind, at(lateAfterMs + 50)).failures).toBe(true);
+    expect(step(state, {}, mind, lateAfterMs + 60).packs).toEqual([expect.objectContaining({ pack: 11, send: 2 })]);
+  });
+
+  test("of many is one of at most eight at a time in a small run", () => {
+    const mind = memory();
+    let state = step(computing(100), {}, mind).state;
+    state = step(state, { parts: parts(0, 60, 100) }, mind, 1_000).state;
+    state = { ...state, begun: [{ upTo: 100, atMs: startMs }] };
+    expect(step(state, {}, mind, 10_000).packs).toHaveLength(limits.duplicatesMin);
+  });
+});
+
+test("a look for failures that storage did not answer is none", async () => {
+  const mind = memory();
+  const { state } = step(computing(12), {}, mind);
+  mind.failuresMs = Number.NEGATIVE_INFINITY;
+  mind.failuresAtMs = Number.NEGATIVE_INFINITY;
+  const storage = { blobs: { list: () => Promise.reject(new Error("busy")) } } as unknown as Storage;
+  const subject = { spec, state, marker, time: { nowMs: 0, localMs: 5_000, limitMs }, pagesMax: 5 };
+  const { signal } = new AbortController();
+  await expect(look(storage, namesOf("x"), subject, mind, { left: 9 }, signal)).rejects.toThrow("busy");
+  expect([mind.failuresMs, mind.failuresAtMs]).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+});
+
+describe("packs that only wait in the queue", () => {
+  /** A hundred packs in flight of 60 s each, of which two are computed at once. */
+  const slow = (mind: Memory): State => ({
+    ...step(computing(200), {}, mind).state,
+    ...{ rate: 2 / 60, durationsMs: Array(10).fill(60_000), cursor: 100, packsDone: 0 },
+  });
+
+  test("are no stragglers, however long they wait", () => {
+    const mind = memory();
+    let state = slow(mind);
+    for (let afterMs = 0; afterMs <= 900_000; afterMs += 5_000) {
+      const draft = step(state, {}, mind, afterMs);
+      for (const { pack } of draft.packs.filter((one) => one.send > 1)) expect(pack).toBeLessThan(2);
+      state = { ...draft.state, rate: 2 / 60 };
+    }
+    expect(state.begun).toEqual([{ upTo: 2, atMs: startMs }]);
+  });
+
+  test("are not silent either, but for those that are presumed begun", () => {
+    const mind = memory();
+    const begun = step(slow(mind), {}, mind).state;
+    const later = step({ ...begun, rate: 0.001 }, {}, mind, silentMs + 1);
+    expect(later.packs.filter((one) => one.send > 1).map(({ pack }) => pack)).toEqual([0, 1]);
+  });
+
+  test("stay begun when the rate falls because workers died", () => {
+    const mind = memory();
+    const begun = step({ ...slow(mind), rate: 20 / 60 }, {}, mind).state;
+    expect(begun.begun).toEqual([{ upTo: 20, atMs: startMs }]);
+    expect(step({ ...begun, rate: 0.001 }, {}, mind, 5_000).state.begun).toEqual(begun.begun);
+  });
+
+  test("all count as begun long ago where the queues hold fewer messages than packs are in flight", () => {
+    const capped = { ...marker, cap: 100 };
+    const [enough, fewer, young] = [
+      { queued: 100, afterMs: silentMs + 1 },
+      { queued: 99, afterMs: silentMs + 1 },
+      { queued: 99, afterMs: 1_000 },
+    ].map(({ queued, afterMs }) => {
+      const state = { ...slow(memory()), cap: 100, begun: [{ upTo: 2, atMs: startMs + afterMs }] };
+      return step(state, { queued, marker: capped }, memory(), afterMs);
+    });
+    expect(enough?.packs).toEqual([]);
+    // The two that were begun a moment ago have their own time, and what was just sent has its own too.
+    expect(fewer?.packs.map(({ pack, send }) => [pack, send])).toEqual(
+      Array.from({ length: 98 }, (_, place) => [2 + place, 2]),
+    );
+    expect(fewer?.state.again[2]).toMatchObject({ sends: 2, late: 0, since: 2 });
+    expect(young?.packs).toEqual([]);
+  });
+});
+
+describe("the count of the queues", () => {
+  const idle = () => step(computing(12), {}, memory()).state;
+  const silence = silentMs + 1;
+
+  test("is asked for only after such a time without any outcome, and once a minute", () => {
+    const mind = memory();
+    const state = idle();
+    expect(wantedOf(state, mind, at(silentMs)).queued).toBe(false);
+    expect(wantedOf(state, mind, at(silence)).queued).toBe(true);
+    mind.countedMs = silence;
+    expect(wantedOf(state, mind, at(silence + limits.queuesEveryMs - 1)).queued).toBe(false);
+    expect(wantedOf(state, mind, at(silence + limits.queuesEveryMs)).queued).toBe(true);
+  });
+
+  test("is not asked for where something ended meanwhile, or the run is paused or has nothing in flight", () => {
+    const mind = memory();
+    const ended = step(idle(), { parts: parts(0, 1) }, mind, 5_000).state;
+    expect(wantedOf(ended, mind, at(silence)).queued).toBe(false);
+    expect(wantedOf({ ...idle(), paused: true }, mind, at(silence)).queued).toBe(false);
+    expect(wantedOf({ ...idle(), inFlight: 0 }, mind, at(silence)).queued).toBe(false);
+  });
+});
+
+test.each([
+  ["thrice the p95", 60_000, 20, 180_000 + 24_000],
+  ["at least two seconds", 100, 20, 2_000 + 40],
+  ["longer on few threads, where messages out of order take their time", 60_000, 2, 180_000 + 240_000],
+])("a begun pack is a straggler after %s", (_what, ms, atOnce, lateMs) => {
+  const state = { ...computing(500), durationsMs: Array(100).fill(ms), rate: (1_000 * atOnce) / ms };
+  expect(stragglerAfterMs(state, limitMs)).toBe(lateMs);
+});
+
+test("before the first outcome packs are late after thrice their planned time and half a minute, from their send", () => {
+  const mind = memory();
+  const state = step(computing(12), {}, mind).state;
+  const lateMs = 3 * 500 + limits.lateFirstMs;
+  expect(step(state, {}, mind, lateMs).packs).toEqual([]);
+  expect(step(state, {}, mind, lateMs + 1).packs).toHaveLength(limits.duplicatesMin);
+});
+
+test("whatever the counts, silence longer than the host can hide a message is answered by another send", () => {
+  const resent = { sends: 4, atMs: startMs, late: 3, since: 1 };
+  const again = { 0: resent, 1: resent };
+  const state = { ...step(computing(2)).state, again };
+  expect(step(state, {}, memory(), silentMs).packs.map(({ pack }) => pack)).toEqual([]);
+  expect(step(state, {}, memory(), silentMs + 1).packs.map(({ pack }) => pack)).toEqual([0, 1]);
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { limits } from "../../src/model/limits.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, failure, memory, parts } from "../support/runFixtures.ts";
+import { allSent, decideOn, silentMs, startMs, step, tasksOf } from "./deciding.ts";
+
+const finishing = (more: Partial<State> = {}): State => ({
+  ...allSent(step(step(computing(1)).state, { parts: parts(0, 1) }).state),
+  ...more,
+});
+const alive = (afterMs: number) => [
+  { work: { kind: "finish" } as const, generation: 1, atMs: startMs + afterMs },
+];
+
+describe("a task that nothing is heard of", () => {
+  test.each<[string, Partial<State>, number]>([
+    ["half a minute where tasks of its kind are short", {}, limits.taskLateMs],
+    ["thrice the longest of its kind", { taskMsMax: { finish: 25_000 } }, 75_000],
+  ])("is recorded and sent again after %s, once", (_what, more, lateMs) => {
+    const mind = memory();
+    expect(tasksOf(step(finishing(more), {}, mind, lateMs))).toEqual([]);
+    const draft = step(finishing(more), {}, mind, lateMs + 1);
+    expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
+    expect(draft.decided).toBe(true);
+    expect(draft.state.tasks["finish"]).toMatchObject({ late: 1, since: 1 });
+    const next = allSent(draft.state);
+    for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
+      expect(tasksOf(step(next, {}, mind, afterMs))).toEqual([]);
+    const silent = step(next, {}, mind, lateMs + 2 + silentMs);
+    expect(silent.state.tasks["finish"]).toMatchObject({ sends: 3, late: 1, since: 3 });
+  });
+
+  test("has the time until a thread is free while packs are computed", () => {
+    const more = { phase: "computing" as const, inFlight: 3, cursor: 400, durationsMs: Array(20).fill(60_000) };
+    const tasks = { "node/1/00000": { sends: 1, atMs: startMs, late: 0, since: 1, sent: true } };
+    const open = { 1: { done: "" } };
+    const sealed = { 0: { gen: 1, node: false } };
+    const state: State = { ...computing(400), ...more, tasks, open, sealed };
+    const mind = memory();
+    const combines = (afterMs: number) => tasksOf(step(state, {}, mind, afterMs)).length;
+    expect(combines(limits.taskLateMs + 60_000)).toBe(0);
+    expect(combines(limits.taskLateMs + 60_001)).toBe(1);
+  });
+
+  test("counts from its last sign of life", () => {
+    const mind = memory();
+    const state = step(finishing(), { alive: alive(600_000) }, mind, 601_000).state;
+    expect(tasksOf(step(state, {}, mind, 600_000 + limits.taskLateMs))).toEqual([]);
+    expect(tasksOf(step(state, {}, mind, 600_001 + limits.taskLateMs))).toHaveLength(1);
+  });
+
+  test("and is at work in a new term is not sent again by a leader that has not listed the signs", () => {
+    const mind = memory();
+    expect(tasksOf(decideOn(finishing(), {}, mind, 100_000))).toEqual([]);
+    expect(mind.wantsFailures).toBe(true);
+    expect(tasksOf(step(finishing(), { alive: alive(95_000) }, mind, 100_000))).toEqual([]);
+  });
+
+  test("gives no sign of life by a note of another generation", () => {
+    const notes = alive(30_000).map((one) => ({ ...one, generation: 2 }));
+    expect(tasksOf(step(finishing(), { alive: notes }, memory(), 31_000))).toHaveLength(1);
+  });
+
+  test("because its attempts throw is tried by workers and is not sent again before the silence", () => {
+    const mind = memory();
+    const tried = [failure({ kind: "finish" }, 1, "error", 1, { attempts: 2 })];
+    const { state } = step(finishing(), { tried }, mind, 5_000);
+    expect(tasksOf(step(state, {}, mind, silentMs))).toEqual([]);
+    expect(tasksOf(step(state, {}, mind, silentMs + 1))).toHaveLength(1);
+  });
+});
