@@ -57,8 +57,10 @@ export function stragglerAfterMs(state: State, limitMs: number): number {
   if (state.durationsMs.length === 0) {
     return packMs >= limits.packMsMax ? limitMs : stragglerFactor * packMs + limits.lateFirstMs;
   }
-  const outOfOrderMs = (limits.outOfOrderPacks * mean(state.durationsMs)) / packsAtOnce(state);
-  return Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs;
+  // One that was passed by others waits for so many packs' time; all but one of the factor allow for that.
+  const passedBy = Math.max(limits.outOfOrderPacks / packsAtOnce(state) - (stragglerFactor - 1), 0);
+  const usualMs = Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
+  return usualMs + passedBy * mean(state.durationsMs);
 }
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */

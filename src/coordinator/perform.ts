@@ -110,16 +110,17 @@ async function sendPacks(
     .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
     .filter(({ key }) => !unwritten.has(key));
   // Puts at the same time come in any order. Stragglers are judged by the order, so no more than what is computed at
-  // the same time anyway, or in about a second.
-  const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / Math.max(secondsOf(state), 1)), packsAtOnce(state));
-  // What takes seconds is not worth a second copy.
-  const hedged = secondsOf(state) <= 1;
+  // the same time anyway, or in a few seconds.
+  const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
+  const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
+  // What takes long is not worth a second copy.
+  const hedged = packMsOf(state) <= limits.shortPackMs;
   await sendAll(ports, owner, sends, { atOnce, hedged }, ({ key }) => void unwritten.add(key));
 }
 
 /** What one pack takes. */
-const secondsOf = ({ durationsMs, layout }: State): number =>
-  (durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0)) / 1_000;
+const packMsOf = ({ durationsMs, layout }: State): number =>
+  durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0);
 
 /** What storage definitely refused was not decided: a later command must not be judged by it. */
 async function writeOrFallBack(run: RunWork, next: State): Promise<"written" | "adopted"> {

@@ -62,8 +62,9 @@ export const limits = {
   sendsPerWriteMax: 500,
   /** At 30 ms a put this is 3,200 a second; a queue takes 2,000 (Scalability targets for Queue Storage). */
   sendsAtOnce: 96,
-  /** While no more than this are computed at once, for packs of a second. */
+  /** While no more than this are computed at once; fewer for packs that take longer than short ones. */
   sendsAtOnceMin: 16,
+  shortPackMs: 3_000,
   /** A put without an answer for so long is made once more, for this share of the puts at most. */
   hedgeAfterMs: 250,
   hedgesShare: 0.01,

@@ -1,6 +1,7 @@
 import { coordinate, type Leader } from "../../src/coordinator/coordinate.ts";
 import type { CoordinatorPorts } from "../../src/coordinator/perform.ts";
-import { encodeMarker, type Marker } from "../../src/model/marker.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import { namesOf, runBlobs, specBlob } from "../../src/model/names.ts";
 import type { Plan, Spec } from "../../src/model/run.ts";
 import type { State } from "../../src/model/state.ts";
@@ -14,10 +15,12 @@ export function leadOnTwin() {
   const clock = world.clock();
   const storage: MemoryStorage = memoryStorage({ clock, random: world.random });
   const names = namesOf("t");
-  const end = new AbortController();
+  let end = new AbortController();
   let sequence = 0;
+  const log: LogEvent[] = [];
   const ports: CoordinatorPorts = {
-    ...{ storage, names, clock, log: () => {}, packLimitMs: 300_000 },
+    ...{ storage, names, clock, packLimitMs: 300_000 },
+    log: (event) => void log.push(event),
     nextSequence: () => ++sequence,
   };
   const leader: Leader = {
@@ -33,16 +36,24 @@ export function leadOnTwin() {
   })();
 
   return {
-    ...{ world, storage, names, ports, leader, ready },
+    ...{ world, storage, names, ports, leader, ready, log },
+    /** Ends the term as planned. */
+    end: () => end.abort(),
+    /** Another term of the same process follows. */
+    nextTerm(): void {
+      end = new AbortController();
+      const term = leader.term + 1;
+      Object.assign(leader, { term, termid: `term ${term}`, signal: end.signal });
+    },
     async put(
       id: string,
       plan: Plan = planOf(100),
-      change: { marker?: Partial<Marker>; state?: State } = {},
+      change: { marker?: Partial<Marker>; state?: State; spec?: Partial<Spec> } = {},
     ) {
       await ready;
       const uid = `uid${id}`;
       const own = { run: id, uid };
-      const spec: Spec = { v: 1, ...own, calculation: "sum", params: {}, requestHash: "h" };
+      const spec: Spec = { v: 1, ...own, calculation: "sum", params: {}, requestHash: "h", ...change.spec };
       const marker: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
       const put = (name: string, body: object) =>
         storage.blobs.create(names.runs, name, JSON.stringify(body));
@@ -51,6 +62,19 @@ export function leadOnTwin() {
       if (change.state !== undefined) await put(runBlobs(id, uid).state, { ...change.state, ...own });
       const metadata = encodeMarker({ ...marker, ...change.marker });
       await storage.blobs.create(names.active, id, "", { metadata });
+    },
+    /** A client writes the marker. */
+    async mark(id: string, change: Partial<Marker>): Promise<void> {
+      const found = await storage.blobs.head(names.active, id);
+      if (found.kind === "missing") throw new Error(`no marker of ${id}`);
+      const { metadata, etag } = found.properties;
+      const next = encodeMarker({ ...decodeMarker(metadata, id), ...change });
+      await storage.blobs.setMetadata(names.active, id, next, { ifMatch: etag });
+    },
+    async stateOf(id: string): Promise<State> {
+      const found = await storage.blobs.read(names.runs, runBlobs(id, `uid${id}`).state);
+      if (found.kind === "missing") throw new Error(`no state of ${id}`);
+      return JSON.parse(Buffer.from(found.body).toString());
     },
     /** Leads for so long; gives the list pages of each loop. */
     async lead(ms: number, settings = { loopMs: 2_000, fastLoopMs: 100 }): Promise<number[]> {

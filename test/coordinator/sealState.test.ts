@@ -99,7 +99,7 @@ describe("packs that the leader before may have sent and did not live to record"
 
   test.each<[string, Partial<Ownership>, number]>([
     ["a leader that died", {}, 30 + limits.sendsPerWriteMax],
-    ["one whose lease was broken", { cameBy: "broken" as never }, 30 + limits.sendsPerWriteMax],
+    ["one whose lease was broken", { cameBy: "broken" }, 30 + limits.sendsPerWriteMax],
     ["one that handed over", { cameBy: "handed-over" }, 0],
   ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
     await put(old());

@@ -1,18 +1,12 @@
 import { expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide.ts";
 import { StorageError } from "../../src/model/errors.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs, workName } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, memory, planOf, seen } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
-
-async function stateOf(twin: ReturnType<typeof leadOnTwin>, id: string): Promise<State> {
-  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs(id, `uid${id}`).state);
-  if (found.kind === "missing") throw new Error("no state");
-  return JSON.parse(Buffer.from(found.body).toString());
-}
 
 test.each(["request", "reply"])(
   "a state write whose %s is lost is repeated though nothing else happens",
@@ -34,7 +28,7 @@ test.each(["request", "reply"])(
     };
     await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
     expect(losses).toBeGreaterThan(0);
-    expect(await stateOf(twin, "r")).toMatchObject({ command: 1, answer: "done", paused: true });
+    expect(await twin.stateOf("r")).toMatchObject({ command: 1, answer: "done", paused: true });
   },
 );
 
@@ -51,7 +45,7 @@ test("a put that keeps failing has none of the others made twice", async () => {
     return send(queue, text, options);
   };
   await twin.lead(20_000);
-  const state = await stateOf(twin, "r");
+  const state = await twin.stateOf("r");
   expect(state.cursor).toBe(256);
   expect(put.size).toBe(257);
   expect(Math.max(...put.values())).toBe(1);
@@ -74,4 +68,53 @@ test("the time of the oldest pack's send does not move on with the run", () => {
   expect(state.batches.length).toBeLessThanOrEqual(41);
   const [first] = state.batches;
   expect(first?.atMs).toBeLessThan(1_000_000 + 60_000);
+});
+
+test("a state write that storage refuses for minutes has no recorded task sent twice", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(400_000);
+  const sealed = 100;
+  const done = sealed * plan.shardSize;
+  const state: State = { ...computing(400_000), cursor: done, packsDone: done, chunksDone: done, cap: 1 };
+  for (let shard = 0; shard < sealed; shard += 1) {
+    state.sealed[shard] = { gen: 1, node: false };
+    const name = workName({ kind: "node", level: 1, index: shard });
+    state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), late: 0, since: 1 };
+  }
+  await twin.put("big", plan, { state, marker: { cap: 1 } });
+  const put = new Map<string, number>();
+  const { send } = twin.storage.queues;
+  twin.storage.queues.send = (queue, text, options) => {
+    put.set(text, (put.get(text) ?? 0) + 1);
+    return send(queue, text, options);
+  };
+  const { replace } = twin.storage.blobs;
+  let [writes, refused] = [0, 0];
+  twin.storage.blobs.replace = (container, name, body, write) => {
+    // The first one is the seal.
+    if (!name.endsWith("state.json") || writes++ === 0) return replace(container, name, body, write);
+    refused += 1;
+    return Promise.reject(busy());
+  };
+  await expect(twin.lead(29_000)).rejects.toThrow("busy");
+  expect(refused).toBeGreaterThan(3);
+  const combines = [...put].filter(([text]) => text.includes('"combine"'));
+  expect(combines).toHaveLength(sealed);
+  expect(new Set(combines.map(([, times]) => times))).toEqual(new Set([1]));
+});
+
+test("a task that was put is told so in the state, so that the next leader does not put it again", async () => {
+  const twin = leadOnTwin();
+  const unplanned = { ...computing(0), phase: "planning" as const };
+  const { layout: _layout, ...state } = unplanned;
+  await twin.put("r", planOf(10), { state });
+  twin.storage.operator.deleteBlob(twin.names.runs, runBlobs("r", "uidr").plan);
+  await twin.lead(5_000);
+  expect((await twin.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });
+  const plans = async () => (await twin.storage.queues.peek(twin.names.urgent, 32)).length;
+  expect(await plans()).toBe(1);
+  twin.nextTerm();
+  await twin.lead(5_000);
+  expect((await twin.stateOf("r")).term).toBe(8);
+  expect(await plans()).toBe(1);
 });

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { StorageError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, planOf } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
+/** A run of ten packs that were all sent, and none of which has ended or will be late before the test ends. */
+const atWork = (): State => ({
+  ...{ ...computing(10), cursor: 10, inFlight: 10, open: { 0: { done: "" } } },
+  batches: [{ upTo: 10, atMs: Date.UTC(2030, 0, 2) }],
+});
+
+/** Counts state writes, by run. */
+function countWrites(twin: ReturnType<typeof leadOnTwin>): Map<string, number> {
+  const writes = new Map<string, number>();
+  const { replace } = twin.storage.blobs;
+  twin.storage.blobs.replace = (container, name, body, write) => {
+    const id = name.split("/")[0] ?? "";
+    if (name.endsWith("state.json")) writes.set(id, (writes.get(id) ?? 0) + 1);
+    return replace(container, name, body, write);
+  };
+  return writes;
+}
+
+test("handing over a thousand active runs writes only those of which something is ahead of their state", {
+  timeout: 60_000,
+}, async () => {
+  const twin = leadOnTwin();
+  const dirty = [3, 40, 41, 500, 777, 998, 999].map((run) => `r${run}`);
+  for (let run = 0; run < 1_000; run += 1) {
+    // One pack of these is still to be sent; what was put is recorded a second later at the earliest.
+    const ahead = dirty.includes(`r${run}`) ? { cursor: 9, inFlight: 9 } : {};
+    await twin.put(`r${run}`, planOf(10), { state: { ...atWork(), ...ahead } });
+  }
+  const writes = countWrites(twin);
+  const { log } = twin.ports;
+  let sealed = 0;
+  Object.assign(twin.ports, {
+    log: (event: LogEvent) => {
+      if (event.event === "run-sealed" && ++sealed === 1_000) twin.end();
+      log(event);
+    },
+  });
+  await twin.lead(600_000, slowly);
+  expect(sealed).toBe(1_000);
+  expect(new Set(writes.values())).toEqual(new Set([1, 2]));
+  expect([...writes].filter(([, times]) => times > 1).map(([id]) => id)).toEqual(dirty);
+  for (const id of dirty) expect(await twin.stateOf(id)).toMatchObject({ cursor: 10, term: 7 });
+});
+
+// src/coordinator/coordinate.ts writeAll: the first write that fails ends it, and the runs of the batches that follow are
+// not written. After a planned hand-over nobody doubts their cursor, so their packs are sent twice without `repeat`.
+test.fails("one run whose state storage refuses keeps no other from being written at the end", async () => {
+  const twin = leadOnTwin();
+  const runs = 2 * limits.writesAtOnce;
+  const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
+  for (const id of ids)
+    await twin.put(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
+  const { replace } = twin.storage.blobs;
+  let writes = 0;
+  twin.storage.blobs.replace = (...write) => {
+    if (++writes === runs) twin.end();
+    if (writes === runs + 1) return Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased"));
+    return replace(...write);
+  };
+  await twin.lead(600_000, slowly).catch(() => {});
+  const cursors = await Promise.all(ids.map(async (id) => (await twin.stateOf(id)).cursor));
+  expect(cursors.filter((cursor) => cursor === 10)).toHaveLength(runs - 1);
+});
+
+test("a leader whose signal fires begins no other batch of runs", async () => {
+  const twin = leadOnTwin();
+  for (let run = 0; run < 100; run += 1) await twin.put(`r${run}`, planOf(10), { state: atWork() });
+  const writes = countWrites(twin);
+  const { replace } = twin.storage.blobs;
+  twin.storage.blobs.replace = (...write) => {
+    // The signal comes in the middle of the second batch.
+    if (writes.size === limits.runsAtOnce + 3) twin.end();
+    return replace(...write);
+  };
+  await twin.lead(10_000, slowly);
+  expect(writes.size).toBe(2 * limits.runsAtOnce);
+  expect(twin.world.nowMs()).toBeLessThanOrEqual(10_000);
+});
+
+test("a leader whose lease is lost writes nothing in the end", async () => {
+  const twin = leadOnTwin();
+  await twin.put("r", planOf(10), { state: atWork() });
+  const writes = countWrites(twin);
+  const lost = new AbortController();
+  Object.assign(twin.leader, { lost: lost.signal });
+  const { sleep } = twin.ports.clock;
+  Object.assign(twin.ports, {
+    clock: {
+      ...twin.ports.clock,
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        if (writes.size === 1) lost.abort();
+        return sleep(ms, signal);
+      },
+    },
+  });
+  await twin.lead(10_000, slowly).catch(() => {});
+  expect(writes).toEqual(new Map([["r", 1]]));
+});
