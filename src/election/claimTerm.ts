@@ -43,7 +43,7 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
   const looking = lookingRecord(
     last,
     { holder, region, about },
-    { cameBy, atMs: sight.atMs, beat: contest.nextBeat() },
+    { cameBy, atMs: sight.atMs, ageMs: sight.ageMs, beat: contest.nextBeat() },
   );
   const seen = await writeRecordOnce(contest, hold, looking, sight.etag, (one) => one.beat === looking.beat);
   if (seen.kind !== "written") return notWritten(contest, sight, seen);
