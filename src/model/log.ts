@@ -54,6 +54,8 @@ export const logEvents = {
   ),
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
+  /** A page that the expiry could not list; `givenUp`: its container is left for the next day. */
+  expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),

@@ -23,6 +23,8 @@ const markerSchema = z.object({
   command: number,
   /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
   by: z.literal("expiry").optional(),
+  /** ETag of the state that an expiry judged; absent where there was none. Only that state is deleted. */
+  judged: z.string().optional(),
 });
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
@@ -35,6 +37,7 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   turn: String(marker.turn),
   command: String(marker.command),
   ...(marker.by === undefined ? {} : { by: marker.by }),
+  ...(marker.judged === undefined ? {} : { judged: marker.judged }),
 });
 
 /** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is no marker's. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeMessage } from "../../../src/model/message.ts";
-import { runBlobs } from "../../../src/model/names.ts";
+import { expiryBlob, runBlobs } from "../../../src/model/names.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
@@ -51,6 +51,7 @@ describe("one run on the twin", () => {
     const { uid } = (await engine.state("r")) ?? { uid: "" };
     const { root } = runBlobs("r", uid);
     expect(engine.storage.operator.blobNames("sim-runs")).toEqual([
+      expiryBlob,
       `${root}plan.json`,
       `${root}state.json`,
       "r/spec.json",
