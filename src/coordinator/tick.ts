@@ -90,7 +90,7 @@ export function coordinator(
     try {
       await coordinate(shell, leadership, options.loop, newer);
       // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await old.due(true, leadership.lost))) {
+      while (!leadership.signal.aborted && (await old.due(leadership.lost))) {
         await old.slice(leadership);
         await coordinate(shell, leadership, options.loop, newer);
       }
@@ -122,8 +122,8 @@ export function coordinator(
       startedBy: request.startedBy,
       aboveTerm,
       stopping: request.stopping,
-      worthLeading: async ({ signal }) =>
-        (await anyRunActive({ storage, names }, signal)) || (await old.due(false, signal)),
+      worthLeading: async ({ poll, signal }) =>
+        (await anyRunActive({ storage, names }, signal)) || (await old.dueWhenIdle(poll, signal)),
       lead: async (leadership) => {
         after = await lead(leadership);
       },

@@ -72,7 +72,6 @@ async function raceOnce(
   const startedAtMonotonicMs = performance.now();
   const app = await getApp();
   try {
-    await app.ready();
     const { stopping } = lifecycle;
     const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
     lifecycle.ticked();

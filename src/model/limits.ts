@@ -78,7 +78,7 @@ export const limits = {
   expiryPageTries: 3,
   /** What was given up is swept away this much later than its last writer can be at work. */
   lateWritersMs: 3_600_000,
-  /** The expiry is due so often where nobody leads. */
+  /** The expiry is due once in each of these, counted from 1970 by storage's clock: once a day (UTC). */
   expiryEveryMs: 86_400_000,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,

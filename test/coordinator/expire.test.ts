@@ -25,7 +25,7 @@ async function sweepAll(
   do {
     await sweep.slice(twin.leader);
     slices += 1;
-  } while (await sweep.due(true));
+  } while (await sweep.due());
   return slices;
 }
 
@@ -41,14 +41,14 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   await twin.world.advance(31 * dayMs);
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
-  expect(await sweep.due(true)).toBe(true);
+  expect(await sweep.due()).toBe(true);
   await sweepAll(twin, sweep);
   expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
     "delete",
     "none",
     "run",
   ]);
-  expect(await sweep.due(true)).toBe(false);
+  expect(await sweep.due()).toBe(false);
   await twin.lead(5_000);
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
     [],
@@ -107,15 +107,27 @@ test("one sweep a day is enough for all instances", async () => {
   const twin = leadOnTwin();
   await twin.ready;
   await sweepAll(twin);
-  expect(await expiry(twin.ports, 30).due(true)).toBe(false);
+  expect(await expiry(twin.ports, 30).due()).toBe(false);
   await twin.world.advance(dayMs + 1_000);
-  expect(await expiry(twin.ports, 30).due(true)).toBe(true);
+  expect(await expiry(twin.ports, 30).due()).toBe(true);
   const fresh = leadOnTwin();
   await fresh.ready;
-  expect([await expiry(fresh.ports, 30).due(false), await expiry(fresh.ports, 30).due(true)]).toEqual([
-    false,
-    true,
-  ]);
+  const newDay = { writtenMs: dayMs - 1, atMs: dayMs };
+  const asked = expiry(fresh.ports, 30);
+  expect([await asked.dueWhenIdle(newDay), await asked.due()]).toEqual([false, true]);
+});
+
+test("only the first idle tick of a day asks storage whether a sweep is due", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  await sweepAll(twin);
+  await twin.world.advance(dayMs);
+  const calls = () => twin.storage.meter.counts().other;
+  const before = calls();
+  const today = { writtenMs: 5 * dayMs, atMs: 6 * dayMs - 1 };
+  expect([await expiry(twin.ports, 30).dueWhenIdle(today), calls() - before]).toEqual([false, 0]);
+  const tomorrow = { writtenMs: 6 * dayMs - 1, atMs: 6 * dayMs };
+  expect([await expiry(twin.ports, 30).dueWhenIdle(tomorrow), calls() - before]).toEqual([true, 1]);
 });
 
 test("a folder that goes over a page is one folder", () => {
@@ -201,7 +213,7 @@ test("where finished runs are kept for ever, what belongs to no run is swept awa
   await twin.storage.blobs.create(twin.names.runs, runBlobs("kept", "gone").part(0, 1), "");
   await twin.world.advance(5_000 * dayMs);
   const sweep = expiry(twin.ports, 0);
-  expect(await sweep.due(true)).toBe(true);
+  expect(await sweep.due()).toBe(true);
   await sweepAll(twin, sweep);
   expect(await wantOf(twin, "kept")).toBe("none");
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(
@@ -230,7 +242,7 @@ test("a page that storage refuses for good is given up for the day, and the othe
   const { runs, results } = twin.names;
   expect(listed).toEqual([runs, runs, runs, results]);
   expect(logged.filter((event) => event === "expiry-failed")).toHaveLength(3);
-  expect([await sweep.due(true), await expiry(ports, 30).due(true)]).toEqual([false, false]);
+  expect([await sweep.due(), await expiry(ports, 30).due()]).toEqual([false, false]);
 });
 
 test("records that storage does not delete keep no sweep from its end", async () => {

@@ -29,6 +29,8 @@ export interface EngineOptions {
   readonly code?: RangesOptions;
   readonly tree?: TreeLimits;
   readonly foldBytesMax?: number;
+  /** False: an account on which there is nothing yet. Default true. */
+  readonly places?: boolean;
   /** Stands between the twin and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
@@ -85,7 +87,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const log: LogEvent[] = [];
   const near = options.watched?.(storage, world) ?? storage;
   const client: Client = { storage: near, names, clock: service, random, calculations: rangesCalculations };
-  const ready = ensurePlaces(client);
+  const ready = options.places === false ? Promise.resolve() : ensurePlaces(client);
   const weather: Weather<FarCall> = {
     calm: false,
     fateOf() {

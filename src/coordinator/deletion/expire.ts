@@ -18,11 +18,16 @@ import { foldersOn, oldRecords, oldSpecs, type UidFolder, worthALook } from "./s
  * Not promised: that a sweep sees every blob. A container that storage does not list is given up for the day.
  */
 export interface Expiry {
+  /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
+  due(signal?: AbortSignal): Promise<boolean>;
   /**
-   * True if a sweep is under way here, or none was finished anywhere for a day. Where there never was one, `never`
-   * decides: the first term's end makes one, and a new installation has nothing worth a term.
+   * On an idle tick: the same, but storage is asked by the first tick of a day only, that is where the lease record
+   * was written last on another one. A new installation, where no sweep was ever made, has nothing worth a term.
    */
-  due(never: boolean, signal?: AbortSignal): Promise<boolean>;
+  dueWhenIdle(
+    poll: { readonly atMs: number; readonly writtenMs: number },
+    signal?: AbortSignal,
+  ): Promise<boolean>;
   slice(leader: Leader): Promise<void>;
 }
 
@@ -40,6 +45,8 @@ interface Sweep {
   page: Page;
   /** What is worth a closer look on the page before it. */
   waiting: (() => Promise<Found>)[];
+  /** Storage's time of the latest page; 0 before the first. */
+  nowMs: number;
 }
 
 type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "packLimitMs">;
@@ -58,6 +65,7 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
     const page = await storage.blobs.list(container, "", { cursor, signal: leader.lost });
     const quietMs = limits.hostHidesMs + ports.packLimitMs + limits.lateWritersMs;
     const rules = { nowMs: page.dateMs, keepMs, quietMs };
+    sweep.nowMs = page.dateMs;
     const { ended, open } = foldersOn(page.blobs, sweep.page.open);
     const last = page.cursor === undefined;
     for (const folder of last && open !== undefined ? [...ended, open] : ended) {
@@ -86,19 +94,27 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
     }
   }
 
+  async function due(ifNever: boolean, signal?: AbortSignal): Promise<boolean> {
+    if (at !== undefined) return true;
+    if (clock.monotonicMs() < askAgainMs) return false;
+    const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
+    if (found.kind === "missing") return ifNever;
+    if (dayOf(found.properties.lastModifiedMs) < dayOf(found.dateMs)) return true;
+    askTomorrow(found.dateMs);
+    return false;
+  }
+
+  const askTomorrow = (nowMs: number): void => {
+    askAgainMs = clock.monotonicMs() + limits.expiryEveryMs - (nowMs % limits.expiryEveryMs);
+  };
+
   return {
-    async due(never, signal) {
-      if (at !== undefined) return true;
-      if (clock.monotonicMs() < askAgainMs) return false;
-      const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
-      if (found.kind === "missing") return never;
-      const ageMs = found.dateMs - found.properties.lastModifiedMs;
-      askAgainMs = clock.monotonicMs() + Math.max(0, limits.expiryEveryMs - ageMs);
-      return ageMs >= limits.expiryEveryMs;
-    },
+    due: (signal) => due(true, signal),
+    dueWhenIdle: async ({ atMs, writtenMs }, signal) =>
+      at !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
 
     async slice(leader) {
-      at ??= { page: { place: 0 }, waiting: [] };
+      at ??= { page: { place: 0 }, waiting: [], nowMs: 0 };
       if (at.waiting.length === 0 && at.page.place < places.length) await tryNextPage(at, leader);
       const told = { expired: 0, orphans: 0 };
       for (let looked = 0; looked < limits.expiryRunsMax && at.waiting.length > 0; ) {
@@ -116,8 +132,8 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
       ports.log(logEvents.expirySwept({ ...told, whole }));
       if (!whole) return;
       // Also where the stamp is refused this process is done for the day.
+      askTomorrow(at.nowMs);
       at = undefined;
-      askAgainMs = clock.monotonicMs() + limits.expiryEveryMs;
       await stamp(ports, leader);
     },
   };
@@ -133,6 +149,8 @@ async function removeRecords(
   await storage.blobs.removeMany(container, names, { signal: owner.lost });
   return "orphan";
 }
+
+const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
 /** One that storage does not let go of keeps no other. */
 async function orKept(ports: Ports, one: () => Promise<Found>): Promise<Found> {

@@ -25,7 +25,10 @@ const unlike = (chunk: number): number => 0.5 + ((Math.floor(chunk / packSize) *
 async function measured(run: { packs: number; packMs: number; instances: number }) {
   const chunks = run.packs * packSize;
   const [leader, workers] = [countedStorage(), countedStorage()];
-  const engine = engineWorld({ code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) } });
+  const engine = engineWorld({
+    seed: 2,
+    code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) },
+  });
   engine.start({ works: false, tickEveryMs: 1e9, translated: leader.counting });
   for (let count = 0; count < run.instances; count += 1) {
     engine.start({ leads: false, translated: workers.counting });

@@ -65,6 +65,17 @@ describe("one run on the twin", () => {
     expect(answers.filter((name) => !name.startsWith("hashes/"))).toHaveLength(2);
   });
 
+  test("on an empty account the first tick, the first worker and the first submit make what they miss", async () => {
+    const engine = engineWorld({ places: false });
+    engine.start();
+    engine.start({ leads: false });
+    await engine.world.advance(60_000);
+    expect(await engine.storage.queues.stats("sim-packs")).toEqual({ kind: "missing" });
+    await engine.submit({ id: "r", chunks: 60 });
+    await expectExact(engine, 60);
+    expect(engine.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
+  });
+
   test("several runs at once end each with its own result", async () => {
     const engine = engineWorld();
     for (let count = 0; count < 3; count += 1) engine.start();
