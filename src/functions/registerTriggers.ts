@@ -86,8 +86,10 @@ async function raceOnce(
 /** What alerts need of an outcome: whether anybody leads, and if not, why. */
 export function factsOf(outcome: TickOutcome): { term?: number; cause?: string; silentS?: number } {
   switch (outcome.kind) {
-    case "led":
-      return { term: outcome.term, cause: outcome.cause };
+    case "led": {
+      const { term, cause, error } = outcome;
+      return { term, cause: cause === "failed" ? `failed: ${messageOf(error)}` : cause };
+    }
     case "refused":
       return { cause: `${outcome.code}: ${outcome.reason}` };
     case "unreachable":

@@ -58,6 +58,13 @@ export const logEvents = {
   expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
+  /** What ended a term early, such as a list that storage denies; the runs go on with the next one. */
+  leadingFailed: (
+    level: LogEvent["level"],
+    fields: { term: number; code: string; message: string },
+  ): LogEvent => ({ level, event: "leading-failed", fields }),
+  /** A newer version wrote something: this instance leaves the lease to others for a while. */
+  gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),
   workFailed: event<Piece & { code: string; message: string; last: boolean }>("warn", "work-failed"),
