@@ -1,6 +1,7 @@
 import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
+import type { LocalFile } from "../local/localFile.ts";
 import type { Clock } from "../storage/ports.ts";
 import type { UserCode } from "../worker/userCode.ts";
 
@@ -18,6 +19,8 @@ export interface Cli {
   confirm?(question: string): Promise<boolean>;
   /** Opens the storage that the options or settings name. */
   connect(options: ConnectOptions): Promise<Client>;
+  /** The instances of `leasefold up` behind that storage; absent or none elsewhere. */
+  instances?(options: ConnectOptions): Promise<LocalFile["instances"]>;
   /** The calculations known here, without any storage. */
   calculations(): Promise<Calculations>;
   /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
@@ -43,6 +46,8 @@ export interface Session {
   readonly cli: Cli;
   json(): boolean;
   client(): Promise<Client>;
+  /** Which local instances do not run, and why; undefined where all do, or there are none. */
+  instancesDown(): Promise<string | undefined>;
   /** How long this command may take to stop after Ctrl-C; a second is what most of them need. */
   setStopMs(ms: number): void;
   /** The exit code if nothing is thrown. */

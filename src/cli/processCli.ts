@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "../storage/system.ts";
 import type { Cli, Screen } from "./cli.ts";
-import { connectClient } from "./connect.ts";
+import { connectClient, findInstances } from "./connect.ts";
 import { interrupted } from "./exitCodes.ts";
 import { knownCalculations } from "./knownCalculations.ts";
 import { startThread } from "./startThread.ts";
@@ -25,6 +25,7 @@ export function processCli(): Cli {
     ...(process.stdin.isTTY === true && process.stderr.isTTY === true
       ? { confirm: confirmWith(signal) }
       : {}),
+    instances: (options) => findInstances(options, env, folder),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
     startThread: (access) => startThread(env, folder, access),

@@ -5,6 +5,7 @@ import type { Cli, ConnectOptions, Session } from "./cli.ts";
 import { interrupted, wrongUsage } from "./exitCodes.ts";
 import { printError } from "./printError.ts";
 import { type AddCommand, makeProgram } from "./program.ts";
+import { instancesDown } from "./render/instancesDown.ts";
 
 /** After Ctrl-C a command may clean up for so long, such as removing a half-written file; some ask for more. */
 const stopMsDefault = 1_000;
@@ -85,6 +86,7 @@ function newSession(cli: Cli): Bound {
       client ??= cli.connect(options());
       return client;
     },
+    instancesDown: async () => instancesDown((await cli.instances?.(options())) ?? []),
     stopMs: () => stopMs,
     setStopMs: (ms) => {
       stopMs = ms;

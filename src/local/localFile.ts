@@ -11,6 +11,8 @@ const instanceSchema = z.object({
   name: z.string(),
   pid: z.number().int().positive().optional(),
   httpUrl: z.string().optional(),
+  /** It ended by itself, so often in a row, and does not run as yet. */
+  down: z.object({ reason: z.string(), ends: z.number().int().positive() }).optional(),
 });
 
 export const localFileSchema = z.object({

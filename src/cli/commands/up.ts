@@ -82,7 +82,10 @@ async function up(session: Session, options: Options, calculations: readonly str
     calculations,
     namespace: options.namespace,
     folder: cli.folder,
-    onEvent: (event) => tellEvent(session, event, tell, told),
+    onEvent(event) {
+      tellEvent(session, event, tell, told);
+      if (told && event.kind === "state" && event.state === "restarting") tellNoneRuns(embedded, tell);
+    },
   });
   try {
     await tellReady(session, embedded, options.data);
@@ -107,6 +110,13 @@ function tellEvent(
   if (line === undefined) return;
   const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
   tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
+}
+
+/** Whoever waits for a run should learn here why nothing moves. */
+function tellNoneRuns({ instances }: Embedded, tell: (line: string) => void): void {
+  const all = instances.instances;
+  if (all.every(({ down }) => down !== undefined))
+    tell("no instance runs: runs wait until one can be started again");
 }
 
 async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
