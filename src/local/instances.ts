@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { instanceEnv, instanceName } from "./instanceEnv.ts";
-import type { Down } from "./restartPause.ts";
+import type { Down } from "./restarts.ts";
 import { type InstanceReport, type InstanceState, superviseInstance } from "./supervisedInstance.ts";
 
 /**

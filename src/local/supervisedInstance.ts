@@ -6,7 +6,7 @@ import {
   type InstanceProcess,
   startInstanceProcess,
 } from "./instanceProcess.ts";
-import { type Down, restartPause } from "./restartPause.ts";
+import { type Down, makeRestarts } from "./restarts.ts";
 import { makeTimeoutWatch, type TimeoutWatch } from "./timeoutWatch.ts";
 
 /**
@@ -62,9 +62,7 @@ export function superviseInstance(options: {
   let child: InstanceProcess | undefined;
   let watch: TimeoutWatch | undefined;
   let cancelRestart: () => void = () => undefined;
-  let down: Down | undefined;
-  let ends = 0;
-  let runningSinceMs = Number.POSITIVE_INFINITY;
+  const restarts = makeRestarts(systemClock);
   /** Somebody waits for this start, and is told where it fails. */
   let asked = false;
   /** Known when we ended it ourselves, though it was not asked for. */
@@ -95,7 +93,6 @@ export function superviseInstance(options: {
     cancelRestart();
     asked = isAsked;
     endReason = undefined;
-    runningSinceMs = Number.POSITIVE_INFINITY;
     enter("starting");
     const mine: InstanceProcess = startInstanceProcess({
       ...options,
@@ -112,8 +109,7 @@ export function superviseInstance(options: {
     try {
       await mine.ready;
       if (child !== mine) return;
-      down = undefined;
-      runningSinceMs = systemClock.monotonicMs();
+      restarts.runs();
       enter("running");
     } finally {
       clearTimeout(hung);
@@ -135,12 +131,10 @@ export function superviseInstance(options: {
     const reason = endReason ?? reasonOf(exit);
     // One that never came up says so to whoever started it.
     if (began === "starting" && asked) return enter("dead", { reason });
-    const next = restartPause(ends, systemClock.monotonicMs() - runningSinceMs);
-    ends = next.ends;
-    down = { reason, ends };
-    enter("restarting", { reason, pauseMs: next.pauseMs });
+    const pauseMs = restarts.ended(reason);
+    enter("restarting", { reason, pauseMs });
     // Not a timer of the clock: with its last instance gone, this wait is all that keeps the supervisor alive.
-    const timer = setTimeout(() => void start(false).catch(() => undefined), next.pauseMs);
+    const timer = setTimeout(() => void start(false).catch(() => undefined), pauseMs);
     cancelRestart = () => clearTimeout(timer);
   };
 
@@ -162,7 +156,7 @@ export function superviseInstance(options: {
       return state;
     },
     get down() {
-      return down;
+      return restarts.down;
     },
     start: () => start(true),
     kill: () =>
