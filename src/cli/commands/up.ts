@@ -69,6 +69,7 @@ async function up(session: Session, options: Options, calculations: readonly str
   session.setStopMs(stopMs);
   const lines: string[] = [];
   let told = false;
+  let noneRuns = false;
   /** Before the first line of all, what the instances say waits. */
   const tell = (line: string): void => {
     if (session.json()) return;
@@ -84,7 +85,11 @@ async function up(session: Session, options: Options, calculations: readonly str
     folder: cli.folder,
     onEvent(event) {
       tellEvent(session, event, tell, told);
-      if (told && event.kind === "state" && event.state === "restarting") tellNoneRuns(embedded, tell);
+      if (!told || event.kind !== "state") return;
+      const before = noneRuns;
+      noneRuns = embedded.instances.instances.every(({ down }) => down !== undefined);
+      // Whoever waits for a run should learn here why nothing moves.
+      if (noneRuns && !before) tell("no instance runs: runs wait until one can be started again");
     },
   });
   try {
@@ -110,13 +115,6 @@ function tellEvent(
   if (line === undefined) return;
   const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
   tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
-}
-
-/** Whoever waits for a run should learn here why nothing moves. */
-function tellNoneRuns({ instances }: Embedded, tell: (line: string) => void): void {
-  const all = instances.instances;
-  if (all.every(({ down }) => down !== undefined))
-    tell("no instance runs: runs wait until one can be started again");
 }
 
 async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
