@@ -1,6 +1,7 @@
 import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
+import type { LocalFile } from "../local/localFile.ts";
 import type { Clock } from "../storage/ports.ts";
 import type { UserCode } from "../worker/userCode.ts";
 import type { InstanceApi } from "./instanceApi.ts";
@@ -23,6 +24,8 @@ export interface Cli {
   calculations(file?: string): Promise<Calculations>;
   /** Embedded instances that run here; undefined where the options or settings name a storage, or nothing runs. */
   instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
+  /** Which instances of `leasefold up` are behind the storage that is asked; absent or none elsewhere. */
+  instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
   /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
   startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }
@@ -47,6 +50,8 @@ export interface Session {
   json(): boolean;
   client(): Promise<Client>;
   instances(): Promise<InstanceApi | undefined>;
+  /** Which local instances do not run, and why; undefined where all do, or there are none. */
+  instancesDown(): Promise<string | undefined>;
   /** How long this command may take to stop after Ctrl-C; a second is what most of them need. */
   setStopMs(ms: number): void;
   /** The exit code if nothing is thrown. */

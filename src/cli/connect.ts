@@ -1,7 +1,7 @@
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import { whereAny } from "../client/places.ts";
-import { findLocalFile } from "../local/localFile.ts";
+import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../model/names.ts";
 import { isAbortError } from "../storage/abortError.ts";
@@ -67,6 +67,20 @@ export async function findStorage(options: ConnectOptions, env: Env, folder: str
     `no storage to talk to${stale}: start embedded instances with "leasefold up", or give --connection, --account ` +
       "or the setting DataStorage",
   );
+}
+
+/** The embedded instances behind the storage that a command talks to; none where it is another storage. */
+export async function findInstances(
+  options: ConnectOptions,
+  env: Env,
+  folder: string,
+): Promise<LocalFile["instances"]> {
+  const found = await findLocalFile(env, folder);
+  if (found.kind !== "found") return [];
+  const { connection } = await findStorage(options, env, folder);
+  const theirs =
+    "connectionString" in connection && connection.connectionString === found.local.connectionString;
+  return theirs ? found.local.instances : [];
 }
 
 const ofString = (connectionString: string): Place => ({

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "../storage/system.ts";
 import type { Cli, Screen } from "./cli.ts";
-import { connectClient } from "./connect.ts";
+import { connectClient, findInstances } from "./connect.ts";
 import { interrupted } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { knownCalculations } from "./knownCalculations.ts";
@@ -26,6 +26,7 @@ export function processCli(): Cli {
     ...(process.stdin.isTTY === true && process.stderr.isTTY === true
       ? { confirm: confirmWith(signal) }
       : {}),
+    instanceStates: (options) => findInstances(options, env, folder),
     connect: (options) => connectClient(options, env, folder, calculations),
     calculations,
     instances: (options) => findInstanceApi(options, env, folder),

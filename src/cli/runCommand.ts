@@ -5,6 +5,7 @@ import type { Cli, ConnectOptions, Session } from "./cli.ts";
 import { interrupted, wrongUsage } from "./exitCodes.ts";
 import { printError } from "./printError.ts";
 import { type AddCommand, makeProgram } from "./program.ts";
+import { instancesDown } from "./render/instancesDown.ts";
 
 /** After Ctrl-C a command may clean up for so long, such as removing a half-written file; some ask for more. */
 const stopMsDefault = 1_000;
@@ -86,6 +87,7 @@ function newSession(cli: Cli): Bound {
       return client;
     },
     instances: () => cli.instances(options()),
+    instancesDown: async () => instancesDown((await cli.instanceStates?.(options())) ?? []),
     stopMs: () => stopMs,
     setStopMs: (ms) => {
       stopMs = ms;

@@ -9,7 +9,7 @@ import { exitCodeOfRun, watchRun } from "./watchRun.ts";
 export async function waitForEnd(session: Session, run: string, output: string | undefined): Promise<void> {
   const { cli } = session;
   const client = await session.client();
-  const view = await watchRun(cli, client, run, cli.err);
+  const view = await watchRun(session, client, run, cli.err);
   if (view.active) return await session.note(`${view.run} goes on without being watched`);
   session.setExitCode(exitCodeOfRun(view));
   const ended = `${stateOf(view)} after ${duration(view.elapsedS)}`;

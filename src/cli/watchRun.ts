@@ -2,7 +2,7 @@ import type { Client } from "../client/client.ts";
 import type { RunView } from "../client/runView.ts";
 import { status } from "../client/status.ts";
 import { StorageError } from "../model/errors.ts";
-import type { Cli, Screen } from "./cli.ts";
+import type { Screen, Session } from "./cli.ts";
 import { runFailed } from "./exitCodes.ts";
 import { liveLine } from "./render/liveLine.ts";
 import { progressLine } from "./render/progress.ts";
@@ -14,14 +14,27 @@ const busyMax = 10;
 
 /**
  * Shows a run's progress on the screen until it is over, or Ctrl-C; gives how it stands then. The run itself goes
- * on whatever happens to the one who watches.
+ * on whatever happens to the one who watches. Where local instances do not run, that is told whenever it changes.
  */
-export async function watchRun(cli: Cli, client: Client, run: string, screen: Screen): Promise<RunView> {
+export async function watchRun(
+  session: Session,
+  client: Client,
+  run: string,
+  screen: Screen,
+): Promise<RunView> {
+  const { cli } = session;
   const live = liveLine(screen, cli.clock);
   const startMs = cli.clock.monotonicMs();
   let busy = 0;
+  let down: string | undefined;
   try {
     for (;;) {
+      const downNow = await session.instancesDown();
+      if (downNow !== down) {
+        await live.end();
+        await session.note(downNow ?? "all instances run again");
+        down = downNow;
+      }
       const view = await statusOrBusy(client, run, busy);
       busy = view === undefined ? busy + 1 : 0;
       if (view !== undefined) {

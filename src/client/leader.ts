@@ -1,5 +1,6 @@
 import { currentLeader } from "../election/leaderView.ts";
 import type { LeaderRecord } from "../election/record.ts";
+import { whoLed } from "../election/whoLed.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
 import type { Client } from "./client.ts";
 import { whereAny } from "./places.ts";
@@ -13,13 +14,13 @@ export type LeaderView =
       readonly holder: string;
       readonly region?: string;
       readonly since: string;
-      /** Since the record was last written, by storage's clock, in whole seconds. */
-      readonly beatAgeS: number;
+      /** Since the leader last wrote its record, by storage's clock, in whole seconds. Absent where nobody noted it. */
+      readonly beatAgeS?: number;
       readonly lease: string;
       /** The lease is held for so long yet, at least; as old as the beat. Only where the leader says so. */
       readonly leaseLeftS?: number;
-      /** How the holder came to lead. */
-      readonly cameBy: LeaderRecord["cameBy"];
+      /** How the holder came to lead. Absent where nobody noted it. */
+      readonly cameBy?: LeaderRecord["cameBy"];
       /** What the leader says it is doing. */
       readonly notes: Readonly<Record<string, string>>;
     }
@@ -40,16 +41,19 @@ export async function leader(
   if (seen.kind === "none") return { kind: "never" };
   if (seen.kind === "unreadable") return seen;
   const { record } = seen;
+  const led = whoLed(record, seen.atMs - seen.ageMs);
+  if (led === undefined) return { kind: "never" };
+  const { holder, region, sinceMs, cameBy, untilMs } = led;
   return {
     kind: seen.leading ? "leading" : "nobody",
     term: record.term,
-    holder: record.holder,
-    ...(record.region === undefined ? {} : { region: record.region }),
-    since: new Date(record.sinceMs).toISOString(),
-    beatAgeS: seen.ageMs / 1000,
+    holder,
+    ...(region === undefined ? {} : { region }),
+    since: new Date(sinceMs).toISOString(),
+    ...(untilMs === undefined ? {} : { beatAgeS: Math.max(0, seen.atMs - untilMs) / 1000 }),
     lease: seen.leaseState,
     ...(seen.leaseLeftMs === undefined ? {} : { leaseLeftS: seen.leaseLeftMs / 1000 }),
-    cameBy: record.cameBy,
+    ...(cameBy === undefined ? {} : { cameBy }),
     notes: record.notes,
   };
 }

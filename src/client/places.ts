@@ -1,10 +1,7 @@
 import { StorageError } from "../model/errors.ts";
 import { containersOf, queuesOf } from "../model/names.ts";
+import { isPlaceMissing } from "../storage/placesOnDemand.ts";
 import type { Client } from "./client.ts";
-
-const placeMissing = new Set(["ContainerNotFound", "QueueNotFound"]);
-const isPlaceMissing = (error: unknown): boolean =>
-  error instanceof StorageError && placeMissing.has(error.storageCode);
 
 /**
  * Makes every container and queue of the namespace that is not there. An identity that may not make them finds them made

@@ -4,7 +4,7 @@ import { isFinal } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { close, type ListedMarker } from "./close.ts";
 import { decide, decideMore } from "./decide.ts";
-import { deleteRun, isOutdated } from "./deletion/deleteRun.ts";
+import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { unsentTasks } from "./draft.ts";
 import { look, type PageBudget } from "./look.ts";
 import { type OpenRun, openRun } from "./openRun.ts";
@@ -142,7 +142,7 @@ async function executeDelete(
   marker: Marker,
   listed: ListedMarker,
 ): Promise<void> {
-  if (!(await isOutdated(ports, leader, marker, listed.id)))
+  if ((await beginDeletion(ports, leader, marker, listed.id)) === "begun")
     return goOnDeleting(ports, leader, loop, marker.uid, listed);
   leader.assertLeading();
   const { blobs } = ports.storage;

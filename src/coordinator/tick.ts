@@ -1,11 +1,11 @@
 import type { RaceOutcome } from "../election/contest.ts";
 import { keepDeadMansWake } from "../election/deadMansWake.ts";
 import type { OnElectionEvent } from "../election/events.ts";
-import type { Leadership } from "../election/leadership.ts";
+import { type Leadership, LostLeadership } from "../election/leadership.ts";
 import { race } from "../election/race.ts";
 import type { LeaderRecord } from "../election/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
-import { LeasefoldError } from "../model/errors.ts";
+import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
@@ -76,6 +76,10 @@ export function coordinator(
   let aboveTerm = 0;
   let awayUntilMs = 0;
 
+  /**
+   * Gives what is for when the lease is free again. Throws what ended the term too early, so that its outcome tells;
+   * the wake then surfaces by itself, and whoever it calls does not run into the same at once.
+   */
   async function lead(leadership: Leadership): Promise<() => Promise<void>> {
     const wake = keepDeadMansWake(
       { queues: storage.queues, clock },
@@ -90,7 +94,7 @@ export function coordinator(
     try {
       await coordinate(shell, leadership, options.loop, newer);
       // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await old.due(true, leadership.lost))) {
+      while (!leadership.signal.aborted && (await old.due(leadership.lost))) {
         await old.slice(leadership);
         await coordinate(shell, leadership, options.loop, newer);
       }
@@ -102,8 +106,16 @@ export function coordinator(
       if (error instanceof GiveWayError) {
         newer.gaveWay = true;
         awayUntilMs = clock.monotonicMs() + options.election.leaseDurationS * 1_000;
+        log(logEvents.gaveWay({ term: leadership.term, message: error.message }));
       }
-      if (!(error instanceof LeasefoldError)) throw error;
+      // These three are ends of a term like others: two have an event of their own, the election tells of the third.
+      const told = [DeposedError, GiveWayError, LostLeadership].some((end) => error instanceof end);
+      if (!told) {
+        const code = error instanceof LeasefoldError ? error.code : "unexpected";
+        const { term } = leadership;
+        log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
+        throw error;
+      }
     }
     return after;
   }
@@ -122,8 +134,8 @@ export function coordinator(
       startedBy: request.startedBy,
       aboveTerm,
       stopping: request.stopping,
-      worthLeading: async ({ signal }) =>
-        (await anyRunToLead({ storage, names }, signal)) || (await old.due(false, signal)),
+      worthLeading: async ({ poll, signal }) =>
+        (await anyRunToLead({ storage, names }, signal)) || (await old.dueWhenIdle(poll, signal)),
       lead: async (leadership) => {
         after = await lead(leadership);
       },

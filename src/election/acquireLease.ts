@@ -13,8 +13,8 @@ export interface TakenLease {
   /** When the acquire that was confirmed left. */
   readonly sentAt: Moment;
   readonly cameBy: CameBy;
-  /** Age of the record when it was last seen before the acquire. */
-  readonly silentMs: number;
+  /** The poll before it. The acquire was conditional on its ETag, so this is the record under the lease as well. */
+  readonly sight: Sight;
 }
 
 export type Acquired =
@@ -46,7 +46,7 @@ export async function acquireLease(contest: Contest, cameBy: CameBy, sight: Sigh
       stopping,
     );
     if (reply.kind === "ok") {
-      return { kind: "taken", leaseId, sentAt: reply.sentAt, cameBy, silentMs: sight.ageMs };
+      return { kind: "taken", leaseId, sentAt: reply.sentAt, cameBy, sight };
     }
     error = reply.error;
     const verdict = judge(error);

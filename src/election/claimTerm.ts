@@ -1,7 +1,7 @@
 import { cappedCall } from "./cappedCall.ts";
 import type { Contest, RaceOutcome } from "./contest.ts";
 import type { Hold } from "./hold.ts";
-import { currentLeaderOf, type Sight, sightOf } from "./leaderView.ts";
+import { currentLeaderOf, type Sight } from "./leaderView.ts";
 import { leadingRecord, lookingRecord } from "./policy.ts";
 import { stoppingNow, whyGiveUp } from "./refusals.ts";
 import { stopWorkMs } from "./settings.ts";
@@ -15,23 +15,16 @@ export type Claimed =
 const not = (outcome: RaceOutcome, raced = false): Claimed => ({ kind: "not", outcome, raced });
 
 /**
- * From a lease to a term: read the record under the lease, write it once so that challengers see life, ask
- * whether there is anything to lead, and only then use up a term. Leadership begins with the claim's
- * confirmation and not before.
+ * From a lease to a term: write the record once, on the ETag of the poll, so that challengers see life, ask whether
+ * there is anything to lead, and only then use up a term. Leadership begins only with the claim's confirmation and
+ * not before.
  */
 export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> {
   const { ports, settings, request, emit } = contest;
-  const read = await readUnderLease(contest, hold);
-  if ("kind" in read) return read;
-  const { sight } = read;
-  const { decoded } = sight;
-  if (decoded.kind === "newer" || decoded.kind === "unreadable") {
-    const code = decoded.kind === "newer" ? "record-newer" : "record-unreadable";
-    return not({ kind: "refused", code, reason: decoded.reason });
-  }
-  const last = decoded.kind === "record" ? decoded.record : undefined;
+  const { cameBy, sight } = hold;
+  const { atMs, ageMs } = sight;
+  const last = sight.decoded.kind === "record" ? sight.decoded.record : undefined;
   const { holder, region, about } = request;
-  const { cameBy } = hold;
   emit({
     kind: "acquired",
     holder,
@@ -43,7 +36,7 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
   const looking = lookingRecord(
     last,
     { holder, region, about },
-    { cameBy, atMs: sight.atMs, beat: contest.nextBeat() },
+    { cameBy, atMs, ageMs, beat: contest.nextBeat() },
   );
   const seen = await writeRecordOnce(contest, hold, looking, sight.etag, (one) => one.beat === looking.beat);
   if (seen.kind !== "written") return notWritten(contest, sight, seen);
@@ -53,7 +46,7 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
   const asked = await cappedCall(
     ports.clock,
     stopWorkMs(settings),
-    (signal) => request.worthLeading({ last, signal }),
+    (signal) => request.worthLeading({ last, poll: { atMs, writtenMs: atMs - ageMs }, signal }),
     hold.ending,
   );
   const early = endedEarly(contest, hold, sight);
@@ -81,35 +74,10 @@ export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> 
       term: leading.term,
       cause: cameBy,
       from: last.holder,
-      silentMs: hold.silentMs,
+      silentMs: sight.ageMs,
     });
   }
   return { kind: "claimed" };
-}
-
-async function readUnderLease(contest: Contest, hold: Hold): Promise<{ readonly sight: Sight } | Claimed> {
-  const { ports, settings } = contest;
-  let error: unknown;
-  for (let attempt = 1; attempt <= settings.tries && !hold.ending.aborted; attempt += 1) {
-    if (attempt > 1) await ports.clock.sleep(settings.renewAgainMs, hold.ending);
-    const reply = await cappedCall(
-      ports.clock,
-      settings.requestCapMs,
-      (signal) => ports.lease.view({ signal }),
-      hold.ending,
-    );
-    if (reply.kind === "ok") {
-      if (reply.value.kind === "found") return { sight: sightOf(reply.value) };
-      return not({ kind: "follower", leader: { kind: "none" } }, true);
-    }
-    error = reply.error;
-    const end = whyGiveUp(contest, error, "record");
-    if (end !== undefined) return not(end);
-  }
-  return not(
-    endedEarly(contest, hold, undefined) ?? { kind: "unreachable", step: "record", error },
-    hold.lost.aborted,
-  );
 }
 
 function notWritten(
@@ -124,7 +92,7 @@ function notWritten(
 }
 
 /** The lease was lost, or the invocation ended, before a term was claimed. */
-function endedEarly(contest: Contest, hold: Hold, sight: Sight | undefined): RaceOutcome | undefined {
+function endedEarly(contest: Contest, hold: Hold, sight: Sight): RaceOutcome | undefined {
   if (!hold.deadline.hasPassed() && !hold.ending.aborted) return undefined;
   const cause = hold.endCause();
   if (cause === "stopping") return stoppingNow;
@@ -135,7 +103,7 @@ function endedEarly(contest: Contest, hold: Hold, sight: Sight | undefined): Rac
       reason: "The invocation's time ran out before the claim.",
     };
   }
-  if (cause === "lost" && sight !== undefined) return { kind: "follower", leader: currentLeaderOf(sight) };
+  if (cause === "lost") return { kind: "follower", leader: currentLeaderOf(sight) };
   const error = hold.endError() ?? new Error(`No confirmed lease for ${contest.settings.leaseDurationS} s.`);
   return { kind: "unreachable", step: "record", error };
 }

@@ -31,6 +31,8 @@ export interface RaceRequest {
   worthLeading(look: {
     /** The last leader's record; `undefined` where nobody has led yet. */
     readonly last: LeaderRecord | undefined;
+    /** Storage's times of the poll and of the last write of the record before it. */
+    readonly poll: { readonly atMs: number; readonly writtenMs: number };
     readonly signal: AbortSignal;
   }): Promise<boolean>;
   /** The task. It ends by itself, or soon after `leadership.signal` fired. */

@@ -6,7 +6,8 @@ import { judge } from "./judge.ts";
 import { encodeRecord } from "./record.ts";
 
 /**
- * The end of a hold, after its task has ended: the last record, then the release by lease id, each sent once.
+ * The end of a hold, after its task has ended: the last record of a term, then the release by lease id, each sent once.
+ * A poll that claimed nothing leaves its record as it is: a free lease says that nobody leads.
  * Nothing can cancel it, least of all the signal that asked for the end; each call is bounded by its cap.
  * Gives whether the release was confirmed.
  */
@@ -17,7 +18,7 @@ export async function giveBack(contest: Contest, hold: Hold, cause: EndCause): P
   const marginMs = hold.deadline.remainingMs();
   hold.close();
   if (hold.isDefinitelyLost()) return false;
-  if (hold.record !== undefined) {
+  if (hold.record?.state === "leading") {
     const { leaseLeftMs: _, ...last } = hold.record;
     const ended = { ...last, state: "ended" as const, beat: contest.nextBeat(), breakAfterMs: 0 };
     hold.record = ended;

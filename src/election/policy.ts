@@ -1,6 +1,7 @@
 import { isHeld, type Sight } from "./leaderView.ts";
 import { type CameBy, type LeaderRecord, lastTermsMax } from "./record.ts";
 import { ageResolutionMs, type ElectionSettings } from "./settings.ts";
+import { whoLed } from "./whoLed.ts";
 
 /** The election's decisions: what was seen, in; what to do, out. No clock, no storage, no randomness in here. */
 
@@ -50,7 +51,8 @@ function mayBreak(record: LeaderRecord, ageMs: number, settings: ElectionSetting
 function cameByOf(sight: Sight, record: LeaderRecord | undefined, settings: ElectionSettings): CameBy {
   if (sight.leaseState === "expired") return "expired";
   if (sight.leaseState === "broken") return "broken";
-  const justEnded = record?.state === "ended" && sight.ageMs <= settings.leaseDurationS * 1_000;
+  const byLeader = record?.state === "ended" && record.term > 0 && record.led === undefined;
+  const justEnded = byLeader && sight.ageMs <= settings.leaseDurationS * 1_000;
   return justEnded ? "handed-over" : "free";
 }
 
@@ -91,11 +93,11 @@ interface Me {
   readonly about?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The first record under a fresh lease: the last term stays as it was, the beat is fresh. */
+/** The first record under a fresh lease: the last term and who led it stay as they were, the beat is fresh. */
 export const lookingRecord = (
   last: LeaderRecord | undefined,
   me: Me,
-  by: { readonly cameBy: CameBy; readonly atMs: number; readonly beat: string },
+  by: { readonly cameBy: CameBy; readonly atMs: number; readonly ageMs: number; readonly beat: string },
 ): LeaderRecord => ({
   term: last?.term ?? 0,
   termid: last?.termid ?? "",
@@ -109,6 +111,7 @@ export const lookingRecord = (
   notes: {},
   about: me.about,
   lastTerms: last?.lastTerms ?? [],
+  led: last && whoLed(last, by.atMs - by.ageMs),
 });
 
 /** `aboveTerm`: a term that state elsewhere has seen, where the record was lost or rolled back. */
@@ -127,5 +130,6 @@ export function leadingRecord(
     beat: claim.beat,
     breakAfterMs: settings.breakAfterMs,
     lastTerms: [...looking.lastTerms, { term, termid: claim.termid, holder, sinceMs }].slice(-lastTermsMax),
+    led: undefined,
   };
 }

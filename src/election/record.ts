@@ -27,6 +27,19 @@ export interface LeaderRecord {
   readonly about?: Readonly<Record<string, string>> | undefined;
   /** Oldest first, this term included. */
   readonly lastTerms: readonly PastTerm[];
+  /** Who led the term, where the holder of this record only polled. Absent in records of leaders and older versions. */
+  readonly led?: Led | undefined;
+}
+
+/** The leader of a term as its own record showed it. */
+export interface Led {
+  readonly holder: string;
+  readonly region?: string | undefined;
+  readonly sinceMs: number;
+  /** Absent where only the list of terms remembers the leader. */
+  readonly cameBy?: CameBy | undefined;
+  /** When the leader last wrote its record, by the storage service's clock. Absent as above. */
+  readonly untilMs?: number | undefined;
 }
 
 /** How the holder came by the lease. */
@@ -68,6 +81,8 @@ const count = z
   .transform(Number);
 const instant = z.iso.datetime().transform(Date.parse);
 
+const cameBy = z.enum(["free", "handed-over", "expired", "broken"]);
+
 const wire = z.object({
   term: count,
   termid: z.string().max(64).default(""),
@@ -78,13 +93,26 @@ const wire = z.object({
   beat: z.string().min(1).max(64),
   breakafterms: count,
   leaseleftms: count.optional(),
-  cameby: z.enum(["free", "handed-over", "expired", "broken"]),
+  cameby: cameBy,
   notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
   // Nobody's election may fail over it.
   about: unpackJson.pipe(z.record(z.string(), z.string())).optional().catch(undefined),
   lastterms: unpackJson
     .pipe(z.array(z.tuple([z.int().nonnegative(), z.string(), z.string(), z.number()])).max(lastTermsMax))
     .optional(),
+  // Only shown, like `about`.
+  led: unpackJson
+    .pipe(
+      z.object({
+        holder: z.string(),
+        region: z.string().optional(),
+        sinceMs: z.number(),
+        cameBy: cameBy.optional(),
+        untilMs: z.number().optional(),
+      }),
+    )
+    .optional()
+    .catch(undefined),
 });
 
 /** No metadata at all is a blob nobody has led from. Anything else that does not decode is not ours to replace. */
@@ -146,6 +174,7 @@ function encodeAll(record: LeaderRecord): Record<string, string> {
     ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
     ...(record.about === undefined ? {} : { about: pack(JSON.stringify(record.about)) }),
     ...(terms.length === 0 ? {} : { lastterms: pack(JSON.stringify(terms)) }),
+    ...(record.led === undefined ? {} : { led: pack(JSON.stringify(record.led)) }),
   };
 }
 

@@ -1,15 +1,15 @@
 import { loadCalculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
-import { ensurePlaces } from "../client/places.ts";
 import { type Coordinator, coordinator } from "../coordinator/tick.ts";
 import { messageOf } from "../model/errors.ts";
 import type { HostSettings } from "../model/hostSettings.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { namesOf } from "../model/names.ts";
+import { containersOf, namesOf, queuesOf } from "../model/names.ts";
 import { sharedSettings } from "../model/sharedSettings.ts";
 import { version } from "../model/version.ts";
 import { connectStorage } from "../storage/connectStorage.ts";
+import { placesOnDemand } from "../storage/placesOnDemand.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
 import { allowedFiles } from "../worker/allowedFiles.ts";
 import { blobFiles } from "../worker/blobFiles.ts";
@@ -25,15 +25,14 @@ import { settingsLog } from "./settingsLog.ts";
 
 /**
  * The composition of one process of the app: storage and the actors on it. Leader, worker and client have a
- * storage each, so that their calls are counted apart.
+ * storage each, so that their calls are counted apart. Nothing is done before it is needed, because each tick may
+ * meet a fresh process: no call is made here, and no thread started.
  */
 export interface App {
   readonly host: HostSettings;
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
   readonly client: Client;
-  /** Makes containers and queues where they are missing; once per process, and again after a failure. */
-  ready(): Promise<void>;
 }
 
 export async function makeApp(basis: Basis): Promise<App> {
@@ -50,8 +49,9 @@ export async function makeApp(basis: Basis): Promise<App> {
     version,
     ...sharedSettings(settings, host, own),
   };
-  const forLeader = connectStorage(connection);
-  const forWorker = connectStorage(connection);
+  const places = { containers: containersOf(names), queues: queuesOf(names) };
+  const forLeader = placesOnDemand(connectStorage(connection), places);
+  const forWorker = placesOnDemand(connectStorage(connection), places);
   const userCode = threadPool({
     threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
@@ -59,7 +59,6 @@ export async function makeApp(basis: Basis): Promise<App> {
     access: allowedFiles(blobFiles(forWorker.blobs), [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])]),
     onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
   });
-  let making: Promise<void> | undefined;
   return {
     host,
     client: { storage: connectStorage(connection), names, clock, random, calculations },
@@ -83,15 +82,6 @@ export async function makeApp(basis: Basis): Promise<App> {
       documents: documents(forWorker.blobs, names),
       watch: markerWatch(forWorker.blobs, names, clock),
       report: callReport(forWorker.meter),
-    },
-    async ready() {
-      making ??= ensurePlaces({ storage: forLeader, names });
-      try {
-        await making;
-      } catch (error) {
-        making = undefined;
-        throw error;
-      }
     },
   };
 }

@@ -68,7 +68,6 @@ async function raceOnce(
   const startedAtMonotonicMs = performance.now();
   const app = await getApp();
   try {
-    await app.ready();
     const { stopping } = lifecycle;
     const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
     lifecycle.ticked();
@@ -83,8 +82,10 @@ async function raceOnce(
 /** What alerts need of an outcome: whether anybody leads, and if not, why. */
 export function factsOf(outcome: TickOutcome): { term?: number; cause?: string; silentS?: number } {
   switch (outcome.kind) {
-    case "led":
-      return { term: outcome.term, cause: outcome.cause };
+    case "led": {
+      const { term, cause, error } = outcome;
+      return { term, cause: cause === "failed" ? `failed: ${messageOf(error)}` : cause };
+    }
     case "refused":
       return { cause: `${outcome.code}: ${outcome.reason}` };
     case "unreachable":

@@ -59,7 +59,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;
   let writing: Promise<unknown> = Promise.resolve();
-  /** Written anew when an instance got another process. */
+  /** Written anew when an instance ended or got another process. */
   const tellWhere = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
     const local = localFileOf(azurite, instances, namespaceOf(options), startedAt);
@@ -83,7 +83,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       stopGraceMs: options.stopGraceMs ?? stopGraceMsDefault,
       onEvent(event) {
         options.onEvent?.(event);
-        if (event.kind === "state" && event.state === "running") tellWhere().catch(() => undefined);
+        const moved = event.kind === "state" && ["running", "restarting"].includes(event.state);
+        if (moved) tellWhere().catch(() => undefined);
       },
     });
     await tellWhere();
@@ -132,10 +133,11 @@ const localFileOf = (
   namespace,
   supervisorPid: process.pid,
   azuritePid: azurite.pid,
-  instances: instances.map(({ name, pid, httpUrl }) => ({
+  instances: instances.map(({ name, pid, httpUrl, down }) => ({
     name,
     ...(pid === undefined ? {} : { pid }),
     ...(httpUrl === undefined ? {} : { httpUrl }),
+    ...(down === undefined ? {} : { down }),
   })),
   startedAt,
 });

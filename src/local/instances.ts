@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { functionKeySetting, instanceEnv, instanceName } from "./instanceEnv.ts";
+import type { Down } from "./restarts.ts";
 import { type InstanceReport, type InstanceState, superviseInstance } from "./supervisedInstance.ts";
 
 /**
@@ -32,6 +33,8 @@ export interface Instance {
   /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
   readonly httpUrl: string | undefined;
   readonly state: InstanceState;
+  /** Why it ended by itself, and how often in a row; until it runs again. */
+  readonly down: Down | undefined;
 }
 
 export type InstanceEvent = { readonly instance: string } & InstanceReport;

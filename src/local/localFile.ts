@@ -19,6 +19,8 @@ const instanceSchema = z.object({
     .string()
     .regex(/^http:\/\/127\.0\.0\.1:\d+$/)
     .optional(),
+  /** It ended by itself, so often in a row, and does not run as yet. */
+  down: z.object({ reason: z.string(), ends: z.number().int().positive() }).optional(),
 });
 
 export const localFileSchema = z.object({

@@ -6,6 +6,7 @@ import {
   type InstanceProcess,
   startInstanceProcess,
 } from "./instanceProcess.ts";
+import { type Down, makeRestarts } from "./restarts.ts";
 import { makeTimeoutWatch, type TimeoutWatch } from "./timeoutWatch.ts";
 
 /**
@@ -16,7 +17,13 @@ export type InstanceState = "starting" | "running" | "stopped" | "restarting" | 
 
 export type InstanceReport =
   | InstanceMessage
-  | { readonly kind: "state"; readonly state: InstanceState; readonly reason?: string };
+  | {
+      readonly kind: "state";
+      readonly state: InstanceState;
+      readonly reason?: string;
+      /** Only of `restarting`: the pause before its next start. */
+      readonly pauseMs?: number;
+    };
 
 /** An instance that is started again when it ends by itself, as the real host restarts its worker. */
 export interface SupervisedInstance {
@@ -24,6 +31,8 @@ export interface SupervisedInstance {
   readonly pid: number | undefined;
   readonly httpUrl: string | undefined;
   readonly state: InstanceState;
+  /** Set from an end by itself until it runs again. */
+  readonly down: Down | undefined;
   /** Resolves when it is ready; rejects with a reason when it could not start. */
   start(): Promise<void>;
   kill(): Promise<void>;
@@ -32,9 +41,6 @@ export interface SupervisedInstance {
   stop(graceMs: number): Promise<void>;
 }
 
-const restartAfterMs = 1_000;
-/** More ends than this within a minute, and it stays dead. */
-const endsPerMinuteMax = 5;
 /** A process that needs longer to start is hung; the real host gives its worker as long. */
 const startMsMax = 60_000;
 /** What the supervisor's grace leaves for the end of the process itself. */
@@ -56,13 +62,15 @@ export function superviseInstance(options: {
   let child: InstanceProcess | undefined;
   let watch: TimeoutWatch | undefined;
   let cancelRestart: () => void = () => undefined;
-  let ends: number[] = [];
+  const restarts = makeRestarts(systemClock);
+  /** Somebody waits for this start, and is told where it fails. */
+  let asked = false;
   /** Known when we ended it ourselves, though it was not asked for. */
   let endReason: string | undefined;
 
-  const enter = (next: InstanceState, reason?: string) => {
+  const enter = (next: InstanceState, why: { readonly reason?: string; readonly pauseMs?: number } = {}) => {
     state = next;
-    onReport({ kind: "state", state, ...(reason === undefined ? {} : { reason }) });
+    onReport({ kind: "state", state, ...why });
   };
 
   const hear = (from: InstanceProcess | undefined, message: InstanceMessage) => {
@@ -75,13 +83,16 @@ export function superviseInstance(options: {
         from?.signal("SIGKILL");
       });
     }
+    if (message.kind === "failed") endReason = message.message;
     if (message.kind === "started") watch?.started(message.invocation, message.function);
     if (message.kind === "ended") watch?.ended(message.invocation);
     onReport(message);
   };
 
-  const start = async () => {
+  const start = async (isAsked: boolean) => {
     cancelRestart();
+    asked = isAsked;
+    endReason = undefined;
     enter("starting");
     const mine: InstanceProcess = startInstanceProcess({
       ...options,
@@ -97,7 +108,9 @@ export function superviseInstance(options: {
     const hung = setTimeout(() => mine.signal("SIGKILL"), startMsMax);
     try {
       await mine.ready;
-      if (child === mine) enter("running");
+      if (child !== mine) return;
+      restarts.runs();
+      enter("running");
     } finally {
       clearTimeout(hung);
     }
@@ -115,24 +128,20 @@ export function superviseInstance(options: {
   const endedByItself = (exit: InstanceExit) => {
     const began = state;
     letGo();
-    const now = systemClock.monotonicMs();
-    ends = [...ends.filter((one) => now - one < 60_000), now];
     const reason = endReason ?? reasonOf(exit);
-    endReason = undefined;
     // One that never came up says so to whoever started it.
-    if (began === "starting") return enter("dead", reason);
-    if (ends.length > endsPerMinuteMax)
-      return enter("dead", `${reason}; it ended ${ends.length} times in a minute`);
-    enter("restarting", reason);
+    if (began === "starting" && asked) return enter("dead", { reason });
+    const pauseMs = restarts.ended(reason);
+    enter("restarting", { reason, pauseMs });
     // Not a timer of the clock: with its last instance gone, this wait is all that keeps the supervisor alive.
-    const timer = setTimeout(() => void start().catch(() => undefined), restartAfterMs);
+    const timer = setTimeout(() => void start(false).catch(() => undefined), pauseMs);
     cancelRestart = () => clearTimeout(timer);
   };
 
   const finish = async (how: (mine: InstanceProcess) => Promise<unknown>, reason: string) => {
     const mine = letGo();
     if (mine) await how(mine);
-    if (state !== "dead") enter("dead", reason);
+    if (state !== "dead") enter("dead", { reason });
   };
 
   return {
@@ -146,7 +155,10 @@ export function superviseInstance(options: {
     get state() {
       return state;
     },
-    start,
+    get down() {
+      return restarts.down;
+    },
+    start: () => start(true),
     kill: () =>
       finish((mine) => {
         mine.signal("SIGKILL");

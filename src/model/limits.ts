@@ -86,9 +86,11 @@ export const limits = {
   /** Runs that one slice of the expiry looks at, with some reads each, and how many of them at the same time. */
   expiryRunsMax: 100,
   expiryReadsAtOnce: 16,
+  /** Tries of one page of the expiry's list, beside the SDK's own: one that is refused for good is given up. */
+  expiryPageTries: 3,
   /** What was given up is swept away this much later than its last writer can be at work. */
   lateWritersMs: 3_600_000,
-  /** The expiry is due so often where nobody leads. */
+  /** The expiry is due once in each of these, counted from 1970 by storage's clock: once a day (UTC). */
   expiryEveryMs: 86_400_000,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,

@@ -54,8 +54,17 @@ export const logEvents = {
   ),
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
+  /** A page that the expiry could not list; `givenUp`: its container is left for the next day. */
+  expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
+  /** What ended a term early, such as a list that storage denies; the runs go on with the next one. */
+  leadingFailed: (
+    level: LogEvent["level"],
+    fields: { term: number; code: string; message: string },
+  ): LogEvent => ({ level, event: "leading-failed", fields }),
+  /** A newer version wrote something: this instance leaves the lease to others for a while. */
+  gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),
   workFailed: event<Piece & { code: string; message: string; last: boolean }>("warn", "work-failed"),

@@ -27,6 +27,8 @@ const markerSchema = z.object({
   rests: number.optional(),
   /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
   by: z.literal("expiry").optional(),
+  /** ETag of the state that an expiry judged; absent where there was none. Only that state is deleted. */
+  judged: z.string().optional(),
 });
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
@@ -41,6 +43,7 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   ...(marker.keep === undefined ? {} : { keep: marker.keep }),
   ...(marker.rests === undefined ? {} : { rests: String(marker.rests) }),
   ...(marker.by === undefined ? {} : { by: marker.by }),
+  ...(marker.judged === undefined ? {} : { judged: marker.judged }),
 });
 
 /** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is no marker's. */

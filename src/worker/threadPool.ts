@@ -11,7 +11,7 @@ import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
 /**
  * Runs user code in a pool of worker threads, so that the event loop which renews the lease is never blocked by
  * it. A thread that exits, crashes, runs out of memory or passes the time limit fails its own task only; the pool
- * starts another.
+ * starts another. Its threads start with the first task: a process that only answers the timer has none.
  */
 export function threadPool(options: {
   readonly threads: number;
@@ -26,14 +26,15 @@ export function threadPool(options: {
   /** What user code prints goes to standard error, where standard output is the answer of a program. */
   readonly printToError?: boolean;
 }): UserCode {
-  const pool = new Piscina({
-    filename: threadFile(import.meta.dirname, "thread"),
-    minThreads: options.threads,
-    maxThreads: options.threads,
-    ...threadStart(options.memoryMb),
-    workerData: { files: options.files, printToError: options.printToError } satisfies ThreadData,
-  });
-  pool.on("error", options.onIdleCrash);
+  let pool: Piscina | undefined;
+  const start = (): Piscina =>
+    new Piscina({
+      filename: threadFile(import.meta.dirname, "thread"),
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      ...threadStart(options.memoryMb),
+      workerData: { files: options.files, printToError: options.printToError } satisfies ThreadData,
+    }).on("error", options.onIdleCrash);
   const places = urgentFirst(options.threads);
   let stopping: LeasefoldError | undefined;
 
@@ -88,6 +89,7 @@ export function threadPool(options: {
 
     try {
       const task = { ...work, port: port2 };
+      pool ??= start();
       const result = (await pool.run(task, { transferList: [port2], signal: stop.signal })) as ThreadAnswer;
       if (refusal !== undefined) throw refusal.error;
       if (result.ok) return { value: result.value, ms: result.ms };
@@ -126,7 +128,7 @@ export function threadPool(options: {
     async stop() {
       stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
       places.close(stopping);
-      await pool.destroy();
+      await pool?.destroy();
     },
   };
 }

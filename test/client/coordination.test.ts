@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { leader } from "../../src/client/leader.ts";
 import { peekQueue, queues } from "../../src/client/queues.ts";
+import { race } from "../../src/election/race.ts";
 import { encodeRecord } from "../../src/election/record.ts";
+import { electionSettings } from "../../src/election/settings.ts";
 import { leaderBlob } from "../../src/model/names.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
@@ -75,6 +77,33 @@ describe("the leader", () => {
     });
     await world.advance(20_000);
     expect(await leader(client)).toMatchObject({ kind: "nobody", term: 7, beatAgeS: 23 });
+  });
+
+  it("is whoever claimed the term last, however many instances have polled since", async () => {
+    const { client, storage, world } = await clientWorld();
+    const poll = (holder: string, worthLeading: boolean) => {
+      const clock = world.clock();
+      const lease = storage.lease(names.coordination, leaderBlob);
+      const request = { holder, region: `of ${holder}`, startedAtMonotonicMs: clock.monotonicMs() };
+      return world.finish(
+        race({ lease, clock, random: world.random }, electionSettings(), {
+          ...request,
+          worthLeading: async () => worthLeading,
+          lead: async () => {},
+        }),
+      );
+    };
+    await poll("real-2", false);
+    expect(await leader(client)).toEqual({ kind: "never" });
+    await poll("real-1", true);
+    for (const holder of ["real-2", "real-3"]) {
+      await world.advance(60_000);
+      await poll(holder, false);
+    }
+    expect(await leader(client)).toMatchObject({
+      ...{ kind: "nobody", term: 1, holder: "real-1", region: "of real-1", cameBy: "free" },
+      beatAgeS: expect.closeTo(120, -1),
+    });
   });
 
   it("is nobody where none ever led, also without a container", async () => {

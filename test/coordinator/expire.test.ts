@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import type { LogEvent } from "../../src/model/log.ts";
 import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
-import { resultBlobs, runBlobs } from "../../src/model/names.ts";
+import { droppedBlobs, resultBlobs, runBlobs } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, manifest, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
@@ -23,7 +25,7 @@ async function sweepAll(
   do {
     await sweep.slice(twin.leader);
     slices += 1;
-  } while (await sweep.due(true));
+  } while (await sweep.due());
   return slices;
 }
 
@@ -39,14 +41,14 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   await twin.world.advance(31 * dayMs);
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
-  expect(await sweep.due(true)).toBe(true);
+  expect(await sweep.due()).toBe(true);
   await sweepAll(twin, sweep);
   expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
     "delete",
     "none",
     "run",
   ]);
-  expect(await sweep.due(true)).toBe(false);
+  expect(await sweep.due()).toBe(false);
   await twin.lead(5_000);
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
     [],
@@ -101,20 +103,31 @@ test.each([
   },
 );
 
-test("one sweep a day is enough for all instances, and none is made where runs are kept for ever", async () => {
+test("one sweep a day is enough for all instances", async () => {
   const twin = leadOnTwin();
   await twin.ready;
   await sweepAll(twin);
-  expect(await expiry(twin.ports, 30).due(true)).toBe(false);
+  expect(await expiry(twin.ports, 30).due()).toBe(false);
   await twin.world.advance(dayMs + 1_000);
-  expect(await expiry(twin.ports, 30).due(true)).toBe(true);
-  expect(await expiry(twin.ports, 0).due(true)).toBe(false);
+  expect(await expiry(twin.ports, 30).due()).toBe(true);
   const fresh = leadOnTwin();
   await fresh.ready;
-  expect([await expiry(fresh.ports, 30).due(false), await expiry(fresh.ports, 30).due(true)]).toEqual([
-    false,
-    true,
-  ]);
+  const newDay = { writtenMs: dayMs - 1, atMs: dayMs };
+  const asked = expiry(fresh.ports, 30);
+  expect([await asked.dueWhenIdle(newDay), await asked.due()]).toEqual([false, true]);
+});
+
+test("only the first idle tick of a day asks storage whether a sweep is due", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  await sweepAll(twin);
+  await twin.world.advance(dayMs);
+  const calls = () => twin.storage.meter.counts().other;
+  const before = calls();
+  const today = { writtenMs: 5 * dayMs, atMs: 6 * dayMs - 1 };
+  expect([await expiry(twin.ports, 30).dueWhenIdle(today), calls() - before]).toEqual([false, 0]);
+  const tomorrow = { writtenMs: 6 * dayMs - 1, atMs: 6 * dayMs };
+  expect([await expiry(twin.ports, 30).dueWhenIdle(tomorrow), calls() - before]).toEqual([true, 1]);
 });
 
 test("a folder that goes over a page is one folder", () => {
@@ -140,6 +153,111 @@ test("an expiry whose marker comes after a retry has come and gone deletes nothi
   await twin.lead(3_000);
   expect(await wantOf(twin, "r")).toBe("none");
   expect(twin.storage.operator.blobNames(twin.names.runs)).toContain("r/uidr/state.json");
+});
+
+/** What a retry leaves that came and went: the state of its generation, written just now. */
+async function retried(twin: ReturnType<typeof leadOnTwin>, id: string) {
+  const { blobs } = twin.storage;
+  const name = runBlobs(id, `uid${id}`).state;
+  const found = await blobs.read(twin.names.runs, name);
+  if (found.kind === "missing") throw new Error("no state");
+  const state = { ...JSON.parse(Buffer.from(found.body).toString()), generation: 2 };
+  const ifMatch = found.properties.etag;
+  expect(await blobs.replace(twin.names.runs, name, JSON.stringify(state), { ifMatch })).toMatchObject({
+    kind: "replaced",
+  });
+}
+
+test("a run that was retried after the sweep had listed it is young again", async () => {
+  const twin = leadOnTwin();
+  for (let run = 0; run < 120; run += 1) await unmarked(twin, `r${100 + run}`, ended("failed"));
+  await twin.world.advance(31 * dayMs);
+  const sweep = expiry(twin.ports, 30);
+  await sweep.slice(twin.leader);
+  await retried(twin, "r219");
+  await sweepAll(twin, sweep);
+  expect([await wantOf(twin, "r218"), await wantOf(twin, "r219")]).toEqual(["delete", "none"]);
+});
+
+test("a run that was retried between the expiry's judgment and its deletion stays whole", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "r", ended("failed"));
+  await twin.world.advance(31 * dayMs);
+  const { create } = twin.storage.blobs;
+  twin.storage.blobs.create = async (container, name, body, write) => {
+    if (name === "r") await retried(twin, "r");
+    return create(container, name, body, write);
+  };
+  await sweepAll(twin);
+  expect(await wantOf(twin, "r")).toBe("delete");
+  const before = twin.storage.operator.blobNames(twin.names.runs);
+  await twin.lead(3_000);
+  expect(await wantOf(twin, "r")).toBe("none");
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(before);
+});
+
+test("a large run that expired is deleted whole, though its state goes first", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "r", ended("failed"));
+  for (let pack = 0; pack < 1_200; pack += 1)
+    await twin.storage.blobs.create(twin.names.runs, runBlobs("r", "uidr").part(0, pack), "");
+  await twin.world.advance(31 * dayMs);
+  await sweepAll(twin);
+  await twin.lead(10_000);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
+});
+
+test("where finished runs are kept for ever, what belongs to no run is swept away all the same", async () => {
+  const twin = leadOnTwin();
+  await unmarked(twin, "kept", ended("complete"));
+  await twin.storage.blobs.create(twin.names.runs, runBlobs("kept", "gone").part(0, 1), "");
+  await twin.world.advance(5_000 * dayMs);
+  const sweep = expiry(twin.ports, 0);
+  expect(await sweep.due()).toBe(true);
+  await sweepAll(twin, sweep);
+  expect(await wantOf(twin, "kept")).toBe("none");
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(
+    [
+      "_expiry",
+      ...["plan.json", "state.json"].map((name) => `kept/uidkept/${name}`).toSorted(),
+      "kept/spec.json",
+    ].toSorted(),
+  );
+});
+
+test("a page that storage refuses for good is given up for the day, and the other container is swept", async () => {
+  const logged: string[] = [];
+  const twin = leadOnTwin();
+  await twin.ready;
+  const { list } = twin.storage.blobs;
+  const listed: string[] = [];
+  twin.storage.blobs.list = async (container, prefix, options) => {
+    listed.push(container);
+    if (container !== twin.names.runs) return list(container, prefix, options);
+    throw new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no");
+  };
+  const ports = { ...twin.ports, log: ({ event }: LogEvent) => void logged.push(event) };
+  const sweep = expiry(ports, 30);
+  await sweepAll(twin, sweep);
+  const { runs, results } = twin.names;
+  expect(listed).toEqual([runs, runs, runs, results]);
+  expect(logged.filter((event) => event === "expiry-failed")).toHaveLength(3);
+  expect([await sweep.due(), await expiry(ports, 30).due()]).toEqual([false, false]);
+});
+
+test("records that storage does not delete keep no sweep from its end", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  const name = `${droppedBlobs}packs/x`;
+  await twin.storage.blobs.create(twin.names.runs, name, "");
+  await twin.world.advance(31 * dayMs);
+  const lease = twin.storage.lease(twin.names.runs, name);
+  await lease.acquire("6b1d0e8e-0000-4000-8000-000000000001", 60);
+  await sweepAll(twin);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([name, "_expiry"]);
+  await twin.world.advance(dayMs + 1_000);
+  await sweepAll(twin);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
 });
 
 test("a person's delete is executed at any generation", async () => {

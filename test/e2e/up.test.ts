@@ -159,6 +159,37 @@ test("Ctrl-C ends up, its instances and its storage; an instance that dies is to
   expect(await readdir(join(folder, "run", "leasefold"))).toEqual([]);
 });
 
+test("where no instance can run, everyone is told, and all goes on by itself when the cause is gone", async () => {
+  // Instances load it at their first tick; the program itself loads it too, and must not end by it.
+  await writeFile(
+    join(folder, "quits.mjs"),
+    `import { existsSync } from "node:fs";
+     import { defineCalculation, z } from "leasefold";
+     if (process.env.LEASEFOLD_INSTANCE && existsSync(${JSON.stringify(join(folder, "broken"))})) process.exit(3);
+     export default defineCalculation({ name: "sum", summary: "adds", params: z.strictObject({ n: z.coerce.number() }),
+       plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0 });`,
+  );
+  const { local, out } = await startUp("--instances", "1", "--calculation", "quits.mjs");
+  await writeFile(join(folder, "broken"), "");
+  process.kill(local.instances[0]?.pid ?? 0, "SIGKILL");
+  await until("it has ended three times", async () => {
+    const down = (await localFile())?.instances[0]?.down;
+    return down !== undefined && down.ends >= 3;
+  });
+  expect(out()).toContain("no instance runs: runs wait until one can be started again");
+  expect(out()).toMatch(/one ended \(exit code 3\) and is started again in \d+ s/);
+  for (const command of ["leader", "runs"])
+    expect((await leasefold(command)).err).toMatch(/no instance runs: one ended \d times/);
+
+  const waiting = leasefold("submit", "sum", "--n", "10", "--wait");
+  await sleep(3_000);
+  await rm(join(folder, "broken"));
+  const job = await waiting;
+  expect({ code: job.code, out: job.out }).toEqual({ code: 0, out: "45\n" });
+  expect(job.err).toMatch(/no instance runs: one ended[\s\S]*all instances run again/);
+  await until("the file tells it too", async () => (await localFile())?.instances[0]?.down === undefined);
+}, 90_000);
+
 test("SIGKILL of up leaves no instance and no storage after a moment, and the next up starts", async () => {
   const { local } = await startUp("--instances", "2");
   const exited = exitOf(up);

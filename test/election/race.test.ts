@@ -69,7 +69,7 @@ test("nothing worth leading leaves no term behind", async () => {
   }
   expect(await arena.view()).toMatchObject({
     leaseState: "available",
-    metadata: { state: "ended", term: "0" },
+    metadata: { state: "looking", term: "0" },
   });
   expect(await arena.world.finish(one.race({ work: async () => {} }))).toMatchObject({
     kind: "led",

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeRecord, encodeRecord, type LeaderRecord } from "../../src/election/record.ts";
+import { whoLed } from "../../src/election/whoLed.ts";
 
 const full: LeaderRecord = {
   term: 12,
@@ -69,6 +70,23 @@ test("what a holder says of itself survives, and whatever stands there instead m
   for (const odd of ["%%%", "AAAA", Buffer.from('{"a":1}').toString("base64url")]) {
     expect(decodeRecord({ ...encodeRecord(full), about: odd })).toEqual({ kind: "record", record: full });
   }
+});
+
+test("who led survives a poll, and whatever stands there instead makes no record unreadable", () => {
+  const led = { holder: "küche", region: "west", sinceMs: 5, cameBy: "free", untilMs: 9 } as const;
+  const { region: _, ...last } = full;
+  const polled: LeaderRecord = { ...last, state: "ended", holder: "another", led };
+  expect(decodeRecord(encodeRecord(polled))).toEqual({ kind: "record", record: polled });
+  expect(whoLed(polled, 77)).toEqual(led);
+  for (const odd of ["%%%", "AAAA", Buffer.from('{"holder":1}').toString("base64url")]) {
+    expect(decodeRecord({ ...encodeRecord(full), led: odd })).toEqual({ kind: "record", record: full });
+  }
+});
+
+test("after a poll of an older version the list of terms tells who led", () => {
+  const lastTerms = [{ term: full.term, termid: full.termid, holder: "real-1", sinceMs: 5 }];
+  const polled: LeaderRecord = { ...full, state: "ended", holder: "real-2", sinceMs: 90_000, lastTerms };
+  expect(whoLed(polled, 95_000)).toEqual({ holder: "real-1", sinceMs: 5 });
 });
 
 test("a record always fits, notes going first and the oldest terms after them", () => {

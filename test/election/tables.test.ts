@@ -173,8 +173,13 @@ test("the budget ends at the earlier of its own end and the host's timeout less 
 });
 
 test("looking keeps the last term, leading raises it and appends itself to the last sixteen", () => {
-  const looking = lookingRecord(record, { holder: "b" }, { cameBy: "expired", atMs: 5_000, beat: "y-1" });
+  const looking = lookingRecord(
+    record,
+    { holder: "b" },
+    { cameBy: "expired", atMs: 5_000, ageMs: 900, beat: "y-1" },
+  );
   expect(looking).toMatchObject({ term: 7, termid: "seven", state: "looking", holder: "b", breakAfterMs: 0 });
+  expect(looking.led).toEqual({ holder: "a", sinceMs: 0, cameBy: "free", untilMs: 4_100 });
   const claim = { termid: "eight", beat: "y-2", aboveTerm: 0 };
   const leading = leadingRecord(looking, claim, { ...settings, breakAfterMs: 5_000 });
   expect(leading).toMatchObject({
@@ -183,6 +188,7 @@ test("looking keeps the last term, leading raises it and appends itself to the l
     state: "leading",
     breakAfterMs: 5_000,
     sinceMs: 5_000,
+    led: undefined,
   });
   expect(leading.lastTerms).toEqual([{ term: 8, termid: "eight", holder: "b", sinceMs: 5_000 }]);
   expect(leadingRecord(looking, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);

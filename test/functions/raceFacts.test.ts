@@ -12,6 +12,12 @@ test("an outcome tells why nobody leads", () => {
   });
   expect(factsOf({ kind: "follower", leader: { kind: "none" } })).toEqual({});
   expect(factsOf({ kind: "nothingToLead", lastTerm: 3 })).toEqual({});
+  const led = { kind: "led", term: 4, termid: "t", drained: true, handedOver: true } as const;
+  expect(factsOf({ ...led, cause: "failed", error })).toEqual({
+    term: 4,
+    cause: "failed: the server is busy",
+  });
+  expect(factsOf({ ...led, cause: "budget" })).toEqual({ term: 4, cause: "budget" });
 });
 
 test("a follower tells for how long its leader has been silent, in seconds", () => {

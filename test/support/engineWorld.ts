@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly tree?: TreeLimits;
   readonly foldBytesMax?: number;
   readonly packLimitMs?: number;
+  /** False: an account on which there is nothing yet. Default true. */
+  readonly places?: boolean;
   /** Stands between the twin and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
@@ -86,7 +88,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const log: LogEvent[] = [];
   const near = options.watched?.(storage, world) ?? storage;
   const client: Client = { storage: near, names, clock: service, random, calculations: rangesCalculations };
-  const ready = ensurePlaces(client);
+  const ready = options.places === false ? Promise.resolve() : ensurePlaces(client);
   const weather: Weather<FarCall> = {
     calm: false,
     fateOf() {
@@ -103,7 +105,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
       const { code, tree, foldBytesMax, packLimitMs, handling } = options;
       const name = `i${engine.instances.length + 1}`;
       const parts = { name, world, service, near, names, weather, code, tree, foldBytesMax, packLimitMs, handling };
-      const instance = startInstance({ ...parts, log: (event) => { if (process.env.DBG) console.log((world.nowMs()/1000).toFixed(2), event.event, JSON.stringify(event.fields).slice(0,200)); log.push(event); } }, role);
+      const instance = startInstance({ ...parts, log: (event) => { if (process.env["DBG"]) console.log((world.nowMs()/1000).toFixed(2), event.event, JSON.stringify(event.fields).slice(0,200)); log.push(event); } }, role);
       engine.instances.push(instance);
       return instance;
     },

@@ -47,6 +47,24 @@ const failureOf = (running: Promise<unknown>): Promise<CalculationError> =>
   );
 
 describe("a pool of threads", () => {
+  test("starts its threads with the first task", async () => {
+    let threads = 0;
+    const started = () => {
+      threads += 1;
+    };
+    process.on("worker", started);
+    try {
+      await poolOf(2).stop();
+      const late = poolOf(2);
+      expect(threads).toBe(0);
+      await late.compute(chunks(), task);
+      expect(threads).toBe(2);
+      await late.stop();
+    } finally {
+      process.off("worker", started);
+    }
+  });
+
   test("computes chunks, folds partials and makes the result", async () => {
     const computed = await pool.compute(chunks({}, 2, 5), task);
     expect(read(computed)).toMatchObject({ sum: 9 });

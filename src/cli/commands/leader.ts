@@ -4,6 +4,7 @@ import { type LeaderView, leader } from "../../client/leader.ts";
 import { InputError } from "../../model/errors.ts";
 import { leaderBlob } from "../../model/names.ts";
 import type { Session } from "../cli.ts";
+import { noteInstancesDown } from "../noteInstancesDown.ts";
 import { leaderLine } from "../render/leaderLine.ts";
 import { liveLine } from "../render/liveLine.ts";
 import { clip, oneLine } from "../render/plainText.ts";
@@ -27,6 +28,7 @@ export function addLeader(program: Command, session: Session): void {
       const { cli } = session;
       if (watch !== true) {
         const seen = await leader(client, cli.signal, name);
+        await noteInstancesDown(session);
         return session.json()
           ? await session.printJson(seen)
           : await session.print(leaderLine(seen, cli.clock.wallMs()));

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type ListedRun, runs } from "../../client/runs.ts";
 import type { Session } from "../cli.ts";
+import { noteInstancesDown } from "../noteInstancesDown.ts";
 import { count, duration, percent } from "../render/amounts.ts";
 import { styleOfWord } from "../render/colour.ts";
 import { oneLine } from "../render/plainText.ts";
@@ -14,6 +15,7 @@ export function addRuns(program: Command, session: Session): void {
     .description("list the runs, active ones first, then the newest")
     .action(async () => {
       const all = await runs(await session.client());
+      await noteInstancesDown(session);
       if (session.json()) return await session.printJson({ runs: all });
       if (all.length === 0) return await session.print("no runs");
       const columns = [

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { status } from "../../client/status.ts";
 import type { Session } from "../cli.ts";
+import { noteInstancesDown } from "../noteInstancesDown.ts";
 import { runDetails } from "../render/runDetails.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 
@@ -17,7 +18,8 @@ export function addStatus(program: Command, session: Session): void {
       const watched = options.watch === true;
       // With --json the answer alone belongs on standard output.
       const screen = session.json() ? cli.err : cli.out;
-      const view = watched ? await watchRun(cli, client, run, screen) : await status(client, run);
+      const view = watched ? await watchRun(session, client, run, screen) : await status(client, run);
+      if (!watched) await noteInstancesDown(session);
       if (watched) session.setExitCode(exitCodeOfRun(view));
       if (session.json()) return await session.printJson(view);
       await cli.out.write(runDetails(cli.out, view));

@@ -69,6 +69,7 @@ async function up(session: Session, options: Options, calculations: readonly str
   session.setStopMs(stopMs);
   const lines: string[] = [];
   let told = false;
+  let noneRuns = false;
   /** Before the first line of all, what the instances say waits. */
   const tell = (line: string): void => {
     if (session.json()) return;
@@ -82,7 +83,14 @@ async function up(session: Session, options: Options, calculations: readonly str
     calculations,
     namespace: options.namespace,
     stateFile: await localFilePath(cli.env, cli.folder),
-    onEvent: (event) => tellEvent(session, event, tell, told),
+    onEvent(event) {
+      tellEvent(session, event, tell, told);
+      if (!told || event.kind !== "state") return;
+      const before = noneRuns;
+      noneRuns = embedded.instances.instances.every(({ down }) => down !== undefined);
+      // Whoever waits for a run should learn here why nothing moves.
+      if (noneRuns && !before) tell("no instance runs: runs wait until one can be started again");
+    },
   });
   try {
     await tellReady(session, embedded, options.data);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { InstanceEvent } from "../../local/instances.ts";
+import { duration } from "./amounts.ts";
 import { oneLine } from "./plainText.ts";
 
 /** One line of an instance's log that the app wrote as an event of its catalogue. */
@@ -39,11 +40,11 @@ export function instanceLine(event: InstanceEvent): string | undefined {
   return `${event.instance} ${event.level}: ${oneLine(said)}`;
 }
 
-function stateLine({ instance, state, reason }: Extract<InstanceEvent, { kind: "state" }>) {
+function stateLine({ instance, state, reason, pauseMs = 0 }: Extract<InstanceEvent, { kind: "state" }>) {
   const why = reason === undefined ? "" : ` (${oneLine(reason)})`;
   switch (state) {
     case "restarting":
-      return `${instance} ended${why} and is started again`;
+      return `${instance} ended${why} and is started again${pauseMs > 1_000 ? ` in ${duration(pauseMs / 1_000)}` : ""}`;
     case "dead":
       return reason === "stopped" ? undefined : `${instance} is dead${why}`;
     case "running":

@@ -4,7 +4,7 @@ import { oneLine } from "./plainText.ts";
 
 type Known = Extract<LeaderView, { readonly term: number }>;
 
-const came: Readonly<Record<Known["cameBy"], string>> = {
+const came: Readonly<Record<NonNullable<Known["cameBy"]>, string>> = {
   free: "the lease was free",
   "handed-over": "was handed the lease",
   expired: "took over after the lease ran out",
@@ -19,14 +19,17 @@ export function leaderLine(seen: LeaderView, nowMs: number): string {
     case "unreadable":
       return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
     case "nobody":
-      return `nobody leads; the last was ${nameOf(seen)} in term ${seen.term}, ${duration(seen.beatAgeS)} ago`;
+      return [
+        `nobody leads; the last was ${nameOf(seen)} in term ${seen.term}`,
+        ...(seen.beatAgeS === undefined ? [] : [`${duration(seen.beatAgeS)} ago`]),
+      ].join(", ");
     case "leading": {
       const forS = (nowMs - Date.parse(seen.since)) / 1000;
       const parts = [
         `${nameOf(seen)} leads in term ${seen.term} since ${seen.since.slice(11, 19)} UTC (${duration(forS)})`,
-        `last beat ${duration(seen.beatAgeS)} ago`,
+        ...(seen.beatAgeS === undefined ? [] : [`last beat ${duration(seen.beatAgeS)} ago`]),
         ...(seen.leaseLeftS === undefined ? [] : [`lease for ${duration(Math.floor(seen.leaseLeftS))} more`]),
-        came[seen.cameBy],
+        ...(seen.cameBy === undefined ? [] : [came[seen.cameBy]]),
       ];
       const notes = Object.entries(seen.notes).map(([name, value]) => `${oneLine(name)} ${oneLine(value)}`);
       return notes.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${notes.join(", ")}`;

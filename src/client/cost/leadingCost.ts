@@ -69,7 +69,7 @@ function pagesPerLoop({ layout, packMs, workers }: LedRun): number {
 }
 
 /** Looks at the lease, acquire, record of the term and its end, release; markers, spec and state; its wake. */
-const oneTerm = calls({ other: 8, list: 2, read: 2, write: 1, queue: 3 });
+const oneTerm = calls({ other: 7, list: 2, read: 2, write: 1, queue: 3 });
 
 /** The plan and the manifest are looked for, the final state is written, and the markers are found empty. */
 const beginAndEnd = calls({ read: 2, write: 2, list: 2, other: 1, delete: 1 });

@@ -17,7 +17,7 @@ const probeBlob = "_doctor";
  * changed: each write carries a condition that cannot hold, which the service looks at only after the rights.
  */
 export async function checkRoles(client: Client): Promise<readonly Finding[]> {
-  const { found, ok, wrong, warning } = findingsOf("roles");
+  const { found, ok, skipped, wrong, warning } = findingsOf("roles");
   const { blobs, queues } = client.storage;
   const { names } = client;
   const containers = containersOf(names);
@@ -79,9 +79,13 @@ export async function checkRoles(client: Client): Promise<readonly Finding[]> {
       cure: `az role assignment create --assignee PRINCIPAL --role "${role}" --scope ${scopeOf(kind, place)}`,
     });
   }
-  if (missing.size > 0) {
+  const notThere = `${[...missing].join(", ")} ${missing.size === 1 ? "is" : "are"} not there`;
+  // The first tick makes the lease's container; the others come with the first call that needs them.
+  if (missing.size > 0 && !missing.has(names.coordination)) {
+    skipped(`${notThere} yet: the app makes each when it is first needed, or the deployment does`);
+  } else if (missing.size > 0) {
     warning({
-      what: `${[...missing].join(", ")} ${missing.size === 1 ? "is" : "are"} not there`,
+      what: notThere,
       why: "no app of this namespace has started yet, or the deployment made another namespace",
       cure: "start the app, which makes them where it may; else deploy infra/, or compare LEASEFOLD_NAMESPACE",
     });

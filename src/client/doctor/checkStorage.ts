@@ -100,14 +100,15 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     });
     return found;
   }
-  if (seen.kind === "never" || seen.term === 0)
-    skipped("nobody has led yet: start the app, or wait for its next tick");
+  if (seen.kind === "never") skipped("nobody has led yet: start the app, or wait for its next tick");
   else if (seen.kind === "leading")
-    ok(`${seen.holder} leads in term ${seen.term}, last beat ${seen.beatAgeS} s ago`);
-  else
-    ok(`nobody leads now; ${seen.holder} did in term ${seen.term}, until ${Math.round(seen.beatAgeS)} s ago`);
+    ok(`${seen.holder} leads in term ${seen.term}, last beat ${seen.beatAgeS ?? 0} s ago`);
+  else {
+    const until = seen.beatAgeS === undefined ? "" : `, until ${Math.round(seen.beatAgeS)} s ago`;
+    ok(`nobody leads now; ${seen.holder} did in term ${seen.term}${until}`);
+  }
   const open = await openRuns(client);
-  if (open > 0 && seen.kind !== "leading" && (seen.kind === "never" || seen.beatAgeS > 180)) {
+  if (open > 0 && seen.kind !== "leading" && (seen.kind === "never" || (seen.beatAgeS ?? Infinity) > 180)) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has led for three minutes`,
       why: "no instance races for the lease",

@@ -5,27 +5,31 @@ import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
-import { stateSchema } from "../../model/state.ts";
 import type { ListedMarker } from "../close.ts";
 import { type PageBudget, takePages } from "../look.ts";
 import type { CoordinatorPorts } from "../perform.ts";
 import type { Ownership } from "../stateChain.ts";
 
 /**
- * True if an expiry asked for this deletion and the run has gone on since: its marker came late, and a retry that it
- * did not see has been and gone.
+ * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose
+ * age was judged: it is outdated where the run has gone on since, by a retry that it did not see.
  */
-export async function isOutdated(
+export async function beginDeletion(
   ports: CoordinatorPorts,
   owner: Ownership,
-  { by, uid, generation }: Marker,
+  { by, uid, judged }: Marker,
   id: string,
-): Promise<boolean> {
-  if (by !== "expiry") return false;
+): Promise<"begun" | "outdated"> {
+  if (by !== "expiry") return "begun";
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
   const name = runBlobs(id, uid).state;
-  const found = await ports.storage.blobs.read(ports.names.runs, name, { signal: owner.lost });
-  // Once the deletion has begun there is no state any more.
-  return found.kind === "found" && decodeJson(stateSchema, found.body, name).generation > generation;
+  const ifJudged = { ifMatch: judged ?? "", signal: owner.lost };
+  owner.assertLeading();
+  if (judged !== undefined && (await blobs.remove(runs, name, ifJudged)) !== "conflict") return "begun";
+  // Missing where there never was one, or where an earlier slice of this deletion removed it.
+  const { kind } = await blobs.head(runs, name, { signal: owner.lost });
+  return kind === "missing" ? "begun" : "outdated";
 }
 
 /**

@@ -10,26 +10,43 @@ import { foldersOn, oldRecords, oldSpecs, type UidFolder, worthALook } from "./s
 
 /**
  * Deletes finished runs once they are old, and what late workers left behind. It works in slices, at the end of a
- * term and once a day on an idle tick, and remembers in this process where it was.
+ * term and once a day on an idle tick, and remembers in this process where it was. Where runs are kept for ever it
+ * only deletes what belongs to no run.
  *
  * An old run is not deleted here: its marker is made to say `delete`, and the leader does the rest.
+ *
+ * Not promised: that a sweep sees every blob. A container that storage does not list is given up for the day.
  */
 export interface Expiry {
+  /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
+  due(signal?: AbortSignal): Promise<boolean>;
   /**
-   * True if a sweep is under way here, or none was finished anywhere for a day. Where there never was one, `never`
-   * decides: the first term's end makes one, and a new installation has nothing worth a term.
+   * On an idle tick: the same, but storage is asked by the first tick of a day only, that is where the lease record
+   * was written last on another one. A new installation, where no sweep was ever made, has nothing worth a term.
    */
-  due(never: boolean, signal?: AbortSignal): Promise<boolean>;
+  dueWhenIdle(
+    poll: { readonly atMs: number; readonly writtenMs: number },
+    signal?: AbortSignal,
+  ): Promise<boolean>;
   slice(leader: Leader): Promise<void>;
 }
 
+interface Page {
+  readonly place: number;
+  readonly cursor?: string | undefined;
+  /** A folder that may go on with this page. */
+  readonly open?: UidFolder | undefined;
+  /** Tries of this page that storage refused or did not answer. */
+  readonly failed?: number;
+}
+
 interface Sweep {
-  place: number;
-  cursor: string | undefined;
-  /** A folder that may go on with the next page. */
-  open: UidFolder | undefined;
-  /** What is worth a closer look on the page at hand. */
+  /** The page to read next. */
+  page: Page;
+  /** What is worth a closer look on the page before it. */
   waiting: (() => Promise<Found>)[];
+  /** Storage's time of the latest page; 0 before the first. */
+  nowMs: number;
 }
 
 type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "packLimitMs">;
@@ -37,45 +54,68 @@ type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "pac
 export function expiry(ports: Ports, keepDays: number): Expiry {
   const { storage, names, clock } = ports;
   const places = [names.runs, names.results];
+  const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * 86_400_000;
   let at: Sweep | undefined;
   let askAgainMs = Number.NEGATIVE_INFINITY;
 
   /** Reads the next page, and notes what on it is worth a closer look. */
   async function nextPage(sweep: Sweep, leader: Leader): Promise<void> {
-    const container = places[sweep.place] as string;
-    const page = await storage.blobs.list(container, "", { cursor: sweep.cursor, signal: leader.lost });
+    const { place, cursor } = sweep.page;
+    const container = places[place] as string;
+    const page = await storage.blobs.list(container, "", { cursor, signal: leader.lost });
     const quietMs = limits.hostHidesMs + ports.packLimitMs + limits.lateWritersMs;
-    const rules = { nowMs: page.dateMs, keepMs: keepDays * 86_400_000, quietMs };
-    const { ended, open } = foldersOn(page.blobs, sweep.open);
+    const rules = { nowMs: page.dateMs, keepMs, quietMs };
+    sweep.nowMs = page.dateMs;
+    const { ended, open } = foldersOn(page.blobs, sweep.page.open);
     const last = page.cursor === undefined;
     for (const folder of last && open !== undefined ? [...ended, open] : ended) {
       const why = worthALook(folder, rules);
-      if (why.expired || why.quiet) sweep.waiting.push(() => lookCloser(ports, leader, folder, why));
+      if (why.expired || why.quiet) sweep.waiting.push(() => lookCloser(ports, leader, folder, why, rules));
     }
-    for (const id of oldSpecs(page.blobs, rules)) sweep.waiting.push(() => lookAtSpec(ports, leader, id));
+    for (const id of oldSpecs(page.blobs, rules))
+      sweep.waiting.push(() => lookAtSpec(ports, leader, id, rules));
     const records = oldRecords(page.blobs, rules);
-    leader.assertLeading();
-    if (records.length > 0) await storage.blobs.removeMany(container, records, { signal: leader.lost });
-    sweep.place += last ? 1 : 0;
-    sweep.cursor = page.cursor;
-    sweep.open = last ? undefined : open;
+    if (records.length > 0) sweep.waiting.push(() => removeRecords(ports, leader, container, records));
+    sweep.page = last ? { place: place + 1 } : { place, cursor: page.cursor, open };
   }
 
+  /** A page that storage does not give would otherwise be asked for at each tick, for ever. */
+  async function tryNextPage(sweep: Sweep, leader: Leader): Promise<void> {
+    try {
+      await nextPage(sweep, leader);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      const { page } = sweep;
+      const failed = (page.failed ?? 0) + 1;
+      const givenUp = failed >= limits.expiryPageTries;
+      const container = places[page.place] as string;
+      ports.log(logEvents.expiryFailed({ container, message: messageOf(error), givenUp }));
+      sweep.page = givenUp ? { place: page.place + 1 } : { ...page, failed };
+    }
+  }
+
+  async function due(ifNever: boolean, signal?: AbortSignal): Promise<boolean> {
+    if (at !== undefined) return true;
+    if (clock.monotonicMs() < askAgainMs) return false;
+    const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
+    if (found.kind === "missing") return ifNever;
+    if (dayOf(found.properties.lastModifiedMs) < dayOf(found.dateMs)) return true;
+    askTomorrow(found.dateMs);
+    return false;
+  }
+
+  const askTomorrow = (nowMs: number): void => {
+    askAgainMs = clock.monotonicMs() + limits.expiryEveryMs - (nowMs % limits.expiryEveryMs);
+  };
+
   return {
-    async due(never, signal) {
-      if (keepDays === 0) return false;
-      if (at !== undefined) return true;
-      if (clock.monotonicMs() < askAgainMs) return false;
-      const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
-      if (found.kind === "missing") return never;
-      const ageMs = found.dateMs - found.properties.lastModifiedMs;
-      askAgainMs = clock.monotonicMs() + Math.max(0, limits.expiryEveryMs - ageMs);
-      return ageMs >= limits.expiryEveryMs;
-    },
+    due: (signal) => due(true, signal),
+    dueWhenIdle: async ({ atMs, writtenMs }, signal) =>
+      at !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
 
     async slice(leader) {
-      at ??= { place: 0, cursor: undefined, open: undefined, waiting: [] };
-      if (at.waiting.length === 0 && at.place < places.length) await nextPage(at, leader);
+      at ??= { page: { place: 0 }, waiting: [], nowMs: 0 };
+      if (at.waiting.length === 0 && at.page.place < places.length) await tryNextPage(at, leader);
       const told = { expired: 0, orphans: 0 };
       for (let looked = 0; looked < limits.expiryRunsMax && at.waiting.length > 0; ) {
         if (leader.signal.aborted) return;
@@ -88,13 +128,29 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
         leader.assertLeading();
         leader.progress();
       }
-      const whole = at.waiting.length === 0 && at.place >= places.length;
-      if (whole) await stamp(ports, leader);
+      const whole = at.waiting.length === 0 && at.page.place >= places.length;
       ports.log(logEvents.expirySwept({ ...told, whole }));
-      if (whole) at = undefined;
+      if (!whole) return;
+      // Also where the stamp is refused this process is done for the day.
+      askTomorrow(at.nowMs);
+      at = undefined;
+      await stamp(ports, leader);
     },
   };
 }
+
+async function removeRecords(
+  { storage }: Ports,
+  owner: Ownership,
+  container: string,
+  names: readonly string[],
+): Promise<Found> {
+  owner.assertLeading();
+  await storage.blobs.removeMany(container, names, { signal: owner.lost });
+  return "orphan";
+}
+
+const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
 /** One that storage does not let go of keeps no other. */
 async function orKept(ports: Ports, one: () => Promise<Found>): Promise<Found> {

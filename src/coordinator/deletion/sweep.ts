@@ -65,6 +65,7 @@ export const oldRecords = (page: readonly Dated[], rules: SweepRules): string[] 
 export interface SweepRules {
   /** Storage's time. */
   readonly nowMs: number;
+  /** `Infinity`: for ever. */
   readonly keepMs: number;
   /** Later than this nobody writes under a uid any more that was given up. */
   readonly quietMs: number;
@@ -74,10 +75,12 @@ export interface SweepRules {
  * Why a folder is worth a closer look: its run may have expired, or nobody may own it any more, or a late worker left
  * something in a complete run. A run at work writes its state all the time and is none of these.
  */
-export function worthALook(
-  folder: UidFolder,
-  { nowMs, keepMs, quietMs }: SweepRules,
-): { readonly expired: boolean; readonly quiet: boolean } {
+export interface Why {
+  readonly expired: boolean;
+  readonly quiet: boolean;
+}
+
+export function worthALook(folder: UidFolder, { nowMs, keepMs, quietMs }: SweepRules): Why {
   return {
     expired: folder.stateMs !== undefined && nowMs - folder.stateMs > keepMs,
     quiet: nowMs - folder.newestMs > quietMs,

@@ -148,7 +148,7 @@ export async function leadOn<T>(
       }
       aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
       // Two tasks of one process must not overlap any more than those of two processes.
-      await Promise.race([running, stopped(signal)]);
+      await settledOrStopped(running, signal);
     } else if (outcome.kind === "follower" && !wait) return { kind: "follower", leader: outcome.leader };
     else if (isStop(outcome)) {
       const by = outcome.code === "stopping" ? "signal" : "budget";
@@ -184,8 +184,14 @@ const leaderOf = (ports: ElectionPorts, name: string, leadership: Leadership): L
   openState: () => openTermState(ports, termStateBlob(name), leadership),
 });
 
-const stopped = (signal: AbortSignal | undefined): Promise<void> =>
+/** The campaign's signal outlives many terms, so no term leaves a listener on it. */
+const settledOrStopped = (running: Promise<void>, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    else signal?.addEventListener("abort", () => resolve(), { once: true });
+    const done = (): void => {
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    if (signal?.aborted) return done();
+    signal?.addEventListener("abort", done);
+    void running.then(done);
   });

@@ -3,6 +3,7 @@ import { electionBlob } from "../../model/names.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { isDenied, judge } from "../judge.ts";
 import { isHeld, type Sight, sightOf } from "../leaderView.ts";
+import { whoLed } from "../whoLed.ts";
 import { type ElectionPlace, type ElectionPorts, openPlace } from "./place.ts";
 import { newTerms, type TermMemory, type TermSeen } from "./termsSeen.ts";
 
@@ -62,7 +63,7 @@ export async function* observeOn(
           const present = term.termid === record.termid;
           const leading = present && record.state === "leading" && isHeld(sight);
           yield present
-            ? { ...term, leading, region: record.region, notes: record.notes }
+            ? { ...term, leading, region: whoLed(record, 0)?.region, notes: record.notes }
             : { ...term, leading, notes: {} };
         }
       }

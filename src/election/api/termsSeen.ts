@@ -1,4 +1,5 @@
 import { type LeaderRecord, lastTermsMax, type PastTerm } from "../record.ts";
+import { whoLed } from "../whoLed.ts";
 
 /** One term as an observer is told of it. */
 export interface TermSeen extends PastTerm {
@@ -53,8 +54,10 @@ const inOrder = (one: PastTerm): TermSeen => ({ ...one, missed: 0, rolledBack: f
 
 /** The list of a record that had to be cut short may even lack its own term. */
 function historyOf(record: LeaderRecord): readonly PastTerm[] {
-  const { term, termid, holder, sinceMs, lastTerms } = record;
-  if (term === 0) return [];
+  const { term, termid, lastTerms } = record;
+  const led = whoLed(record, 0);
+  if (led === undefined) return [];
+  const { holder, sinceMs } = led;
   return lastTerms.some((one) => one.termid === termid)
     ? lastTerms
     : [...lastTerms, { term, termid, holder, sinceMs }];

@@ -82,6 +82,17 @@ test("places that are not there are told once", async () => {
   for (const name of Object.values(names)) expect(bad(findings)[0]?.what).toContain(name);
 });
 
+test("places that the app has not needed yet are no warning once it has ticked", async () => {
+  const { world, storage, clientOn } = await clientWorld({ places: false });
+  await storage.blobs.ensureContainer(names.coordination);
+  const connect = async () => clientOn(storage);
+  const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect }));
+  expect(bad(findings)).toEqual([]);
+  expect(findings).toContainEqual(
+    expect.objectContaining({ state: "skipped", what: expect.stringContaining(`${names.packs}, `) }),
+  );
+});
+
 test.each([
   [about({ softDeleteDays: 7 }), "warning", "blob soft delete is on (7 days)"],
   [about({ softDeleteDays: 0 }, true), "warning", "blob versioning is on"],

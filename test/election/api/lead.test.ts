@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { type Leader, leadOn } from "../../../src/election/api/lead.ts";
 import { currentLeader } from "../../../src/election/leaderView.ts";
@@ -98,6 +99,27 @@ test("a lost term is followed by another campaign and the task runs again, unles
   await world.advance(2_000);
   storage.operator.breakLease(container, name);
   expect(await world.finish(only)).toMatchObject({ kind: "lost", term: 3, cause: "lost", drained: true });
+});
+
+test("a campaign that loses many terms leaves no listeners on its signal", async () => {
+  const { world, process, storage } = alone();
+  const stop = new AbortController();
+  let term = 0;
+  const result = leadOn(process(), { name, signal: stop.signal }, (leader) => {
+    term = leader.term;
+    return untilTold(leader);
+  });
+  const listeners: number[] = [];
+  for (let lost = 1; lost <= 5; lost += 1) {
+    await world.until(() => term === lost, 60_000);
+    await world.advance(1_500);
+    listeners.push(getEventListeners(stop.signal, "abort").length);
+    storage.operator.breakLease(container, name);
+  }
+  expect(listeners).toEqual(Array(5).fill(listeners[0]));
+  stop.abort();
+  await world.finish(result);
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
 });
 
 test("a task that pays no heed to its signal is never run twice at once in one process", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { costOfRun } from "../../../src/client/cost/cost.ts";
 import { expectedMs } from "../../../src/client/cost/expectedTime.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
+import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
 import { countedStorage } from "../../support/countedStorage.ts";
 import { engineWorld, simNames } from "../../support/engineWorld.ts";
@@ -24,12 +25,17 @@ const unlike = (chunk: number): number => 0.5 + ((Math.floor(chunk / packSize) *
 async function measured(run: { packs: number; packMs: number; instances: number }) {
   const chunks = run.packs * packSize;
   const [leader, workers] = [countedStorage(), countedStorage()];
-  const engine = engineWorld({ code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) } });
+  const engine = engineWorld({
+    seed: 2,
+    code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) },
+  });
   engine.start({ works: false, tickEveryMs: 1e9, translated: leader.counting });
   for (let count = 0; count < run.instances; count += 1) {
     engine.start({ leads: false, translated: workers.counting });
   }
   await engine.world.advance(3_000);
+  // The day's sweep was made: it is no part of a run's cost.
+  await engine.storage.blobs.create(simNames.runs, expiryBlob, "");
   const before = { leader: leader.counts(), workers: workers.counts() };
   const startedMs = engine.world.nowMs();
   await engine.submit({ id: "r", chunks, packSize });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeMessage } from "../../../src/model/message.ts";
-import { runBlobs } from "../../../src/model/names.ts";
+import { expiryBlob, runBlobs } from "../../../src/model/names.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
@@ -51,6 +51,7 @@ describe("one run on the twin", () => {
     const { uid } = (await engine.state("r")) ?? { uid: "" };
     const { root } = runBlobs("r", uid);
     expect(engine.storage.operator.blobNames("sim-runs")).toEqual([
+      expiryBlob,
       `${root}plan.json`,
       `${root}state.json`,
       "r/spec.json",
@@ -62,6 +63,17 @@ describe("one run on the twin", () => {
       Math.ceil(300 / shardSizeFor(300)),
     );
     expect(answers.filter((name) => !name.startsWith("hashes/"))).toHaveLength(2);
+  });
+
+  test("on an empty account the first tick, the first worker and the first submit make what they miss", async () => {
+    const engine = engineWorld({ places: false });
+    engine.start();
+    engine.start({ leads: false });
+    await engine.world.advance(60_000);
+    expect(await engine.storage.queues.stats("sim-packs")).toEqual({ kind: "missing" });
+    await engine.submit({ id: "r", chunks: 60 });
+    await expectExact(engine, 60);
+    expect(engine.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
   });
 
   test("several runs at once end each with its own result", async () => {

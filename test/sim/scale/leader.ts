@@ -18,19 +18,18 @@ export function appHost(): { readonly threads: number; readonly takes: number } 
   return { threads: readSettings({}).LEASEFOLD_THREADS ?? takes, takes };
 }
 
-/** The real coordinator with the app's defaults for Azure, on an instance of its own. */
-export function startLeader(ports: {
+interface LeaderPorts {
   readonly storage: Storage;
-  /** The host's own way to storage: it brings the wakes, whoever leads. */
-  readonly host: Storage;
   readonly names: Names;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-}): Coordinator {
-  const { clock, names } = ports;
+}
+
+/** The real coordinator with the app's defaults for Azure, as a fresh process has it. */
+export function freshCoordinator(ports: LeaderPorts): Coordinator {
   const settings = readSettings({});
-  const coordinate = coordinator(
+  return coordinator(
     { ...ports, onElection() {} },
     {
       holder: "leader",
@@ -40,6 +39,17 @@ export function startLeader(ports: {
       keepDays: settings.LEASEFOLD_KEEP_DAYS,
     },
   );
+}
+
+/** Such a coordinator on an instance of its own, with its ticks and wakes. */
+export function startLeader(
+  ports: LeaderPorts & {
+    /** The host's own way to storage: it brings the wakes, whoever leads. */
+    readonly host: Storage;
+  },
+): Coordinator {
+  const { clock, names } = ports;
+  const coordinate = freshCoordinator(ports);
   const tick = (startedBy: "tick" | "wake") =>
     coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs() });
   void (async () => {

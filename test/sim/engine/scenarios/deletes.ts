@@ -113,7 +113,7 @@ export const deletes: Readonly<Record<string, Scenario>> = {
 
 /** Leader and worker are killed a little later, so that another has to end the deletion. */
 const deleteAfter = (afterMs: number, submitAgain = false) =>
-  play({ seed: 20, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+  play({ seed: 21, tree: deepTree, chunkMs: () => 200 }, async (script) => {
     const { world, run } = script;
     const first = script.start({ breakAfterMs: 4_000 });
     await script.submit({ id: "r", chunks: 12, packSize: 1 });
