@@ -8,7 +8,8 @@ import { threadPool } from "../../src/worker/threadPool.ts";
 import type { UserCode } from "../../src/worker/userCode.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
-const last = { attempt: 5 };
+/** A message of the last attempt that a send has by default. */
+const last = <Message extends WorkMessage>(message: Message): Message => ({ ...message, tries: 4 });
 const plan: WorkMessage = { ...common, kind: "plan" };
 let pool: UserCode;
 
@@ -31,33 +32,46 @@ async function worker(bad: string, more: { chunks?: number; packLimitMs?: number
 
 describe("a plan", { timeout: 30_000 }, () => {
   test.each([
+    ["a throw half-way", "throws", "calculation-threw", /^plan: half-way \(bad\.calculation\.ts:\d+\)$/],
+    ["a thread that ends half-way", "exits", "thread-exited", /exited with code: 3/],
+  ])("with %s is tried again by a copy at once, and then recorded: there is no plan.json", async (_what, bad, code, message) => {
+    const world = await worker(bad);
+    await world.work(plan);
+    expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([
+      "failed/plan.001.001.tried",
+    ]);
+    expect(await world.failure("plan.001.001.tried")).toMatchObject({ code, attempts: 1, attemptsMax: 5 });
+    expect(await world.messages("urgent")).toEqual([{ ...plan, tries: 1 }]);
+    await world.work(last(plan));
+    const failure = await world.failure("plan.001.001");
+    expect(failure).toMatchObject({ cause: "error", code, attempts: 5, attemptsMax: 5 });
+    expect(failure.message).toMatch(message);
+    expect(world.list("runs")).not.toContain("plan.json");
+  });
+
+  test.each([
     [
       "an input of 100 KB",
       "large",
       "input-too-large",
       /chunk 4 has 102402 bytes; .* 65536 \(inputBytesMax\)/,
     ],
-    ["a throw half-way", "throws", "calculation-threw", /^plan: half-way \(bad\.calculation\.ts:\d+\)$/],
-    ["a thread that ends half-way", "exits", "thread-exited", /exited with code: 3/],
     ["10,000,001 chunks", "many", "too-many-chunks", /the limit is 10000000 \(chunksMax\)/],
-  ])(
-    "with %s is tried again, and then recorded: there is no plan.json",
-    async (_what, bad, code, message) => {
-      const world = await worker(bad);
-      await expect(world.work(plan)).rejects.toThrow(message);
-      expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([
-        "failed/plan.001.001.tried",
-      ]);
-      await world.work(plan, last);
-      expect(await world.failure("plan.001.001")).toMatchObject({ cause: "error", code, attempts: 5 });
-      expect(world.list("runs")).not.toContain("plan.json");
-    },
-  );
-
-  test.each(["hangs", "stalls"])("that never ends (%s) is ended at the time limit", async (bad) => {
-    const world = await worker(bad, { packLimitMs: 700 });
-    await world.work(plan, last);
+  ])("with %s fails every time and ends at its first attempt", async (_what, bad, code, message) => {
+    const world = await worker(bad);
+    await world.work(plan);
     const failure = await world.failure("plan.001.001");
+    expect(failure).toMatchObject({ cause: "error", code, attempts: 1, final: true });
+    expect(failure.message).toMatch(message);
+    expect(await world.messages("urgent")).toEqual([]);
+    expect(world.list("runs")).not.toContain("plan.json");
+  });
+
+  test.each(["hangs", "stalls"])("that never ends (%s) is ended at the time limit, and its send with it", async (bad) => {
+    const world = await worker(bad, { packLimitMs: 700 });
+    await world.work(plan);
+    const failure = await world.failure("plan.001.001");
+    expect(await world.messages("urgent")).toEqual([]);
     expect(failure).toMatchObject({ code: "time-limit", message: expect.stringContaining("0.7 s") });
     expect(world.list("runs")).not.toContain("plan.json");
     // The thread that took its place works.
@@ -68,15 +82,15 @@ describe("a plan", { timeout: 30_000 }, () => {
 });
 
 describe("a run", { timeout: 30_000 }, () => {
-  test("with a partial above the limit fails that pack by the limit's name", async () => {
+  test("with a partial above the limit fails that pack at its first attempt, by the limit's name", async () => {
     const world = await worker("partial");
     await world.work(plan);
     const planned = await world.plan();
-    for (const pack of [2, 3]) await world.work(computeOf(planned, pack), last);
+    for (const pack of [2, 3]) await world.work(computeOf(planned, pack));
     expect(await world.failure("00003/00000003.001.001")).toMatchObject({
       code: "partial-too-large",
       message: expect.stringMatching(/the limit is 33554432 \(partialBytesMax\)/),
-      chunks: { from: 3, to: 4 },
+      ...{ chunks: { from: 3, to: 4 }, attempts: 1, final: true },
     });
     expect(world.list("runs").filter((name) => name.startsWith("parts/"))).toEqual(["parts/00002/00000002"]);
   });
@@ -88,7 +102,7 @@ describe("a run", { timeout: 30_000 }, () => {
     for (let pack = 0; pack < 8; pack += 1) await world.work(computeOf(planned, pack));
     for (const [place, count] of [8, 4, 2].entries()) {
       for (let index = 0; index < count; index += 1) {
-        await world.work({ ...common, kind: "combine", level: place + 1, index }, last);
+        await world.work(last({ ...common, kind: "combine", level: place + 1, index }));
       }
     }
     expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([
@@ -105,7 +119,7 @@ describe("a run", { timeout: 30_000 }, () => {
     const world = await worker("finish", { chunks: 1 });
     await world.work(plan);
     await world.work(computeOf(await world.plan(), 0));
-    await world.work({ ...common, kind: "finish" }, last);
+    await world.work(last({ ...common, kind: "finish" }));
     const failure = await world.failure("finish.001.001");
     expect(failure).toMatchObject({
       code: "calculation-threw",

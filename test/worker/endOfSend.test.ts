@@ -4,7 +4,8 @@ import type { Marker } from "../../src/model/marker.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
-const last = { attempt: 5 };
+/** A message of the last attempt that a send has by default. */
+const last = (message: WorkMessage): WorkMessage => ({ ...message, tries: 4 });
 
 /** Three packs of one chunk; `meanwhile` happens while a chunk computes. */
 async function planned(compute: AnyCalculation["compute"] = joining.compute, meanwhile = async () => {}) {
@@ -28,9 +29,9 @@ const throws = () => {
 };
 
 describe("a send that ends without output", () => {
-  test("is recorded while its run is active: by its last delivery, or as poison", async () => {
+  test("is recorded while its run is active: by its last attempt, or as poison", async () => {
     const { world, message } = await planned(throws);
-    await world.work(message, last);
+    await world.work(last(message));
     await world.poison({ ...message, send: 2 });
     expect(written(world, "failed/")).toEqual([
       "failed/00000/00000001.001.001",
@@ -55,7 +56,7 @@ describe("a send that ends without output", () => {
     let end = async (): Promise<void> => {};
     const { world, message } = await planned(throws, () => end());
     end = () => world.unmark();
-    await world.work(message, last);
+    await world.work(last(message));
     expect(written(world, "failed/")).toEqual([]);
     expect(written(world, "parts/")).toEqual([]);
   });
@@ -90,7 +91,7 @@ describe("a pack that was begun", () => {
     // Another one is not begun at all.
     const again: WorkMessage = { ...message, send: 2 };
     meanwhile = () => Promise.reject(new Error("it was begun"));
-    await world.work(again, last);
+    await world.work(last(again));
     expect(written(world, "failed/")).toEqual([]);
   });
 });

@@ -11,25 +11,26 @@ import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/wo
 
 const busy = new StorageError("busy", "ServerBusy", 503, "later");
 
-/** Fate on an early and on the last delivery of the leader's work, and the same of what a client asked. */
+/** Fate of an early and of the last attempt of the leader's work, and the same of what a client asked. */
 const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonly [Fate, Fate]])[] = [
   ["unwanted work", new DroppedError("gone"), ["drop", "drop"], ["drop", "drop"]],
   ["a newer version", new NewerVersionError("n", ""), ["put-back", "put-back"], ["put-back", "put-back"]],
   ["work there is not", new MalformedWorkError("m", ""), ["malformed", "malformed"], ["end", "end"]],
   ["corrupt bytes", new CorruptDataError("c", ""), ["end", "end"], ["end", "end"]],
   ["a lost member", new StorageLostError("l", ""), ["end", "end"], ["end", "end"]],
-  ["busy storage", busy, ["again", "put-back"], ["again", "end"]],
+  ["busy storage", busy, ["put-back", "put-back"], ["again", "end"]],
   [
     "a stopping instance",
     new LeasefoldError("stopping", "", { retry: "later" }),
-    ["again", "put-back"],
+    ["put-back", "put-back"],
     ["again", "end"],
   ],
+  ["work that takes too long", new CalculationError("time-limit", ""), ["end", "end"], ["end", "end"]],
   ["user code that failed", new CalculationError("t", ""), ["again", "end"], ["again", "end"]],
   ["anything else", new Error("bug"), ["again", "end"], ["again", "end"]],
 ];
 
-test.each(table)("%s has its fate, by delivery and by who asked", (_what, error, ours, asked) => {
+test.each(table)("%s has its fate, by attempt and by who asked", (_what, error, ours, asked) => {
   const fates = (clients: boolean) => [false, true].map((last) => fateOf(error, { last, asked: clients }));
   expect(fates(false)).toEqual(ours);
   expect(fates(true)).toEqual(asked);

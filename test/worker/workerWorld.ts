@@ -4,7 +4,7 @@ import { decodeJson } from "../../src/model/decode.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { encodeMarker, type Marker } from "../../src/model/marker.ts";
-import { encodeMessage, type WorkMessage } from "../../src/model/message.ts";
+import { decodeMessage, encodeMessage, type WorkMessage } from "../../src/model/message.ts";
 import { namesOf, resultBlobs, runBlobs, specBlob } from "../../src/model/names.ts";
 import { manifestSchema, type Plan, planSchema, type Spec } from "../../src/model/run.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
@@ -66,6 +66,18 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
     },
     work: (message: WorkMessage, more?: Partial<Delivery>) => handleWork(ports, delivery(message, more)),
     poison: (message: WorkMessage) => handlePoison(ports, delivery(message)),
+    /** The visible messages of a queue. */
+    messages: async (queue: "packs" | "urgent"): Promise<WorkMessage[]> =>
+      (await storage.queues.peek(names[queue], 32)).map(({ text }) => decodeMessage(text)),
+    /** Deliver all messages of `urgent` that are visible, as the host does: deleted unless the handler throws. */
+    async host(): Promise<number> {
+      const received = await storage.queues.receive(names.urgent, { max: 32, visibilityS: 600 });
+      for (const { id, popReceipt, text, dequeueCount } of received) {
+        await handleWork(ports, { queue: names.urgent, urgent: true, text, attempt: dequeueCount });
+        await storage.queues.remove(names.urgent, id, popReceipt);
+      }
+      return received.length;
+    },
     plan: async (): Promise<Plan> => decodeJson(planSchema, await bytesOf(names.runs, at.plan), "plan"),
     manifest: async (gen = 1) =>
       decodeJson(manifestSchema, await bytesOf(names.results, results.manifest(gen)), "manifest"),
