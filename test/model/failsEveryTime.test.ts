@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CalculationError, CorruptDataError, InputError, StorageError } from "../../src/model/errors.ts";
+import { failsEveryTime } from "../../src/model/failsEveryTime.ts";
+
+const passing = [
+  "bad-calculation-file",
+  "calculation-name",
+  "calculation-threw",
+  "dropped",
+  "file-denied",
+  "file-refused",
+  "no-calculation-file",
+  "no-library",
+  "old-node",
+  "out-of-memory",
+  "thread-crashed",
+  "thread-exited",
+  "thread-not-started",
+  "time-limit",
+  "unknown-calculation",
+];
+
+const final = [
+  "ambiguous-column",
+  "bad-csv",
+  "bad-gzip",
+  "bad-number",
+  "bad-parameter",
+  "bad-plan",
+  "bad-query",
+  "bad-range",
+  "bad-record",
+  "bad-result",
+  "bad-sum",
+  "empty-source",
+  "file-changed",
+  "file-missing",
+  "header-too-long",
+  "input-too-large",
+  "no-column",
+  "no-container",
+  "no-files",
+  "not-bytes",
+  "not-json",
+  "not-utf8",
+  "number-overflow",
+  "open-quote",
+  "partial-too-large",
+  "record-too-long",
+  "too-many-chunks",
+  "too-many-files",
+  "too-many-groups",
+  "too-many-values",
+  "unknown-format",
+];
+
+const failed = (code: string) => new CalculationError(code, "why");
+
+describe("failsEveryTime", () => {
+  test.each(passing)("another attempt may get past %s", (code) => {
+    expect(failsEveryTime(failed(code), "compute")).toBe(false);
+    expect(failsEveryTime(failed(code), "plan")).toBe(false);
+  });
+
+  test.each(final)("every attempt at a chunk meets %s", (code) => {
+    expect(failsEveryTime(failed(code), "compute")).toBe(true);
+  });
+
+  test("a plan lists its files anew, so only what is wrong with their content lasts", () => {
+    const inPlan = final.filter((code) => !failsEveryTime(failed(code), "plan"));
+    expect(inPlan).toEqual(["file-changed", "file-missing"]);
+  });
+
+  test("no error but a calculation's is decided by its code", () => {
+    const others = [
+      new Error("not-json"),
+      new InputError("invalid", "not-json", "why"),
+      new CorruptDataError("not-json", "why"),
+      new StorageError("refused", "not-json", 400, "why"),
+      undefined,
+    ];
+    expect(others.filter((error) => failsEveryTime(error, "compute"))).toEqual([]);
+  });
+});
+
+const src = resolve(import.meta.dirname, "../../src");
+const texts = ["calculations", "worker"].flatMap((room) =>
+  readdirSync(join(src, room), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => ({ room, text: readFileSync(join(src, room, name), "utf8") })),
+);
+const matches = (pattern: RegExp, room?: string): string[] =>
+  texts
+    .filter((file) => room === undefined || file.room === room)
+    .flatMap(({ text }) => [...text.matchAll(pattern)].map(([, match]) => match as string));
+const sorted = (codes: readonly string[]): string[] => [...new Set(codes)].sort();
+
+test("every code that a calculation can fail with has been decided", () => {
+  const found = [
+    ...matches(/new CalculationError\(\s*"([^"]+)"/g),
+    // What is thrown in a thread arrives as a calculation's error, whatever its class.
+    ...matches(/new (?:Config|Input)Error\(\s*(?:"(?:invalid|unknown)",\s*)?"([^"]+)"/g, "calculations"),
+    // Why a file cannot be read.
+    ...matches(/return \["([a-z-]+)",/g, "worker"),
+  ];
+  expect(sorted(found)).toEqual(sorted([...passing, ...final]));
+});
+
+test("a code that is no literal is one that an error had before, or a reason why a file cannot be read", () => {
+  const expressions = matches(/new CalculationError\(\s*([^"\s][^,]*),/g);
+  expect(sorted(expressions)).toEqual([
+    "(first as CalculationError).code",
+    "code",
+    "reply.code",
+    "result.code",
+  ]);
+});
