@@ -5,6 +5,10 @@ export const clientLimits = {
   /** A plan has at most this many chunks, so a larger pack could never be filled. */
   packSizeMax: 10_000_000,
   capMax: limits.capMax,
+  /** The largest limit that an app can be set to (LEASEFOLD_PACK_LIMIT_S). */
+  packLimitMsMax: 86_400_000,
+  /** A year: what is written as a deadline beyond that is a mistake of units. */
+  deadlineMsMax: 365 * 86_400_000,
   /** How long a submit waits for an older run of the same id to be gone before it answers `being-deleted`. */
   deletionWaitMs: 2_000,
   deletionPollMs: 200,
