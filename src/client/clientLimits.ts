@@ -19,6 +19,8 @@ export const clientLimits = {
   readsAtOnce: 16,
   /** Failure records shown unless asked for more: a person reads the first few, a program asks. */
   failuresShown: 1_000,
+  /** Notes of failed attempts read: two calls each, and the newest tell enough. */
+  triedRead: 100,
   /** Inputs of a failed pack are shown up to so many chunks; the range tells the same of a larger one. */
   inputsShownMax: 10,
   /** Plan segments read to show inputs: each has up to 5,000 inputs. */

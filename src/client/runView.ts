@@ -33,6 +33,10 @@ export interface RunView {
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
   readonly submittedAt: string;
   readonly finishedAt?: string;
+  /** Past it the run fails, or with `keep` finishes with what is done. */
+  readonly deadline?: { readonly at: string; readonly keep: boolean };
+  /** The latest attempt that failed while others at the same work are still to come. */
+  readonly trying?: NonNullable<State["trying"]>;
   readonly elapsedS: number;
   /** Until the last pack has its outcome; absent while there is nothing to judge by. */
   readonly timeLeft?: TimeLeft;
@@ -91,6 +95,8 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
+    ...(spec.value.deadline === undefined ? {} : { deadline: deadlineOf(spec.value.deadline, submittedMs) }),
+    ...(active && state?.trying !== undefined && phase !== "waiting" ? { trying: state.trying } : {}),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
     ...commandOf(state, marker),
@@ -100,6 +106,11 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
   };
 }
+
+const deadlineOf = ({ ms, keep }: NonNullable<Spec["deadline"]>, submittedMs: number) => ({
+  at: iso(submittedMs + ms),
+  keep,
+});
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   if (state === undefined) return "waiting";
@@ -121,7 +132,9 @@ function wordOf(
   if (phase !== "waiting" && isFinal(phase)) return phase;
   // A leader removes the marker only after the final state.
   if (marker === undefined) return "not-accepted";
-  if (marker.want === "cancelled" && state?.answer !== "too-late") return "cancelling";
+  // With `keep` it goes on to a result.
+  if (marker.want === "cancelled" && marker.keep === undefined && state?.answer !== "too-late")
+    return "cancelling";
   return phase;
 }
 

@@ -12,7 +12,7 @@
  *                      {id}/{uid}/nodes/{gen}/{level}/{index}
  *                      {id}/{uid}/failed/{shard}/{pack}.{gen}.{send}  failed/plan.{gen}.{send}
  *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
- *                                failed/….tried               the first attempt of that send threw
+ *                                failed/….tried               the latest attempt of that send threw; others are to come
  *                      _dropped/{sha256}                   a message that could not be understood
  *                      _expiry                             says when old runs were last looked for
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
@@ -215,7 +215,7 @@ export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.las
 
 const triedEnding = /\.tried$/;
 
-/** The send whose first attempt threw, or undefined for a name that says no such thing. */
+/** The send of which an attempt threw, or undefined for a name that says no such thing. */
 export const parseTried = (blob: string) =>
   triedEnding.test(blob) ? parseFailure(blob.replace(triedEnding, "")) : undefined;
 
