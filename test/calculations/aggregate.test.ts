@@ -66,7 +66,9 @@ describe("aggregate", () => {
     const content = { "data/a.csv": "k,v\na,1\nb,two\n" };
     await expect(textOf(content, { aggregates: "sum(v)" })).rejects.toMatchObject({
       code: "bad-number",
-      message: expect.stringMatching(/^data\/a\.csv, record at byte 8: v is "two", which is no number; /),
+      message: expect.stringMatching(
+        /^chunk 0: data\/a\.csv, record at byte 8: v is "two", which is no number; /,
+      ),
     });
   });
 

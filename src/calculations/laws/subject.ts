@@ -1,7 +1,7 @@
-import { CalculationError, messageOf } from "../../model/errors.ts";
 import type { AnyCalculation } from "../contract.ts";
+import { decodePart, encodePart } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
-import { decodePart, encodePart, guarded } from "../runJob.ts";
+import { guarded } from "../guarded.ts";
 import { type Draw, drawFrom } from "./draw.ts";
 
 /** What user code is called for. */
@@ -99,15 +99,8 @@ export function computeOf(subject: Subject, index: number): Promise<unknown> {
 
 /** The same as bytes, as they are now: nothing that is done to the partial later changes them. */
 export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
-  const bytes: unknown = await encodePart(calculation, part, what).catch((error: unknown) => {
-    throw error instanceof CalculationError ? error : notBytes(error);
-  });
-  if (!(bytes instanceof Uint8Array)) throw notBytes(`it gave a ${typeof bytes}`);
-  return bytes.slice();
+  return (await encodePart(calculation, part, what)).slice();
 }
-
-const notBytes = (why: unknown): CalculationError =>
-  new CalculationError("not-bytes", `encode must give a Uint8Array: ${messageOf(why)}`);
 
 export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
   bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
