@@ -81,6 +81,7 @@ function within(ms: number): () => boolean {
 /** The error and where user code threw; the frames of this program tell its author nothing. */
 function stackOf(error: unknown): string | undefined {
   if (!(error instanceof LeasefoldError)) return error instanceof Error ? error.stack : undefined;
-  const thrown = error.cause instanceof Error ? error.cause : error;
+  const ofUser = error.code === "calculation-threw" && error.cause instanceof Error;
+  const thrown = ofUser ? (error.cause as Error) : error;
   return [`${thrown.name}: ${error.message}`, ...userFrames(thrown)].join("\n");
 }
