@@ -55,10 +55,10 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
   const deadline = checkDeadline(request.deadline);
-  const asWished = { packSize, tolerate, packLimitMs, attempts, deadline };
-  const work = { calculation: calculation.name, params, ...asWished };
+  const options = { packSize, tolerate, packLimitMs, attempts, deadline };
+  const work = { calculation: calculation.name, params, ...options };
   const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
-  return { calculation, params, id, cap, ...asWished, requestHash };
+  return { calculation, params, id, cap, ...options, requestHash };
 }
 
 /** What is unknown elsewhere is a wrong field here, since the thing asked for is the new run. */

@@ -25,6 +25,8 @@ export interface RunView {
   /** False once the phase is final. */
   readonly active: boolean;
   readonly paused: boolean;
+  /** It finishes with what is done: by a cancel that keeps it, or past its deadline. */
+  readonly keep: boolean;
   readonly generation: number;
   readonly cap: number | undefined;
   /** Absent until planned. `sent` are those done, failed and in flight; `again` counts repeated sends, not packs. */
@@ -90,6 +92,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     word: wordOf(phase, state, marker, manifest),
     active,
     paused: active && (marker?.want === "paused" || (marker === undefined && state?.paused === true)),
+    keep: active && keepsOf(state, marker),
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
@@ -132,11 +135,14 @@ function wordOf(
   if (phase !== "waiting" && isFinal(phase)) return phase;
   // A leader removes the marker only after the final state.
   if (marker === undefined) return "not-accepted";
-  // With `keep` it goes on to a result.
-  if (marker.want === "cancelled" && marker.keep === undefined && state?.answer !== "too-late")
+  if (marker.want === "cancelled" && !keepsOf(state, marker) && state?.answer !== "too-late")
     return "cancelling";
   return phase;
 }
+
+const keepsOf = (state: State | undefined, marker: Marker | undefined): boolean =>
+  state?.keep === true ||
+  (marker?.want === "cancelled" && marker.keep === "1" && state?.answer !== "too-late");
 
 function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunView> {
   const { layout } = state;

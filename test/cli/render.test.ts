@@ -135,6 +135,7 @@ const view: RunView = {
   word: "computing",
   active: true,
   paused: false,
+  keep: false,
   generation: 1,
   cap: 2000,
   packs: { total: 200, sent: 120, done: 84, failed: 1, again: 2 },
@@ -193,6 +194,12 @@ describe("a run", () => {
     const told = text.slice(text.indexOf("  error ")).replace(/^ {2}error/, "");
     expect(told.replace(/\s+/g, " ").trim()).toBe(`${message} (no-column)`);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("says that a run is paused, or finishes with what is done", () => {
+    const head = (change: Partial<RunView>) => runDetails(printed(), { ...view, ...change }).split("\n")[0];
+    expect(head({ paused: true })).toBe("primes-20261121-7f3k2a  computing, paused");
+    expect(head({ keep: true })).toBe("primes-20261121-7f3k2a  computing, ending early");
   });
 
   it("tells of a deadline and of what is still tried while it works", () => {

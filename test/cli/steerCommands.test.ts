@@ -18,7 +18,12 @@ describe("leasefold pause, resume, cancel, cap", () => {
     ["pause r1", "r1  pause: done, computing, paused\n", { command: 1, paused: true }, []],
     ["resume r1", "r1  resume: done, computing\n", { command: 2 }, ["pause"]],
     ["cap r1 7", "r1  cap 7: done, computing\n", { command: 1, cap: 7 }, []],
-    ["cancel r1 --keep", "r1  cancel --keep: done, computing\n", { command: 1, keep: true }, []],
+    [
+      "cancel r1 --keep",
+      "r1  cancel --keep: done, computing, ending early\n",
+      { command: 1, keep: true },
+      [],
+    ],
   ])("%s tells the leader's answer", async (line, text, state, before) => {
     const { start, world, client, submitted: of, putState } = await submitted();
     await putState(of, { phase: "computing", layout });

@@ -76,7 +76,7 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --attempts few", "it must be a whole number"],
     ["submit sum --to 5 --deadline 0s", "deadline: give"],
     ["submit sum --to 5 --deadline soon", "it must be a duration like"],
-    ["submit sum --to 5 --keep", "--keep: only with --deadline"],
+    ["submit sum --to 5 --keep", "--keep: needs --deadline"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run(line);

@@ -119,11 +119,21 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).not.toHaveProperty("trying");
   });
 
-  it("goes on to its result under a cancel that keeps, and tells of a deadline", async () => {
+  it("says that a run finishes with what is done, and tells of a deadline", async () => {
     const { client, run, putState, putMarker } = await working();
     await putState(run, { phase: "computing", command: 1, answer: "done" });
     await putMarker(run, { want: "cancelled", keep: "1", command: 1 });
-    expect(await status(client, "r1")).toMatchObject({ word: "computing", command: { answer: "done" } });
+    expect(await status(client, "r1")).toMatchObject({
+      ...{ word: "computing", keep: true },
+      command: { answer: "done" },
+    });
+    await putState(run, { phase: "finishing", command: 1, answer: "too-late" });
+    expect(await status(client, "r1")).toMatchObject({ word: "finishing", keep: false });
+    await putMarker(run);
+    await putState(run, { phase: "finishing", keep: true });
+    expect(await status(client, "r1")).toMatchObject({ word: "finishing", keep: true });
+    await putState(run, { phase: "complete", keep: true });
+    expect(await status(client, "r1")).toMatchObject({ keep: false });
     const limited = { calculation: "sum", params: { to: 1 }, id: "r2", deadline: { ms: 60_000, keep: true } };
     await submit(client, limited);
     const { submittedAt, deadline } = await status(client, "r2");

@@ -95,7 +95,7 @@ function limitsOf({
   keep = false,
 }: Options): Pick<RunRequest, "packLimitMs" | "attempts" | "deadline"> {
   if (keep && deadline === undefined) {
-    throw new InputError("invalid", "bad-option", "--keep: only with --deadline", { field: "keep" });
+    throw new InputError("invalid", "bad-option", "--keep: needs --deadline", { field: "keep" });
   }
   return {
     packLimitMs: packLimit,

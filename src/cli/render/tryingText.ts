@@ -1,6 +1,6 @@
 import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
 
-/** `chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried`. The place comes from the message where it names one. */
+/** `chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried`. The message names the chunk, or `chunks` or `work` does. */
 export function tryingText(one: {
   /** As in failure records: `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
   readonly work: string;
