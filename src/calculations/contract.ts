@@ -23,7 +23,7 @@ export interface Calculation<Params, Input, Part> {
    * 64 KB). Must be deterministic where it can be; where it cannot, only one attempt's answer is used.
    */
   plan(params: Params, context: { readonly files: Files }): Plan<Input> | Promise<Plan<Input>>;
-  /** Computes one chunk. Throwing fails the attempt; after the last attempt the pack is recorded as failed. */
+  /** Computes one chunk. What it throws is tried again on another worker; after the last attempt the pack has failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
   /**
    * Folds two neighbours, `a` before `b`. Must be associative. An encoded partial has at most 32 MB, so what this

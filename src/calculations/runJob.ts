@@ -1,11 +1,12 @@
 import { calculationLimits } from "../model/calculationLimits.ts";
-import { CalculationError, messageOf } from "../model/errors.ts";
+import { CalculationError } from "../model/errors.ts";
 import { rangeText } from "../model/packs.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
+import { decodePart, encodeJson, encodePart, limitText, lost } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import { firstJsonLoss, type JsonLoss, jsonLosses } from "./jsonLoss.ts";
-import { placeOf } from "./placeOf.ts";
-import { checkEncoded, resultBytes } from "./resultBytes.ts";
+import { guarded } from "./guarded.ts";
+import { jsonLosses } from "./jsonLoss.ts";
+import { resultBytes } from "./resultBytes.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 
@@ -58,21 +59,83 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
   yield* planned;
 }
 
-/** Computes chunks `[from, to)` and folds them in index order. */
+/**
+ * Computes chunks `[from, to)` and folds them in index order. Whatever fails in one chunk is told of that chunk; of a
+ * partial that cannot be stored the chunk is searched for while `searchOn`.
+ */
 export async function runCompute(
   calculation: AnyCalculation,
-  job: { params: unknown; from: number; to: number; count: number; inputs?: readonly unknown[] },
+  job: PackJob,
   files: Files = noFiles,
+  searchOn: () => boolean = () => true,
 ): Promise<Uint8Array> {
-  const { params, from, to, count, inputs } = job;
+  const { params, from, to } = job;
   let folded: unknown;
   for (let index = from; index < to; index += 1) {
-    const chunk = { index, count, input: inputs?.[index - from], params, files };
-    const part = await guarded(`chunk ${index}`, () => calculation.compute(chunk));
+    const part = await computeChunk(calculation, job, index, files);
     folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
-  const chunks = to - from === 1 ? "chunk" : "chunks";
-  return encodePart(calculation, folded, `the partial of ${chunks} ${rangeText({ from, to })}`);
+  try {
+    return await encodePart(calculation, folded);
+  } catch (error) {
+    if (to - from === 1) throw named(`chunk ${from}`, error);
+    const refused = await firstRefused(calculation, job, files, searchOn);
+    throw refused ?? named(`chunks ${rangeText(job)}`, error);
+  }
+}
+
+interface PackJob {
+  readonly params: unknown;
+  readonly from: number;
+  readonly to: number;
+  /** Chunks of the whole run. */
+  readonly count: number;
+  readonly inputs?: readonly unknown[];
+}
+
+async function computeChunk(
+  calculation: AnyCalculation,
+  { params, from, count, inputs }: PackJob,
+  index: number,
+  files: Files,
+): Promise<unknown> {
+  const chunk = { index, count, input: inputs?.[index - from], params, files };
+  const name = `chunk ${index}`;
+  try {
+    return await guarded(name, () => calculation.compute(chunk));
+  } catch (error) {
+    throw named(name, error);
+  }
+}
+
+/** The error of the first chunk whose partial alone cannot be stored. Each is computed once more. */
+async function firstRefused(
+  calculation: AnyCalculation,
+  job: PackJob,
+  files: Files,
+  searchOn: () => boolean,
+): Promise<unknown> {
+  for (let index = job.from; index < job.to && searchOn(); index += 1) {
+    let part: unknown;
+    try {
+      part = await computeChunk(calculation, job, index, files);
+    } catch {
+      // It did not throw the first time, so nothing is certain of it any more.
+      return undefined;
+    }
+    try {
+      await encodePart(calculation, part);
+    } catch (error) {
+      return named(`chunk ${index}`, error);
+    }
+  }
+  return undefined;
+}
+
+/** The error with the chunks that it is of at its beginning, once. */
+function named(chunks: string, error: unknown): unknown {
+  if (!(error instanceof CalculationError) || error.message.startsWith(`${chunks}: `)) return error;
+  return new CalculationError(error.code, `${chunks}: ${error.message}`, { cause: error.cause ?? error });
 }
 
 /** Folds encoded partials in order. */
@@ -119,72 +182,6 @@ async function foldParts(
   return folded;
 }
 
-export async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof CalculationError) throw error;
-    const message = `${what}: ${messageOf(error)}${placeOf(error)}`;
-    throw new CalculationError("calculation-threw", message, { cause: error });
-  }
-}
-
-/** `what` names the partial in errors. */
-export async function encodePart(
-  calculation: AnyCalculation,
-  part: unknown,
-  what = "the partial",
-): Promise<Uint8Array> {
-  const { codec } = calculation;
-  const bytes =
-    codec === undefined ? encodeWhole(part, what) : await guarded("encode", () => codec.encode(part));
-  checkEncoded(bytes);
-  if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
-  throw new CalculationError(
-    "partial-too-large",
-    `${what} has ${bytes.length} bytes; ${limitText("partialBytesMax")}`,
-  );
-}
-
-export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>
-  codec === undefined
-    ? JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
-    : codec.decode(bytes);
-
-/** JSON has no NaN, Infinity or undefined and would change them silently, so they are refused. */
-function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(
-      value,
-      (key, inner: unknown) => {
-        if (typeof inner !== "number" || Number.isFinite(inner)) return inner;
-        throw new TypeError(`${key || "it"} is ${inner}`);
-      },
-      indent,
-    );
-  } catch (cause) {
-    throw new CalculationError("not-json", `${what} cannot be JSON: ${messageOf(cause)}`, { cause });
-  }
-  if (text === undefined)
-    throw new CalculationError("not-json", `${what} is ${typeof value}, which is not JSON`);
-  return new TextEncoder().encode(text);
-}
-
-/** Others would merge something else than what was computed, so what JSON changes is refused too. */
-function encodeWhole(value: unknown, what: string): Uint8Array {
-  const bytes = encodeJson(value, what);
-  const loss = firstJsonLoss(value);
-  if (loss !== undefined) throw lost(what, loss);
-  return bytes;
-}
-
-const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError =>
-  new CalculationError(
-    "not-json",
-    `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
-  );
-
 /** Bytes of an input as JSON. */
 function checkInput(input: unknown, index: number): number {
   const bytes = encodeJson(input, `the input of chunk ${index}`).length;
@@ -202,7 +199,3 @@ function checkChunks(chunks: number): void {
     `the plan has ${chunks} chunks or more; ${limitText("chunksMax")}`,
   );
 }
-
-/** Names the limit, so that whoever meets it can look up its reason. */
-const limitText = (name: keyof typeof calculationLimits): string =>
-  `the limit is ${calculationLimits[name]} (${name})`;

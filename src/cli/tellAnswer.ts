@@ -11,7 +11,12 @@ export const answerWaitMs = 10_000;
 /** Gives a command, waits a little for the leader's answer and tells it. */
 export async function tellCommand(session: Session, run: string, change: Change): Promise<void> {
   const given = await command(await session.client(), run, change);
-  await tellAnswer(session, given, change.kind === "cap" ? `cap ${change.cap}` : change.kind);
+  await tellAnswer(session, given, textOf(change));
+}
+
+function textOf(change: Change): string {
+  if (change.kind === "cap") return `cap ${change.cap}`;
+  return change.kind === "cancel" && change.keep === true ? "cancel --keep" : change.kind;
 }
 
 /** What comes too late is an error, as anywhere. */

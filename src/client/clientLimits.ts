@@ -5,6 +5,10 @@ export const clientLimits = {
   /** A plan has at most this many chunks, so a larger pack could never be filled. */
   packSizeMax: 10_000_000,
   capMax: limits.capMax,
+  /** The largest limit that an app can be set to (LEASEFOLD_PACK_LIMIT_S). */
+  packLimitMsMax: 86_400_000,
+  /** A year: what is written as a deadline beyond that is a mistake of units. */
+  deadlineMsMax: 365 * 86_400_000,
   /** How long a submit waits for an older run of the same id to be gone before it answers `being-deleted`. */
   deletionWaitMs: 2_000,
   deletionPollMs: 200,
@@ -15,6 +19,8 @@ export const clientLimits = {
   readsAtOnce: 16,
   /** Failure records shown unless asked for more: a person reads the first few, a program asks. */
   failuresShown: 1_000,
+  /** Notes of failed attempts read: two calls each, and the newest tell enough. */
+  triedRead: 100,
   /** Inputs of a failed pack are shown up to so many chunks; the range tells the same of a larger one. */
   inputsShownMax: 10,
   /** Plan segments read to show inputs: each has up to 5,000 inputs. */

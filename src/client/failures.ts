@@ -1,9 +1,10 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
-import { parseFailure, runBlobs, workName } from "../model/names.ts";
+import { parseFailure, parseTried, runBlobs, workName } from "../model/names.ts";
 import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
-import type { ListPage } from "../storage/ports.ts";
+import type { ListedBlob, ListPage } from "../storage/ports.ts";
+import { attemptsUnderWay, type TriedNote } from "./attemptsUnderWay.ts";
 import { boundedMap } from "./boundedMap.ts";
 import { chunkInputs } from "./chunkInputs.ts";
 import type { Client } from "./client.ts";
@@ -12,8 +13,8 @@ import { whereAny } from "./places.ts";
 import { readPlan, requireSpec } from "./runDocuments.ts";
 import { unlessUnreadable } from "./unlessUnreadable.ts";
 
-/** How one send of one piece of work ended without output. */
-export interface FailureView extends Pick<Failure, "cause" | "code" | "message" | "attempts" | "chunks"> {
+/** How one send of one piece of work ended without output; or, of work still tried, how its latest attempt did. */
+export interface FailureView extends Omit<Failure, "v"> {
   /** `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
   readonly work: string;
   /** Where the work is a pack. */
@@ -28,12 +29,14 @@ export interface Failures {
   readonly run: string;
   readonly uid: string;
   readonly failures: readonly FailureView[];
+  /** Attempts that failed at work which is still tried. */
+  readonly trying: readonly FailureView[];
   /** True if there are more than were asked for. */
   readonly more: boolean;
 }
 
 /**
- * The failure records of a run in order of their work, at most `max`. A pack with a record may still have
+ * The failure records of a run in order of their work, at most `max`, and what failed and is still tried. A pack with a record may still have
  * succeeded in another send. With `inputs` the inputs of failed chunks are looked up in the plan where that is cheap.
  * Throws `InputError` for an unknown run.
  */
@@ -44,13 +47,20 @@ export async function failures(
 ): Promise<Failures> {
   const { run, uid } = (await requireSpec(client, id)).value;
   const max = options.max ?? clientLimits.failuresShown;
-  const names = await listRecords(client, runBlobs(run, uid).failures, max + 1);
-  const read = await boundedMap(names.slice(0, max), clientLimits.readsAtOnce, (name) =>
+  const { records, notes } = await listFailed(client, runBlobs(run, uid).failures, max + 1);
+  const read = await boundedMap(records.slice(0, max), clientLimits.readsAtOnce, (name) =>
     readRecord(client, name),
   );
-  const found = read.filter((one) => one !== undefined);
-  const told = await withPlan(client, { run, uid }, found, options.inputs === true);
-  return { run, uid, failures: told, more: names.length > max };
+  const ended = read.filter((one) => one !== undefined);
+  const underWay = await attemptsUnderWay(client, { run, uid }, notes, new Set(records));
+  const trying = underWay.map(({ attempt, ...of }) => viewOf(of, attempt));
+  const told = await withPlan(client, { run, uid }, [...ended, ...trying], options.inputs === true);
+  return {
+    ...{ run, uid },
+    failures: told.slice(0, ended.length),
+    trying: told.slice(ended.length),
+    more: records.length > max,
+  };
 }
 
 /** What the plan knows of failed packs and their records do not say. */
@@ -74,34 +84,46 @@ async function withPlan(
   });
 }
 
-async function listRecords(client: Client, prefix: string, max: number): Promise<string[]> {
-  const names: string[] = [];
+/** The names of the first `max` records or more, and the notes of failed attempts before and among them. */
+async function listFailed(
+  client: Client,
+  prefix: string,
+  max: number,
+): Promise<{ readonly records: readonly string[]; readonly notes: readonly ListedBlob[] }> {
+  const records: string[] = [];
+  const notes: ListedBlob[] = [];
   let cursor: string | undefined;
   do {
     const page: ListPage = await whereAny(client.storage.blobs.list(client.names.runs, prefix, { cursor }), {
       blobs: [],
       dateMs: 0,
     });
-    names.push(...page.blobs.map((blob) => blob.name).filter((name) => parseFailure(name) !== undefined));
+    for (const blob of page.blobs) {
+      if (parseFailure(blob.name) !== undefined) records.push(blob.name);
+      else if (parseTried(blob.name) !== undefined) notes.push(blob);
+    }
     cursor = page.cursor;
-  } while (cursor !== undefined && names.length < max);
-  return names.slice(0, max);
+  } while (cursor !== undefined && records.length < max);
+  return { records, notes };
 }
 
 async function readRecord(client: Client, name: string): Promise<FailureView | undefined> {
   const parsed = parseFailure(name);
   const found = await client.storage.blobs.read(client.names.runs, name);
   if (parsed === undefined || found.kind === "missing") return undefined;
-  const { v: _version, ...failure } = decodeOrSay(found.body, name);
-  const { work, generation, send } = parsed;
-  return {
-    work: workName(work),
-    ...(work.kind === "pack" ? { pack: work.pack } : {}),
-    generation,
-    send,
-    ...failure,
-  };
+  return viewOf(parsed, decodeOrSay(found.body, name));
 }
+
+const viewOf = (
+  { work, generation, send }: Omit<TriedNote, "attempt">,
+  { v: _version, ...failure }: Failure,
+): FailureView => ({
+  work: workName(work),
+  ...(work.kind === "pack" ? { pack: work.pack } : {}),
+  generation,
+  send,
+  ...failure,
+});
 
 /** A record that cannot be read is still a failure, and the others are still of use. */
 function decodeOrSay(body: Uint8Array, name: string): Failure {

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import type { AnyCalculation } from "../calculations/contract.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import { canonicalJson } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
-import { type Tolerance, toleranceSchema } from "../model/run.ts";
+import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import { clientLimits } from "./clientLimits.ts";
 
 /** What a person or program asks for. Nothing in it is trusted yet. */
@@ -20,6 +21,12 @@ export interface RunRequest {
   readonly cap?: number | undefined;
   /** `{"chunks": n}` or `{"percent": p}`; nothing may be missing where absent. */
   readonly tolerate?: unknown;
+  /** Time limit of one attempt; the limit of the app holds where it is lower. */
+  readonly packLimitMs?: number | undefined;
+  /** Attempts of work that throws. */
+  readonly attempts?: number | undefined;
+  /** `{"ms": n}` from submit on: then the run fails, or with `"keep": true` finishes with what is done. */
+  readonly deadline?: unknown;
 }
 
 export interface CheckedRequest {
@@ -29,6 +36,9 @@ export interface CheckedRequest {
   readonly packSize: number | undefined;
   readonly cap: number;
   readonly tolerate: Tolerance | undefined;
+  readonly packLimitMs: number | undefined;
+  readonly attempts: number | undefined;
+  readonly deadline: Spec["deadline"];
   /** Equal for equal work: the id and the cap are no part of it. */
   readonly requestHash: string;
 }
@@ -42,9 +52,13 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
   const cap = checkCap(request.cap ?? limits.capDefault);
   const tolerate = checkTolerance(request.tolerate);
-  const work = { calculation: calculation.name, params, packSize, tolerate };
+  const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
+  const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
+  const deadline = checkDeadline(request.deadline);
+  const options = { packSize, tolerate, packLimitMs, attempts, deadline };
+  const work = { calculation: calculation.name, params, ...options };
   const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
-  return { calculation, params, id, packSize, cap, tolerate, requestHash };
+  return { calculation, params, id, cap, ...options, requestHash };
 }
 
 /** What is unknown elsewhere is a wrong field here, since the thing asked for is the new run. */
@@ -75,6 +89,22 @@ function checkTolerance(tolerate: unknown): Tolerance | undefined {
     "tolerate",
     "bad-tolerate",
     `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`,
+  );
+}
+
+const deadlineSchema = z.strictObject({
+  ms: z.int().min(1).max(clientLimits.deadlineMsMax),
+  keep: z.boolean().default(false),
+});
+
+function checkDeadline(deadline: unknown): Spec["deadline"] {
+  if (deadline === undefined) return undefined;
+  const checked = deadlineSchema.safeParse(deadline);
+  if (checked.success) return checked.data;
+  throw invalid(
+    "deadline",
+    "bad-deadline",
+    `give {"ms": n} with a whole n from 1 to ${clientLimits.deadlineMsMax}, and "keep": true to finish with what is done`,
   );
 }
 

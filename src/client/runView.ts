@@ -25,6 +25,8 @@ export interface RunView {
   /** False once the phase is final. */
   readonly active: boolean;
   readonly paused: boolean;
+  /** It finishes with what is done: by a cancel that keeps it, or past its deadline. */
+  readonly keep: boolean;
   readonly generation: number;
   readonly cap: number | undefined;
   /** Absent until planned. `sent` are those done, failed and in flight; `again` counts repeated sends, not packs. */
@@ -33,6 +35,10 @@ export interface RunView {
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
   readonly submittedAt: string;
   readonly finishedAt?: string;
+  /** Past it the run fails, or with `keep` finishes with what is done. */
+  readonly deadline?: { readonly at: string; readonly keep: boolean };
+  /** The latest attempt that failed while others at the same work are still to come. */
+  readonly trying?: NonNullable<State["trying"]>;
   readonly elapsedS: number;
   /** Until the last pack has its outcome; absent while there is nothing to judge by. */
   readonly timeLeft?: TimeLeft;
@@ -86,11 +92,14 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     word: wordOf(phase, state, marker, manifest),
     active,
     paused: active && (marker?.want === "paused" || (marker === undefined && state?.paused === true)),
+    keep: active && keepsOf(state, marker),
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
+    ...(spec.value.deadline === undefined ? {} : { deadline: deadlineOf(spec.value.deadline, submittedMs) }),
+    ...(active && state?.trying !== undefined && phase !== "waiting" ? { trying: state.trying } : {}),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
     ...commandOf(state, marker),
@@ -100,6 +109,11 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
   };
 }
+
+const deadlineOf = ({ ms, keep }: NonNullable<Spec["deadline"]>, submittedMs: number) => ({
+  at: iso(submittedMs + ms),
+  keep,
+});
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   if (state === undefined) return "waiting";
@@ -121,9 +135,14 @@ function wordOf(
   if (phase !== "waiting" && isFinal(phase)) return phase;
   // A leader removes the marker only after the final state.
   if (marker === undefined) return "not-accepted";
-  if (marker.want === "cancelled" && state?.answer !== "too-late") return "cancelling";
+  if (marker.want === "cancelled" && !keepsOf(state, marker) && state?.answer !== "too-late")
+    return "cancelling";
   return phase;
 }
+
+const keepsOf = (state: State | undefined, marker: Marker | undefined): boolean =>
+  state?.keep === true ||
+  (marker?.want === "cancelled" && marker.keep === "1" && state?.answer !== "too-late");
 
 function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunView> {
   const { layout } = state;

@@ -102,6 +102,9 @@ function createSpec(client: Client, request: CheckedRequest, id: string, uid: st
     params: request.params,
     ...(request.packSize === undefined ? {} : { packSize: request.packSize }),
     ...(request.tolerate === undefined ? {} : { tolerate: request.tolerate }),
+    ...(request.packLimitMs === undefined ? {} : { packLimitMs: request.packLimitMs }),
+    ...(request.attempts === undefined ? {} : { attempts: request.attempts }),
+    ...(request.deadline === undefined ? {} : { deadline: request.deadline }),
     requestHash: request.requestHash,
   };
   return inPlaces(client, () =>

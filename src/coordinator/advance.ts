@@ -99,7 +99,8 @@ async function lookAndDecide(
   // What was adopted is older than this look.
   if ((await perform(ports, leader, run, draft, time)) === "adopted") return;
   await sendMore(ports, leader, run, share, nowMs);
-  if (hasComeToRest(run.chain.state(), marker, time)) await layToRest(ports, leader, loop, run, marker, listed);
+  if (hasComeToRest(run.chain.state(), marker, time))
+    await layToRest(ports, leader, loop, run, marker, listed);
 }
 
 /** Says on the marker that nobody has to lead for this command any more; the next command takes that back. */

@@ -24,7 +24,8 @@ export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker"
   state.answer = "done";
   draft.decided = true;
   if (state.phase === "finishing" && marker.want !== "run") state.answer = "too-late";
-  else if (marker.want === "cancelled" && marker.keep !== undefined && state.layout !== undefined) state.keep = true;
+  else if (marker.want === "cancelled" && marker.keep !== undefined && state.layout !== undefined)
+    state.keep = true;
   else if (marker.want === "cancelled") draft.ending = { phase: "cancelled" };
   if (newTurn && !state.paused && state.phase === "computing") beginTurn(state);
 }
@@ -56,7 +57,8 @@ export function giveUpRest(draft: Draft): void {
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
     if (!(shard in state.open) && !(shard in state.sealed)) openShards(state, shard);
     const open = state.open[shard];
-    if (open !== undefined && open.recount !== true) open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));
+    if (open !== undefined && open.recount !== true)
+      open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));
   }
   state.cursor = packsOf(layout);
   state.again = {};

@@ -85,7 +85,9 @@ export async function coordinate(
 async function writeAll(runs: readonly OpenRun[]): Promise<void> {
   const dirty = runs.filter(({ memory }) => memory.dirty);
   for (let from = 0; from < dirty.length; from += limits.writesAtOnce) {
-    await Promise.all(dirty.slice(from, from + limits.writesAtOnce).map((run) => run.chain.write(run.working)));
+    await Promise.all(
+      dirty.slice(from, from + limits.writesAtOnce).map((run) => run.chain.write(run.working)),
+    );
   }
 }
 

@@ -73,7 +73,10 @@ const replaceable = [
     max: limits.diedSendsMax,
     say: (times: number) => `ended its process ${times} times`,
   },
-  { is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended", max: limits.poisonedSendsMax },
+  {
+    is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended",
+    max: limits.poisonedSendsMax,
+  },
 ];
 /** Its process ended while it only waited for a thread. */
 const isInnocent = ({ code }: Ended): boolean => code === "not-begun";

@@ -182,7 +182,9 @@ async function lookForNodes(
   }
   const listed = await Promise.all(
     nodeGroups(asked).map(async ({ level, shard, digits }) => {
-      const { blobs: nodes } = await list(at.nodesNear(generation, level, shard, digits), { metadata: false });
+      const { blobs: nodes } = await list(at.nodesNear(generation, level, shard, digits), {
+        metadata: false,
+      });
       return nodes.flatMap(seenOutput).map((node) => ({ level, ...node }));
     }),
   );
@@ -246,6 +248,8 @@ function seenFailure(blob: ListedBlob, parsed: ReturnType<typeof parseFailure>):
 
 /** All messages that may be this run's, hidden ones included. */
 async function countMessages(queues: QueueStore, names: Names, signal: AbortSignal): Promise<number> {
-  const counts = await Promise.all([names.packs, names.urgent].map((queue) => queues.stats(queue, { signal })));
+  const counts = await Promise.all(
+    [names.packs, names.urgent].map((queue) => queues.stats(queue, { signal })),
+  );
   return counts.reduce((sum, one) => sum + (one.kind === "found" ? one.approximateCount : 0), 0);
 }

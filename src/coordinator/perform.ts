@@ -4,15 +4,7 @@ import { type Log, logEvents } from "../model/log.ts";
 import type { Names } from "../model/names.ts";
 import { phaseMoves, type State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
-import {
-  type Draft,
-  type Memory,
-  packMessage,
-  sendKey,
-  taskKey,
-  taskMessage,
-  unsentTasks,
-} from "./draft.ts";
+import { type Draft, type Memory, packMessage, sendKey, taskKey, taskMessage, unsentTasks } from "./draft.ts";
 import { mean, packsAtOnce } from "./pace.ts";
 import { sendAll } from "./send.ts";
 import type { Ownership, StateChain } from "./stateChain.ts";
@@ -60,7 +52,10 @@ export async function perform(
   const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
   const full = memory.unwritten.size + memory.tasksPut >= limits.sendsPerWriteMax;
   memory.dirty ||=
-    draft.noted || next.packsDone !== before.packsDone || memory.unwritten.size > 0 || newlySent(before, next);
+    draft.noted ||
+    next.packsDone !== before.packsDone ||
+    memory.unwritten.size > 0 ||
+    newlySent(before, next);
   // A write without an answer is repeated until there is one, also when nothing else has happened since.
   if (!draft.decided && !full && !chain.unsettled() && !(memory.dirty && due)) return "kept";
   assertLegalMove(before, next);

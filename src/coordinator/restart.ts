@@ -27,7 +27,14 @@ export function beginGeneration(
   closed: State,
   { generation, cap }: Pick<Marker, "generation" | "cap">,
 ): State {
-  const { finishedMs: _finished, error: _error, answer: _answer, keep: _keep, trying: _trying, ...rest } = closed;
+  const {
+    finishedMs: _finished,
+    error: _error,
+    answer: _answer,
+    keep: _keep,
+    trying: _trying,
+    ...rest
+  } = closed;
   const state: State = {
     ...rest,
     generation,

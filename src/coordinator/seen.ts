@@ -4,8 +4,8 @@ import type { Work } from "../model/names.ts";
 import { packsOf, packsOfShard, shardOf } from "../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
-import { type Memory, nodeOf } from "./draft.ts";
 import type { DecideTime } from "./decide.ts";
+import { type Memory, nodeOf } from "./draft.ts";
 import { isInFullSwing } from "./pace.ts";
 import { silentAfterMs } from "./resend.ts";
 

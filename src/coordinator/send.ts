@@ -17,7 +17,10 @@ export async function sendAll<One extends Send>(
   ports: CoordinatorPorts,
   owner: Ownership,
   sends: readonly One[],
-  { atOnce = limits.sendsAtOnce, hedged = true }: { readonly atOnce?: number; readonly hedged?: boolean } = {},
+  {
+    atOnce = limits.sendsAtOnce,
+    hedged = true,
+  }: { readonly atOnce?: number; readonly hedged?: boolean } = {},
   onPut: (one: One) => void = () => {},
 ): Promise<void> {
   const waiting = sends.values();

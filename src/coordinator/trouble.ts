@@ -32,7 +32,10 @@ export class TroubledRuns {
   /** Takes note of another failure; true if it is to be logged. */
   add({ name, etag }: Pick<ListedBlob, "name" | "etag">, localMs: number): boolean {
     const known = this.#runs.get(name);
-    const pauseMs = Math.min(known === undefined ? limits.troublePauseMs : 2 * known.pauseMs, limits.troublePauseMsMax);
+    const pauseMs = Math.min(
+      known === undefined ? limits.troublePauseMs : 2 * known.pauseMs,
+      limits.troublePauseMsMax,
+    );
     const tell = known === undefined || localMs - known.toldMs >= limits.troubleToldEveryMs;
     const toldMs = tell ? localMs : known.toldMs;
     this.#runs.set(name, { etag, untilMs: localMs + pauseMs, pauseMs, toldMs });

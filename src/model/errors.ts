@@ -73,8 +73,17 @@ export class CorruptDataError extends LeasefoldError {}
 /** Stored bytes were written by a newer version of Leasefold; they are not corrupt. */
 export class NewerVersionError extends LeasefoldError {}
 
-/** A user's calculation threw, hung, crashed its thread or returned something impossible. */
-export class CalculationError extends LeasefoldError {}
+/**
+ * A user's calculation threw, hung, crashed its thread or returned something impossible. `details.stack` is its stack
+ * in the thread where it failed: a host that logs the error then shows frames of user code, and not of a bundle.
+ */
+export class CalculationError extends LeasefoldError {
+  constructor(...given: ConstructorParameters<typeof LeasefoldError>) {
+    super(...given);
+    const { stack } = this.details;
+    if (typeof stack === "string") this.stack = stack;
+  }
+}
 
 /** A bug of ours. */
 export class InvariantError extends LeasefoldError {}

@@ -28,7 +28,7 @@ export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string)
 
   const create = async (): Promise<void> => {
     const created = await blobs.create(runs, name, "");
-    etag = created.kind === "created" ? created.etag : (await headEtag()) ?? etag;
+    etag = created.kind === "created" ? created.etag : ((await headEtag()) ?? etag);
   };
   const headEtag = async (): Promise<string | undefined> => {
     const found = await blobs.head(runs, name);

@@ -14,10 +14,7 @@ import { writeOutput } from "./writeOutput.ts";
  * Folds what lies directly below a node, in index order: the recorded members of a sealed shard, of which it also
  * keeps the hashes, or neighbouring nodes of the level below in the generations that the message gives.
  */
-export async function combineNode(
-  ports: WorkerPorts,
-  job: Job<"combine">,
-): Promise<string> {
+export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Promise<string> {
   const { message, delivery } = job;
   const { run, uid, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);

@@ -7,10 +7,7 @@ import type { TaskOptions, TaskOutput } from "./userCode.ts";
 import { writeOutput } from "./writeOutput.ts";
 
 /** Computes the chunks of one pack, folded in index order, and writes their partial under the pack's own name. */
-export async function computePack(
-  ports: WorkerPorts,
-  job: Job<"compute">,
-): Promise<string> {
+export async function computePack(ports: WorkerPorts, job: Job<"compute">): Promise<string> {
   const { message, delivery } = job;
   const { run, uid, pack, shard, from, to } = message;
   const spec = await ports.documents.spec(run, uid);

@@ -1,5 +1,5 @@
-import { failsEveryTime } from "../model/failsEveryTime.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
+import { failsEveryTime } from "../model/failsEveryTime.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { encodeMessage, type WorkMessage } from "../model/message.ts";
@@ -43,7 +43,9 @@ export async function endAttempt(
     case "put-back":
       failed(false);
       // Whoever stops hands its work over at once.
-      return persist(ports, () => putBack(ports.storage, unchanged(message, delivery), code === "stopping" ? 0 : undefined));
+      return persist(ports, () =>
+        putBack(ports.storage, unchanged(message, delivery), code === "stopping" ? 0 : undefined),
+      );
     case "again":
       failed(false);
       await persist(ports, () => sendAgain(ports, message, error));
@@ -65,7 +67,11 @@ const unchanged = (message: WorkMessage, { queue, text, attempt }: Delivery) =>
   attempt === 1 ? { queue, text } : { queue, text: encodeMessage({ ...message, silent: true }) };
 
 /** User code may fail by chance, and another worker begins the next attempt at once; whatever else it was may pass. */
-async function sendAgain({ storage, names }: WorkerPorts, message: WorkMessage, error: unknown): Promise<void> {
+async function sendAgain(
+  { storage, names }: WorkerPorts,
+  message: WorkMessage,
+  error: unknown,
+): Promise<void> {
   const next = encodeMessage({ ...message, tries: attemptOf(message) });
   const visibleInS = error instanceof CalculationError ? 0 : limits.retryDelayS;
   await storage.queues.send(names.urgent, next, { visibleInS });

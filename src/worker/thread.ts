@@ -1,5 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { type Files, filesOver } from "../calculations/files.ts";
+import { userFrames } from "../calculations/placeOf.ts";
 import { loadCalculations } from "../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../model/errors.ts";
@@ -59,7 +60,7 @@ function work(
     case "plan":
       return runPlan(calculation, task.params, async (inputs) => void (await hand(inputs)), files);
     case "compute":
-      return runCompute(calculation, task, files);
+      return runCompute(calculation, task, files, within(searchMs));
     case "fold":
       return runFold(calculation, task.params, task.parts);
     case "finish":
@@ -67,8 +68,22 @@ function work(
   }
 }
 
-/** Where user code threw; of an error of ours, where its cause did. */
+/** For so long a chunk is searched for whose partial cannot be stored; past the time limit nothing would be told of it. */
+const searchMs = 5_000;
+
+/** True for so long from the first time it is asked. */
+function within(ms: number): () => boolean {
+  let untilMs: number | undefined;
+  return () => {
+    untilMs ??= performance.now() + ms;
+    return performance.now() < untilMs;
+  };
+}
+
+/** The error and where user code threw; the frames of this program tell its author nothing. */
 function stackOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return error.cause instanceof Error ? error.cause.stack : error.stack;
+  if (!(error instanceof LeasefoldError)) return error instanceof Error ? error.stack : undefined;
+  const ofUser = error.code === "calculation-threw" && error.cause instanceof Error;
+  const thrown = ofUser ? (error.cause as Error) : error;
+  return [`${thrown.name}: ${error.message}`, ...userFrames(thrown)].join("\n");
 }

@@ -22,6 +22,8 @@ export async function writeOutput(
     contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.report.take() }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
   };
-  const written = await persist(ports, () => ports.storage.blobs.create(ports.names.runs, name, bytes, write));
+  const written = await persist(ports, () =>
+    ports.storage.blobs.create(ports.names.runs, name, bytes, write),
+  );
   return written.kind;
 }

@@ -67,7 +67,7 @@ describe("aggregate", () => {
     await expect(textOf(content, { aggregates: "sum(v)" })).rejects.toMatchObject({
       code: "bad-number",
       message: expect.stringMatching(
-        /^data\/a\.csv, record at byte 8: v is text like "aaa" .*, which is no number; /,
+        /^chunk 0: data\/a\.csv, record at byte 8: v is text like "aaa" .*, which is no number; /,
       ),
     });
   });

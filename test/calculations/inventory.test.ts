@@ -198,12 +198,12 @@ describe("inventory", () => {
     content.delete("c/3");
     const one = await compute().catch((error: unknown) => error);
     expect(one).toBeInstanceOf(CalculationError);
-    expect(one).toMatchObject({ code: "file-missing", message: "c/3 is not there" });
+    expect(one).toMatchObject({ code: "file-missing", message: "chunk 0: c/3 is not there" });
     content.set("c/5", "other");
     content.clear();
     await expect(compute()).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^9 files cannot be read: c\/0 is not there; .*c\/4 is not there; and 4 more$/,
+        /^chunk 0: 9 files cannot be read: c\/0 is not there; .*c\/4 is not there; and 4 more$/,
       ),
     });
     for (let index = 0; index < 9; index += 1) content.set(`c/${index}`, `file ${index}`);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { noFiles } from "../../src/calculations/files.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
 import { calculationLimits } from "../../src/model/calculationLimits.ts";
 
@@ -39,12 +40,53 @@ describe("a pack", () => {
       }),
       /^merge: no \(runJob/,
     ],
-    ["NaN", but({ compute: () => Number.NaN, merge: (a) => a }), /NaN/],
+    [
+      "NaN",
+      but({ compute: ({ index }) => (index === 3 ? Number.NaN : index), merge: (a, b) => a + b }),
+      /^chunk 3: the partial cannot be JSON: it is NaN$/,
+    ],
+    [
+      "NaN that only a merge makes",
+      but({ compute: () => 1, merge: () => Number.NaN }),
+      /^chunks 2–4: the partial cannot be JSON: it is NaN$/,
+    ],
+    [
+      "chunks that are too much together",
+      but({
+        compute: () => "x".repeat(calculationLimits.partialBytesMax / 2),
+        merge: (a, b) => `${a}${b}`,
+      }),
+      /^chunks 2–4: the partial has 50331650 bytes; the limit is 33554432/,
+    ],
+    [
+      "a codec that throws",
+      but({
+        codec: {
+          contentType: "x",
+          encode: (part) => {
+            if (part.includes("4")) throw new Error("no");
+            return new Uint8Array();
+          },
+          decode: String,
+        },
+      }),
+      /^chunk 4: encode: no \(runJob/,
+    ],
+    [
+      "a codec that gives no bytes",
+      but({ codec: { contentType: "x", encode: () => null as never, decode: String } }),
+      /^chunk 2: encode must give a Uint8Array: it gave null$/,
+    ],
+    [
+      "a file that cannot be read",
+      but({ compute: ({ files }) => files.list("data/")[Symbol.asyncIterator]().next() }),
+      /^chunk 2: there are no files to read here$/,
+    ],
     ["a BigInt", but({ compute: () => 1n, merge: (a) => a }), /JSON/],
     [
       "a Map",
       but({ compute: () => ({ counts: new Map([["a", 1]]) }), merge: (a) => a }),
-      /^the partial of chunks 2–4 cannot be JSON: counts is a Map, which would become {}$/,
+      /^chunk 2: the partial cannot be JSON: counts is a Map, which would become {}$/,
     ],
     [
       "a Promise within",
@@ -64,6 +106,33 @@ describe("a pack", () => {
     ],
   ])("fails clearly on %s", async (_what, calculation, why) => {
     await expect(runCompute(calculation, job)).rejects.toThrow(why);
+  });
+
+  test("of one chunk tells of it without computing it again", async () => {
+    let computed = 0;
+    const calculation = but({ compute: () => [++computed, Number.NaN] });
+    const one = runCompute(calculation, { ...job, to: 3 });
+    await expect(one).rejects.toThrow("chunk 2: the partial cannot be JSON: 1 is NaN");
+    expect(computed).toBe(1);
+  });
+
+  test("tells its range where the search for the chunk takes too long, or meets another error", async () => {
+    let computed = 0;
+    const calculation = but({
+      compute: ({ index }) => {
+        computed += 1;
+        if (computed > 4) throw new Error("another time");
+        return index === 4 ? Number.NaN : index;
+      },
+      merge: (a, b) => a + b,
+    });
+    const range = "chunks 2–4: the partial cannot be JSON: it is NaN";
+    let asked = 0;
+    await expect(runCompute(calculation, job, noFiles, () => asked++ < 1)).rejects.toThrow(range);
+    expect(computed).toBe(4);
+    computed = 0;
+    await expect(runCompute(calculation, job)).rejects.toThrow(range);
+    expect(computed).toBe(5);
   });
 });
 

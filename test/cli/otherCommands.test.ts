@@ -25,6 +25,79 @@ describe("leasefold failures, leader, queues, calculations", () => {
     );
   });
 
+  it("list what is still tried below what failed, the chunk first", async () => {
+    const { run, client, storage, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    await putState(submitted, { phase: "computing" });
+    const { failure, tried } = runBlobs("r1", submitted.uid);
+    const put = (name: string, record: object) =>
+      storage.operator.overwriteBlob(
+        names.runs,
+        name,
+        JSON.stringify({
+          v: 1,
+          cause: "error",
+          code: "calculation-threw",
+          attempts: 2,
+          attemptsMax: 5,
+          ...record,
+        }),
+      );
+    const pack = (number: number) => ({ kind: "pack", shard: 0, pack: number }) as const;
+    put(tried(pack(1), 1, 1), { message: "chunk 17: boom (mine.ts:3)", chunks: { from: 10, to: 20 } });
+    put(tried(pack(2), 1, 1), { message: "the thread crashed", chunks: { from: 20, to: 30 } });
+    const still = [
+      "chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried",
+      "chunks 20–29: attempt 2 of 5: the thread crashed; still tried",
+      "",
+    ];
+    expect((await run("failures r1")).out).toBe(still.join("\n"));
+    const ended = {
+      cause: "poison",
+      code: "process-ended",
+      message: "ended its process 3 times",
+      attempts: 3,
+    };
+    put(failure(pack(0), 1, 3), { ...ended, chunks: { from: 0, to: 1 } });
+    expect((await run("failures r1")).out).toBe(
+      [
+        "WORK    CHUNKS  TRIES  CODE           ERROR",
+        "pack 0  0           3  process-ended  ended its process 3 times",
+        ...still,
+      ].join("\n"),
+    );
+    const told = JSON.parse((await run("failures r1 --json")).out);
+    expect(told).toMatchObject({
+      failures: [{ pack: 0 }],
+      trying: [{ pack: 1, attemptsMax: 5 }, { pack: 2 }],
+    });
+  });
+
+  it("tell of ten attempts at work that is still tried, and how many more there are", async () => {
+    const { run, client, storage, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    await putState(submitted, { phase: "computing" });
+    const { tried } = runBlobs("r1", submitted.uid);
+    for (let pack = 0; pack < 12; pack += 1) {
+      const note = {
+        v: 1,
+        cause: "error",
+        code: "x",
+        message: `chunk ${pack}: no`,
+        attempts: 1,
+        attemptsMax: 5,
+      };
+      storage.operator.overwriteBlob(
+        names.runs,
+        tried({ kind: "pack", shard: 0, pack }, 1, 1),
+        JSON.stringify(note),
+      );
+    }
+    const { out, err } = await run("failures r1");
+    expect(out.trimEnd().split("\n")).toHaveLength(10);
+    expect(err).toBe("2 more are still tried; --json shows all\n");
+  });
+
   it("show an error whole below the table that cut it", async () => {
     const { run, client, storage } = await cliWorld();
     const { uid } = await submit(client, request);

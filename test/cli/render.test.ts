@@ -5,6 +5,7 @@ import { clip, oneLine } from "../../src/cli/render/plainText.ts";
 import { bar, progressLine } from "../../src/cli/render/progress.ts";
 import { runDetails } from "../../src/cli/render/runDetails.ts";
 import { table } from "../../src/cli/render/table.ts";
+import { tryingText } from "../../src/cli/render/tryingText.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { printed } from "./cliWorld.ts";
@@ -68,6 +69,25 @@ describe("text of others", () => {
   });
 });
 
+describe("an attempt at work that is still tried", () => {
+  const one = { work: "00003/00000042", message: "boom", attempts: 2, attemptsMax: 5 };
+  it.each([
+    [
+      "the chunk that its message names",
+      { message: "chunk 17: boom" },
+      "chunk 17: attempt 2 of 5: boom; still tried",
+    ],
+    ["its chunk", { chunks: { from: 7, to: 8 } }, "chunk 7: attempt 2 of 5: boom; still tried"],
+    ["its chunks", { chunks: { from: 7, to: 9 } }, "chunks 7–8: attempt 2 of 5: boom; still tried"],
+    ["its pack", {}, "pack 42: attempt 2 of 5: boom; still tried"],
+    ["its node", { work: "node/1/00003" }, "node/1/00003: attempt 2 of 5: boom; still tried"],
+    ["the plan once", { work: "plan", message: "plan: boom" }, "plan: attempt 2 of 5: boom; still tried"],
+    ["no limit where none is known", { attemptsMax: undefined }, "pack 42: attempt 2: boom; still tried"],
+  ])("names %s first", (_what, change, text) => {
+    expect(tryingText({ ...one, ...change })).toBe(text);
+  });
+});
+
 describe("a table", () => {
   const columns = [{ title: "NAME" }, { title: "SIZE", right: true }, { title: "TEXT", gives: true }];
 
@@ -115,6 +135,7 @@ const view: RunView = {
   word: "computing",
   active: true,
   paused: false,
+  keep: false,
   generation: 1,
   cap: 2000,
   packs: { total: 200, sent: 120, done: 84, failed: 1, again: 2 },
@@ -173,6 +194,29 @@ describe("a run", () => {
     const told = text.slice(text.indexOf("  error ")).replace(/^ {2}error/, "");
     expect(told.replace(/\s+/g, " ").trim()).toBe(`${message} (no-column)`);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("says that a run is paused, or finishes with what is done", () => {
+    const head = (change: Partial<RunView>) => runDetails(printed(), { ...view, ...change }).split("\n")[0];
+    expect(head({ paused: true })).toBe("primes-20261121-7f3k2a  computing, paused");
+    expect(head({ keep: true })).toBe("primes-20261121-7f3k2a  computing, ending early");
+  });
+
+  it("tells of a deadline and of what is still tried while it works", () => {
+    const trying = {
+      work: "00000/00000001",
+      code: "x",
+      message: "chunk 17: boom",
+      attempts: 2,
+      attemptsMax: 5,
+    };
+    const deadline = { at: "2026-11-22T10:20:30.000Z", keep: false };
+    const text = runDetails(printed(), { ...view, trying, deadline });
+    expect(text).toContain("  trying       chunk 17: attempt 2 of 5: boom; still tried\n");
+    expect(text).toContain("  deadline     2026-11-22 10:20:30 UTC, then fails\n");
+    const kept = runDetails(printed(), { ...view, deadline: { ...deadline, keep: true } });
+    expect(kept).toContain("UTC, then finishes with what is done\n");
+    expect(runDetails(printed(), { ...view, active: false, deadline })).not.toContain("deadline");
   });
 
   it("names what its result misses", () => {

@@ -18,6 +18,12 @@ describe("leasefold pause, resume, cancel, cap", () => {
     ["pause r1", "r1  pause: done, computing, paused\n", { command: 1, paused: true }, []],
     ["resume r1", "r1  resume: done, computing\n", { command: 2 }, ["pause"]],
     ["cap r1 7", "r1  cap 7: done, computing\n", { command: 1, cap: 7 }, []],
+    [
+      "cancel r1 --keep",
+      "r1  cancel --keep: done, computing, ending early\n",
+      { command: 1, keep: true },
+      [],
+    ],
   ])("%s tells the leader's answer", async (line, text, state, before) => {
     const { start, world, client, submitted: of, putState } = await submitted();
     await putState(of, { phase: "computing", layout });
@@ -27,6 +33,16 @@ describe("leasefold pause, resume, cancel, cap", () => {
     await putState(of, { phase: "computing", layout, answer: "done", ...state });
     expect(await world.finish(ended)).toEqual({ exitCode: 0, out: text, err: "" });
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ command: state.command });
+  });
+
+  it("say that a cancel stands as it was given", async () => {
+    const { run, submitted: of, putState } = await submitted();
+    await putState(of, { phase: "computing", layout });
+    await run("cancel r1 --keep");
+    expect(await run("cancel r1")).toMatchObject({
+      exitCode: 2,
+      err: "leasefold: run r1 is being finished with what is done; it cannot be ended without a result\n",
+    });
   });
 
   it("say that it was so before, and that nobody has answered", async () => {

@@ -34,6 +34,19 @@ describe("leasefold submit", () => {
   });
 
   it.each([
+    ["--pack-limit 30s", { packLimitMs: 30_000 }],
+    ["--pack-limit 0.5s", { packLimitMs: 500 }],
+    ["--attempts 1", { attempts: 1 }],
+    ["--deadline 5m", { deadline: { ms: 300_000, keep: false } }],
+    ["--deadline 1.5h --keep", { deadline: { ms: 5_400_000, keep: true } }],
+    ["--keep --deadline 2d", { deadline: { ms: 172_800_000, keep: true } }],
+  ])("takes the limit %s into the spec", async (text, limited) => {
+    const { run, client } = await cliWorld();
+    expect((await run(`submit sum --to 5 --id r1 ${text}`)).exitCode).toBe(0);
+    expect((await readSpec(client, "r1"))?.value).toMatchObject(limited);
+  });
+
+  it.each([
     ["submit sum --tto 5", "--tto is unknown; the parameters are: --to, --label, --exact, --maxSize"],
     ["submit nothing --to 5", "there is no nothing"],
     ["submit sum --to 1e16", "params.to:"],
@@ -52,6 +65,18 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --tolerate %", "it must be a number of chunks like 10"],
     ["submit sum --to 5 --tolerate 1.5", "a number of chunks must be whole"],
     ["submit sum --to 5 --tolerate", "argument missing"],
+    ["submit sum --to 5 --pack-limit 30", "it must be a duration like 30s, 5m, 2h or 1d"],
+    ["submit sum --to 5 --pack-limit -3s", "it must be a duration like"],
+    ["submit sum --to 5 --pack-limit s", "it must be a duration like"],
+    ["submit sum --to 5 --pack-limit 3weeks", "it must be a duration like"],
+    ["submit sum --to 5 --pack-limit 0s", "packLimitMs: 0 is not a whole number from 1 to 86400000"],
+    ["submit sum --to 5 --pack-limit 2d", "packLimitMs: 172800000 is not a whole number"],
+    ["submit sum --to 5 --attempts 0", "attempts: 0 is not a whole number from 1 to 100"],
+    ["submit sum --to 5 --attempts 101", "attempts: 101 is not a whole number from 1 to 100"],
+    ["submit sum --to 5 --attempts few", "it must be a whole number"],
+    ["submit sum --to 5 --deadline 0s", "deadline: give"],
+    ["submit sum --to 5 --deadline soon", "it must be a duration like"],
+    ["submit sum --to 5 --keep", "--keep: needs --deadline"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run(line);

@@ -70,11 +70,33 @@ describe("submitting a run", () => {
     ["parameters", { params: { to: 101 } }],
     ["pack size", { packSize: 5 }],
     ["tolerance", { tolerate: { chunks: 1 } }],
+    ["pack limit", { packLimitMs: 5 }],
+    ["attempts", { attempts: 5 }],
+    ["deadline", { deadline: { ms: 5 } }],
   ])("refuses the same id with other %s as a conflict", async (_what, change) => {
     const { client } = await clientWorld();
     await submit(client, request);
     const error = await failureOf(submit(client, { ...request, ...change }));
     expect(error).toMatchObject({ reason: "conflict", code: "id-taken", details: { field: "id" } });
+  });
+
+  it("puts the limits that a run sets itself into its spec, and none where it sets none", async () => {
+    const { client } = await clientWorld();
+    await submit(client, { ...request, packLimitMs: 7, attempts: 3, deadline: { ms: 9 } });
+    const limited = { packLimitMs: 7, attempts: 3, deadline: { ms: 9, keep: false } };
+    expect((await readSpec(client, "r1"))?.value).toMatchObject(limited);
+    await submit(client, { ...request, id: "r2" });
+    const { value } = (await readSpec(client, "r2")) ?? {};
+    for (const name of Object.keys(limited)) expect(value).not.toHaveProperty(name);
+  });
+
+  it("takes a deadline that does not keep for one that says so, and another that keeps for another request", async () => {
+    const { client } = await clientWorld();
+    await submit(client, { ...request, deadline: { ms: 9 } });
+    const again = await submit(client, { ...request, deadline: { ms: 9, keep: false } });
+    expect(again).toMatchObject({ created: false });
+    const kept = submit(client, { ...request, deadline: { ms: 9, keep: true } });
+    expect(await failureOf(kept)).toMatchObject({ code: "id-taken" });
   });
 
   it("makes one run of fifty submits at once", async () => {

@@ -14,12 +14,7 @@ export const silentMs = silentAfterMs({ limitMs });
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
 /** Decides once, `afterMs` after the start, after a look at all there is: failures were listed in it too. */
-export function step(
-  state: State,
-  found: Partial<Seen> = {},
-  mind: Memory = memory(),
-  afterMs = 0,
-): Draft {
+export function step(state: State, found: Partial<Seen> = {}, mind: Memory = memory(), afterMs = 0): Draft {
   mind.failuresMs = afterMs;
   mind.failuresAtMs = found.nowMs ?? startMs + afterMs;
   return decideOn(state, found, mind, afterMs);

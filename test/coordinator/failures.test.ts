@@ -49,24 +49,27 @@ describe("failures of packs", () => {
     ["poison", "poison", "poison", limits.poisonedSendsMax, /it broke/],
     ["the death of its process", "poison", "process-ended", limits.diedSendsMax, /ended its process 3 times/],
     ["its time limit", "error", "time-limit", limits.overtimeSendsMax, /it broke/],
-  ])("a pack whose sends end by %s is replaced, urgently and as a repeat, until there are too many", (_what, cause, code, max, why) => {
-    let state = sent();
-    const ended = (sends: number) =>
-      Array.from({ length: sends }, (_, at) => packFailure(0, at + 1, cause, { code }));
-    for (let send = 1; send < max; send += 1) {
-      const draft = step(state, { spec: tolerant, failures: ended(send) });
-      const alone = code === "process-ended" && send >= limits.diedSendsAlone;
-      expect(draft.packs).toEqual([{ pack: 0, send: send + 1, urgent: true, repeat: true, alone }]);
-      state = draft.state;
-      // While that send is under way nothing else happens.
-      const again = step(state, { spec: tolerant, failures: ended(send) });
-      expect([again.packs, again.state.packsFailed]).toEqual([[], 0]);
-    }
-    const last = step(state, { spec: tolerant, failures: ended(max) });
-    expect([last.packs, last.state.packsFailed]).toEqual([[], 1]);
-    expect(last.whyFailed.get(0)).toMatch(why);
-    expect(step(state, { failures: ended(max) }).ending?.error?.message).toMatch(why);
-  });
+  ])(
+    "a pack whose sends end by %s is replaced, urgently and as a repeat, until there are too many",
+    (_what, cause, code, max, why) => {
+      let state = sent();
+      const ended = (sends: number) =>
+        Array.from({ length: sends }, (_, at) => packFailure(0, at + 1, cause, { code }));
+      for (let send = 1; send < max; send += 1) {
+        const draft = step(state, { spec: tolerant, failures: ended(send) });
+        const alone = code === "process-ended" && send >= limits.diedSendsAlone;
+        expect(draft.packs).toEqual([{ pack: 0, send: send + 1, urgent: true, repeat: true, alone }]);
+        state = draft.state;
+        // While that send is under way nothing else happens.
+        const again = step(state, { spec: tolerant, failures: ended(send) });
+        expect([again.packs, again.state.packsFailed]).toEqual([[], 0]);
+      }
+      const last = step(state, { spec: tolerant, failures: ended(max) });
+      expect([last.packs, last.state.packsFailed]).toEqual([[], 1]);
+      expect(last.whyFailed.get(0)).toMatch(why);
+      expect(step(state, { failures: ended(max) }).ending?.error?.message).toMatch(why);
+    },
+  );
 
   test("a pack whose second send is still under way has not failed", () => {
     const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 1, since: 1 } } };

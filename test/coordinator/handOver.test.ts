@@ -57,13 +57,13 @@ test.fails("one run whose state storage refuses keeps no other from being writte
   const twin = leadOnTwin();
   const runs = 2 * limits.writesAtOnce;
   const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
-  for (const id of ids)
-    await twin.put(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
+  for (const id of ids) await twin.put(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
   const { replace } = twin.storage.blobs;
   let writes = 0;
   twin.storage.blobs.replace = (...write) => {
     if (++writes === runs) twin.end();
-    if (writes === runs + 1) return Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased"));
+    if (writes === runs + 1)
+      return Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased"));
     return replace(...write);
   };
   await twin.lead(600_000, slowly).catch(() => {});

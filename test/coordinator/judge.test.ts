@@ -81,15 +81,20 @@ describe("what the records of ended sends mean", () => {
 
   test("work has not failed while a send that is waited for is at work, unless no other could succeed", () => {
     fc.assert(
-      fc.property(fc.array(anyKind, { minLength: 1, maxLength: 6 }), fc.nat(), fc.nat(), (ends, which, from) => {
-        const all = row(...ends);
-        const since = 1 + (from % all.length);
-        const open = since + (which % (all.length - since + 1));
-        const records = all.filter(({ send }) => send !== open);
-        const { kind } = judge(records, { sends: all.length, since });
-        const hopeless = records.some((one) => one.final || one.cause === "storage-lost");
-        expect(kind).toBe(hopeless ? "fail" : "wait");
-      }),
+      fc.property(
+        fc.array(anyKind, { minLength: 1, maxLength: 6 }),
+        fc.nat(),
+        fc.nat(),
+        (ends, which, from) => {
+          const all = row(...ends);
+          const since = 1 + (from % all.length);
+          const open = since + (which % (all.length - since + 1));
+          const records = all.filter(({ send }) => send !== open);
+          const { kind } = judge(records, { sends: all.length, since });
+          const hopeless = records.some((one) => one.final || one.cause === "storage-lost");
+          expect(kind).toBe(hopeless ? "fail" : "wait");
+        },
+      ),
     );
   });
 

@@ -114,8 +114,11 @@ describe("a cancel that keeps what is done", () => {
           if (layout === undefined) throw new Error("no layout");
           const packs = packsOf(layout);
           state.cursor = cut % (packs + 1);
-          for (let shard = 0; shard * layout.shardSize < state.cursor; shard += 1) state.open[shard] = { done: "" };
-          const there = Array.from({ length: state.cursor }, (_, pack) => pack).filter(() => done.next().value);
+          for (let shard = 0; shard * layout.shardSize < state.cursor; shard += 1)
+            state.open[shard] = { done: "" };
+          const there = Array.from({ length: state.cursor }, (_, pack) => pack).filter(
+            () => done.next().value,
+          );
           const draft = step({ ...state, keep: true }, { parts: there.map((pack) => part(pack)) });
           const after = draft.state;
           expect(after.packsDone).toBe(there.length);
@@ -192,7 +195,12 @@ describe("a deadline", () => {
   test.fails("counts for a retry from when the retry began", () => {
     const closed: State = { ...begun(), phase: "failed" };
     const retried = beginGeneration(closed, { ...marker, generation: 2 });
-    const draft = step(retried, { spec: within(false), marker: { ...marker, generation: 2 } }, memory(), 90_000);
+    const draft = step(
+      retried,
+      { spec: within(false), marker: { ...marker, generation: 2 } },
+      memory(),
+      90_000,
+    );
     expect(draft.ending).toBeUndefined();
   });
 });

@@ -77,7 +77,9 @@ describe("a straggler", () => {
     expect(wantedOf(state, mind, at(lateAfterMs - 10)).failures).toBe(false);
     expect(decideOn(state, {}, mind, lateAfterMs + 50).packs).toEqual([]);
     expect(wantedOf(state, mind, at(lateAfterMs + 50)).failures).toBe(true);
-    expect(step(state, {}, mind, lateAfterMs + 60).packs).toEqual([expect.objectContaining({ pack: 11, send: 2 })]);
+    expect(step(state, {}, mind, lateAfterMs + 60).packs).toEqual([
+      expect.objectContaining({ pack: 11, send: 2 }),
+    ]);
   });
 
   test("of many is one of at most eight at a time in a small run", () => {

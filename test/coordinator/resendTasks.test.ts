@@ -31,7 +31,12 @@ describe("a task that nothing is heard of", () => {
   });
 
   test("has the time until a thread is free while packs are computed", () => {
-    const more = { phase: "computing" as const, inFlight: 3, cursor: 400, durationsMs: Array(20).fill(60_000) };
+    const more = {
+      phase: "computing" as const,
+      inFlight: 3,
+      cursor: 400,
+      durationsMs: Array(20).fill(60_000),
+    };
     const tasks = { "node/1/00000": { sends: 1, atMs: startMs, late: 0, since: 1, sent: true } };
     const open = { 1: { done: "" } };
     const sealed = { 0: { gen: 1, node: false } };

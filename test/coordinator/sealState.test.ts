@@ -47,23 +47,26 @@ function racing(times: number, meanwhile: (time: number) => Promise<void>): () =
 }
 
 describe("the seal of a state", () => {
-  test.each([1, 3])("goes on when %i last writes of lower terms raced it, and takes their content over", async (times) => {
-    await put({ ...computing(400), term: 4, termid: "term 4", cursor: 10 });
-    const { replace } = storage.blobs;
-    const raced = racing(times, async (time) => {
-      const found = await storage.blobs.read(names.runs, blob);
-      if (found.kind === "missing") throw new Error("no state");
-      const last = { ...(await stored()), cursor: 10 + 20 * time, packsDone: time };
-      await replace(names.runs, blob, JSON.stringify(last), { ifMatch: found.properties.etag });
-    });
-    const chain = await sealState(store(), owner(9), request);
-    expect(raced()).toBe(times);
-    const sealed = { term: 9, termid: "term 9", cursor: 10 + 20 * times, packsDone: times };
-    expect(chain.state()).toMatchObject(sealed);
-    expect(await stored()).toMatchObject(sealed);
-    expect((await stored()).terms).toEqual([{ term: 9, holder: "h9", atMs: 5 }]);
-    expect(await chain.write({ ...chain.state(), cursor: 99 })).toBe("written");
-  });
+  test.each([1, 3])(
+    "goes on when %i last writes of lower terms raced it, and takes their content over",
+    async (times) => {
+      await put({ ...computing(400), term: 4, termid: "term 4", cursor: 10 });
+      const { replace } = storage.blobs;
+      const raced = racing(times, async (time) => {
+        const found = await storage.blobs.read(names.runs, blob);
+        if (found.kind === "missing") throw new Error("no state");
+        const last = { ...(await stored()), cursor: 10 + 20 * time, packsDone: time };
+        await replace(names.runs, blob, JSON.stringify(last), { ifMatch: found.properties.etag });
+      });
+      const chain = await sealState(store(), owner(9), request);
+      expect(raced()).toBe(times);
+      const sealed = { term: 9, termid: "term 9", cursor: 10 + 20 * times, packsDone: times };
+      expect(chain.state()).toMatchObject(sealed);
+      expect(await stored()).toMatchObject(sealed);
+      expect((await stored()).terms).toEqual([{ term: 9, holder: "h9", atMs: 5 }]);
+      expect(await chain.write({ ...chain.state(), cursor: 99 })).toBe("written");
+    },
+  );
 
   test.each([9, 12])("ends a term for which term %i came first under another id", async (term) => {
     await put({ ...computing(400), term: 4, termid: "term 4" });

@@ -113,6 +113,7 @@ test("a code that is no literal is one that an error had before, or a reason why
   expect(sorted(expressions)).toEqual([
     "(first as CalculationError).code",
     "code",
+    "error.code",
     "reply.code",
     "result.code",
   ]);

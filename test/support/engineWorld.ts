@@ -104,8 +104,34 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
     start(role) {
       const { code, tree, foldBytesMax, packLimitMs, handling } = options;
       const name = `i${engine.instances.length + 1}`;
-      const parts = { name, world, service, near, names, weather, code, tree, foldBytesMax, packLimitMs, handling };
-      const instance = startInstance({ ...parts, log: (event) => { if (process.env["DBG"]) console.log((world.nowMs()/1000).toFixed(2), event.event, JSON.stringify(event.fields).slice(0,200)); log.push(event); } }, role);
+      const parts = {
+        name,
+        world,
+        service,
+        near,
+        names,
+        weather,
+        code,
+        tree,
+        foldBytesMax,
+        packLimitMs,
+        handling,
+      };
+      const instance = startInstance(
+        {
+          ...parts,
+          log: (event) => {
+            if (process.env["DBG"])
+              console.log(
+                (world.nowMs() / 1000).toFixed(2),
+                event.event,
+                JSON.stringify(event.fields).slice(0, 200),
+              );
+            log.push(event);
+          },
+        },
+        role,
+      );
       engine.instances.push(instance);
       return instance;
     },

@@ -34,20 +34,23 @@ describe("a plan", { timeout: 30_000 }, () => {
   test.each([
     ["a throw half-way", "throws", "calculation-threw", /^plan: half-way \(bad\.calculation\.ts:\d+\)$/],
     ["a thread that ends half-way", "exits", "thread-exited", /exited with code: 3/],
-  ])("with %s is tried again by a copy at once, and then recorded: there is no plan.json", async (_what, bad, code, message) => {
-    const world = await worker(bad);
-    await world.work(plan);
-    expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([
-      "failed/plan.001.001.tried",
-    ]);
-    expect(await world.failure("plan.001.001.tried")).toMatchObject({ code, attempts: 1, attemptsMax: 5 });
-    expect(await world.messages("urgent")).toEqual([{ ...plan, tries: 1 }]);
-    await world.work(last(plan));
-    const failure = await world.failure("plan.001.001");
-    expect(failure).toMatchObject({ cause: "error", code, attempts: 5, attemptsMax: 5 });
-    expect(failure.message).toMatch(message);
-    expect(world.list("runs")).not.toContain("plan.json");
-  });
+  ])(
+    "with %s is tried again by a copy at once, and then recorded: there is no plan.json",
+    async (_what, bad, code, message) => {
+      const world = await worker(bad);
+      await world.work(plan);
+      expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([
+        "failed/plan.001.001.tried",
+      ]);
+      expect(await world.failure("plan.001.001.tried")).toMatchObject({ code, attempts: 1, attemptsMax: 5 });
+      expect(await world.messages("urgent")).toEqual([{ ...plan, tries: 1 }]);
+      await world.work(last(plan));
+      const failure = await world.failure("plan.001.001");
+      expect(failure).toMatchObject({ cause: "error", code, attempts: 5, attemptsMax: 5 });
+      expect(failure.message).toMatch(message);
+      expect(world.list("runs")).not.toContain("plan.json");
+    },
+  );
 
   test.each([
     [
@@ -67,18 +70,21 @@ describe("a plan", { timeout: 30_000 }, () => {
     expect(world.list("runs")).not.toContain("plan.json");
   });
 
-  test.each(["hangs", "stalls"])("that never ends (%s) is ended at the time limit, and its send with it", async (bad) => {
-    const world = await worker(bad, { packLimitMs: 700 });
-    await world.work(plan);
-    const failure = await world.failure("plan.001.001");
-    expect(await world.messages("urgent")).toEqual([]);
-    expect(failure).toMatchObject({ code: "time-limit", message: expect.stringContaining("0.7 s") });
-    expect(world.list("runs")).not.toContain("plan.json");
-    // The thread that took its place works.
-    const next = await worker("none");
-    await next.work(plan);
-    expect(await next.plan()).toMatchObject({ chunks: 8 });
-  });
+  test.each(["hangs", "stalls"])(
+    "that never ends (%s) is ended at the time limit, and its send with it",
+    async (bad) => {
+      const world = await worker(bad, { packLimitMs: 700 });
+      await world.work(plan);
+      const failure = await world.failure("plan.001.001");
+      expect(await world.messages("urgent")).toEqual([]);
+      expect(failure).toMatchObject({ code: "time-limit", message: expect.stringContaining("0.7 s") });
+      expect(world.list("runs")).not.toContain("plan.json");
+      // The thread that took its place works.
+      const next = await worker("none");
+      await next.work(plan);
+      expect(await next.plan()).toMatchObject({ chunks: 8 });
+    },
+  );
 });
 
 describe("a run", { timeout: 30_000 }, () => {

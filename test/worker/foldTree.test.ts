@@ -199,7 +199,10 @@ describe("a tree of nodes", { timeout: 30_000 }, () => {
     await world.work({ ...common, gen: 2, kind: "combine", level: 1, index: 1 });
     const finish: WorkMessage = { ...common, gen: 2, kind: "finish", childGens: "1x2" };
     await world.work(finish);
-    const why = { event: "work-failed", fields: { message: expect.stringMatching(/7 of 8 chunks were folded/) } };
+    const why = {
+      event: "work-failed",
+      fields: { message: expect.stringMatching(/7 of 8 chunks were folded/) },
+    };
     expect(world.log).toContainEqual(expect.objectContaining(why));
     expect(await world.messages("urgent")).toEqual([]);
     await world.world.advance(31_000);

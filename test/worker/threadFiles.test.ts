@@ -97,7 +97,7 @@ describe("a thread that reads files", () => {
     expect(await computed("caught", inputs)).toEqual({ "c/0": 10, "c/1": "file-missing", "c/2": 10 });
     const error = await failureOf(pool.compute(job("one", inputs), task));
     expect(error).toBeInstanceOf(CalculationError);
-    expect(error).toMatchObject({ code: "file-missing", message: "c/1 is no longer there" });
+    expect(error).toMatchObject({ code: "file-missing", message: "chunk 0: c/1 is no longer there" });
   });
 
   test("is ended by storage that is busy, whatever it catches", async () => {
@@ -208,7 +208,7 @@ describe("a message whose calculation reads while storage is busy", () => {
     const record = Buffer.from(await made.bytesOf(made.names.runs, `r/u/${name}`)).toString();
     expect(JSON.parse(record)).toMatchObject({
       code: "file-denied",
-      message: expect.stringMatching(/^data\/a /),
+      message: expect.stringMatching(/^chunk 0: data\/a /),
     });
   });
 });

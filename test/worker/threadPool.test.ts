@@ -125,7 +125,7 @@ describe("a pool of threads", () => {
 
   test("what user code throws comes with the stack that shows where", async () => {
     const error = await failureOf(pool.compute(chunks({ throws: "0" }), task));
-    expect(error.details["stack"]).toMatch(/RangeError: chunk 0 .*\n.*failing\.calculation\.ts:\d+/);
+    expect(error.details["stack"]).toMatch(/RangeError: chunk 0: .*\n.*failing\.calculation\.ts:\d+/);
   });
 
   test("a plan and a finish that throw fail like a chunk", async () => {

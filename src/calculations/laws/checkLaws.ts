@@ -126,13 +126,16 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
   if (at === "size") return { at, verdict: broken(error.message, tooLarge.likely, tooLarge.cure) };
   const told = (likely: string, cure: string) => ({ at, verdict: broken(error.message, likely, cure) });
   if (contractCodes.has(error.code)) {
-    return told("it gives what its place in the contract does not allow", cureOf(at, error.code));
+    return told(
+      "it gives what its place in the contract does not allow, so no attempt succeeds",
+      cureOf(at, error.code),
+    );
   }
   if (error.code === "calculation-threw") {
     const ends = at === "plan" || at === "finish" ? "the run" : "the pack";
     return told(
       "your code threw",
-      `an error fails the attempt, and in the end ${ends}: throw only where there is no answer`,
+      `an error is tried again on other workers, and in the end it fails ${ends}: throw only where there is no answer`,
     );
   }
   return told(

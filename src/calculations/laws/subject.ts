@@ -1,6 +1,7 @@
 import type { AnyCalculation } from "../contract.ts";
+import { decodePart, encodePart } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
-import { decodePart, encodePart, guarded } from "../runJob.ts";
+import { guarded } from "../guarded.ts";
 import { type Draw, drawFrom } from "./draw.ts";
 
 /** What user code is called for. */
@@ -97,8 +98,9 @@ export function computeOf(subject: Subject, index: number): Promise<unknown> {
 }
 
 /** The same as bytes, as they are now: nothing that is done to the partial later changes them. */
-export const bytesOf = async ({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> =>
-  (await encodePart(calculation, part, what)).slice();
+export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
+  return (await encodePart(calculation, part, what)).slice();
+}
 
 export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
   bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);

@@ -13,7 +13,6 @@ import { handleWork } from "../../worker/handleWork.ts";
 import { markerWatch } from "../../worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
 
-
 /**
  * One instance of the app in this very process, on whatever storage the client has: it ticks, leads and works until
  * it is told to stop. Work that fails twice is recorded as failed.

@@ -8,5 +8,8 @@ export function addCancel(program: Command, session: Session): void {
     .command("cancel")
     .description("end a run without a result; retry takes it up again")
     .argument("<run>", "id of the run")
-    .action((run: string) => tellCommand(session, run, { kind: "cancel" }));
+    .option("--keep", "finish with what is done: a result with gaps")
+    .action((run: string, options: { keep?: boolean }) =>
+      tellCommand(session, run, { kind: "cancel", ...options }),
+    );
 }

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import type { RunRequest } from "../../client/runRequest.ts";
+import { InputError } from "../../model/errors.ts";
 import type { Tolerance } from "../../model/run.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
+import { durationOption } from "../durationOption.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { paramOption } from "../paramOption.ts";
 import { paint } from "../render/colour.ts";
@@ -16,6 +19,10 @@ interface Options {
   readonly packSize?: number;
   readonly cap?: number;
   readonly tolerate?: Tolerance;
+  readonly packLimit?: number;
+  readonly attempts?: number;
+  readonly deadline?: number;
+  readonly keep?: boolean;
   readonly upload?: string;
   readonly wait?: boolean;
   readonly output?: string;
@@ -32,6 +39,18 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
+    .option(
+      "--pack-limit <time>",
+      "time limit of one attempt, such as 30s, where the app allows more",
+      durationOption,
+    )
+    .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
+    .option(
+      "--deadline <time>",
+      "fail the run if it is not complete after so long: 90s, 5m, 2h, 1d",
+      durationOption,
+    )
+    .option("--keep", "with --deadline: finish with what is done then, and do not fail")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
@@ -50,16 +69,34 @@ async function submitOne(
   options: Options,
 ): Promise<void> {
   // Before any storage is asked, so that a mistake is told at once.
+  const limits = limitsOf(options);
   const calculation = await askedCalculation(session, asked);
   const given = readFreeOptions(tokens, options.param, calculation.params);
   const params =
     options.upload === undefined ? given : await uploadedSource(session, calculation, given, options.upload);
   const { id, packSize, cap, tolerate } = options;
-  const submitted = await calculation.submit({ params, id, packSize, cap, tolerate });
+  const submitted = await calculation.submit({ params, id, packSize, cap, tolerate, ...limits });
   const waits = options.wait === true || options.output !== undefined;
   if (!waits) return await tell(session, submitted);
   await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
   await waitForEnd(session, submitted.run, options.output);
+}
+
+/** The limits that a run sets itself. */
+function limitsOf({
+  packLimit,
+  attempts,
+  deadline,
+  keep = false,
+}: Options): Pick<RunRequest, "packLimitMs" | "attempts" | "deadline"> {
+  if (keep && deadline === undefined) {
+    throw new InputError("invalid", "bad-option", "--keep: needs --deadline", { field: "keep" });
+  }
+  return {
+    packLimitMs: packLimit,
+    attempts,
+    ...(deadline === undefined ? {} : { deadline: { ms: deadline, keep } }),
+  };
 }
 
 async function tell(

@@ -15,7 +15,11 @@ export const shareOf = (view: RunView): number =>
     : (view.packs.done + view.packs.failed) / view.packs.total;
 
 export const stateOf = (view: RunView): string =>
-  `${view.word.replaceAll("-", " ")}${view.paused ? ", paused" : ""}`;
+  [
+    view.word.replaceAll("-", " "),
+    ...(view.paused ? ["paused"] : []),
+    ...(view.keep ? ["ending early"] : []),
+  ].join(", ");
 
 const gap = "  ";
 const barWidth = 20;

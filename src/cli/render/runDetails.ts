@@ -7,16 +7,19 @@ import { paint, styleOfWord } from "./colour.ts";
 import { clip, oneLine, wrap } from "./plainText.ts";
 import { bar, shareOf, stateOf } from "./progress.ts";
 import { rangesText } from "./ranges.ts";
+import { tryingText } from "./tryingText.ts";
 
 const nameWidth = 13;
+
+/** The point of an error often stands at its end. */
+const wrapped: ReadonlySet<string> = new Set(["trying", "error"]);
 
 /** Everything about one run, one fact a line. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
   const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateOf(view))}`;
   const width = Math.max(20, screen.columns - nameWidth - 2);
   const lines = factsOf(view).flatMap(([name, text]) => {
-    // The point of an error often stands at its end.
-    const values = name === "error" ? wrap(oneLine(text), width) : [clip(oneLine(text), width)];
+    const values = wrapped.has(name) ? wrap(oneLine(text), width) : [clip(oneLine(text), width)];
     return values.map((value, at) => {
       const title = (at === 0 ? name : "").padEnd(nameWidth);
       return `  ${paint(screen, "dim", title)}${value}`;
@@ -41,6 +44,10 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   }
   const left = view.timeLeft === undefined ? "" : `, ${leftOf(view.timeLeft)}`;
   facts.push(["elapsed", `${duration(view.elapsedS)}${left}`]);
+  if (view.active && view.deadline !== undefined) {
+    const then = view.deadline.keep ? "then finishes with what is done" : "then fails";
+    facts.push(["deadline", `${view.deadline.at.slice(0, 19).replace("T", " ")} UTC, ${then}`]);
+  }
   if (view.terms.length > 0) {
     facts.push(["led by", view.terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ")]);
   }
@@ -48,6 +55,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   if (view.generation > 1) facts.push(["generation", String(view.generation)]);
   if (command !== undefined) facts.push(["command", `no. ${command.number}: ${command.answer}`]);
   facts.push(["calls", callsOf(view)]);
+  if (view.trying !== undefined) facts.push(["trying", tryingText(view.trying)]);
   if (error !== undefined) facts.push(["error", `${error.message} (${error.code})`]);
   if (result !== undefined) {
     facts.push([

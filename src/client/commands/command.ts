@@ -19,6 +19,8 @@ export interface Commanded {
   /** False where the run was told so before; then `command` is the last one it was given. */
   readonly changed: boolean;
   readonly want: Want;
+  /** With `cancelled`: the run finishes with what is done. */
+  readonly keep: boolean;
   readonly generation: number;
   readonly cap: number;
   /** False when the wake queue could not be reached: a leader still sees the command with its next look. */
@@ -48,9 +50,10 @@ export async function command(client: Client, id: string, change: Change): Promi
       const changed = next.kind === "write";
       if (!changed || (await write(client, id, next.marker, facts.markerEtag))) {
         const { uid, command, want, generation, cap } = next.marker;
+        const keep = next.marker.keep === "1";
         // Also for a marker that stands: whoever wrote it may have died before its wakes.
         const woken = await sendWakes(client, change.kind);
-        return { run: id, uid, kind: change.kind, command, changed, want, generation, cap, woken };
+        return { run: id, uid, kind: change.kind, command, changed, want, keep, generation, cap, woken };
       }
     }
     await client.clock.sleep(client.random.number() * clientLimits.markerRetryMs);

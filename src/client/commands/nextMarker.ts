@@ -9,7 +9,8 @@ import type { CommandFacts } from "./commandFacts.ts";
 type Steering =
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
-  | { readonly kind: "cancel" }
+  /** With `keep` the run finishes with what is done. */
+  | { readonly kind: "cancel"; readonly keep?: boolean }
   /** Packs in flight at most. */
   | { readonly kind: "cap"; readonly cap: number };
 
@@ -56,7 +57,7 @@ function nextGeneration(id: string, { uid, marker, state, manifest }: CommandFac
   if (state.phase === "complete" && manifest?.complete === true) {
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
   }
-  const from = marker ?? closedMarker(uid, state);
+  const { keep: _ofTheLast, ...from } = marker ?? closedMarker(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
@@ -73,10 +74,23 @@ function withinGeneration(id: string, change: Steering, { marker, state }: Comma
   if (!wantMoves[marker.want].includes(want)) {
     throw conflict("not-allowed", `run ${id} is ${marker.want} and cannot become ${want}`);
   }
+  const keep = keepOf(id, change, marker);
   if (want === marker.want && cap === marker.cap) return { kind: "stands", marker };
   const newTurn = want !== marker.want && want !== "cancelled";
   const turn = newTurn ? marker.turn + 1 : marker.turn;
-  return { kind: "write", marker: { ...marker, want, cap, turn, command: marker.command + 1 } };
+  return { kind: "write", marker: { ...marker, ...keep, want, cap, turn, command: marker.command + 1 } };
+}
+
+/** A cancelled run is on its way to its end, with what is done or without; that is not changed any more. */
+function keepOf(id: string, change: Steering, marker: Marker): Pick<Marker, "keep"> {
+  if (change.kind !== "cancel") return {};
+  const keeps = marker.keep === "1";
+  if (marker.want !== "cancelled" || keeps === (change.keep === true))
+    return change.keep === true ? { keep: "1" } : {};
+  const now = keeps
+    ? "is being finished with what is done; it cannot be ended without a result"
+    : "is being cancelled; it cannot be finished with what is done";
+  throw conflict("not-allowed", `run ${id} ${now}`);
 }
 
 function wishOf(change: Steering, { want, cap }: Marker): Pick<Marker, "want" | "cap"> {

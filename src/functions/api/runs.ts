@@ -18,6 +18,9 @@ const submitSchema = z.strictObject({
   packSize: z.number().optional(),
   cap: z.number().optional(),
   tolerate: z.unknown().optional(),
+  packLimitMs: z.number().optional(),
+  attempts: z.number().optional(),
+  deadline: z.unknown().optional(),
 });
 
 /** 202 with `Location`. The same id, or `Idempotency-Key`, and the same request is the same run. */
@@ -38,6 +41,8 @@ export const getRun: ApiHandler = async (request, client) =>
 const changeSchema = z.strictObject({
   cap: z.number().optional(),
   want: z.enum(["run", "paused", "cancelled"]).optional(),
+  /** With `cancelled`: finish with what is done. */
+  keep: z.boolean().optional(),
 });
 
 /** 202: the leader executes the command; `GET runs/{id}` then shows its answer. */
@@ -54,11 +59,16 @@ export const retryRun: ApiHandler = async (request, client) =>
 export const deleteRun: ApiHandler = async (request, client) =>
   fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202);
 
-const kindOf = { run: "resume", paused: "pause", cancelled: "cancel" } as const;
+const kindOf = { run: "resume", paused: "pause" } as const;
 
-function changeOf({ cap, want }: z.infer<typeof changeSchema>): Change {
+function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
+  if (keep !== undefined && want !== "cancelled") {
+    throw new InputError("invalid", "bad-keep", 'keep: only with "want": "cancelled"', { field: "keep" });
+  }
   if (cap !== undefined && want === undefined) return { kind: "cap", cap };
-  if (want !== undefined && cap === undefined) return { kind: kindOf[want] };
+  if (want !== undefined && cap === undefined) {
+    return want === "cancelled" ? { kind: "cancel", keep: keep === true } : { kind: kindOf[want] };
+  }
   throw new InputError("invalid", "one-change", 'give either "cap" or "want"');
 }
 

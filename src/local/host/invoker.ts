@@ -1,4 +1,3 @@
-import { LeasefoldError, messageOf } from "../../model/errors.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
 import type { LogLevel, Report } from "../instanceMessages.ts";
 import type {
@@ -10,6 +9,7 @@ import type {
   RegisteredFunction,
   Registrations,
 } from "./coreModule.ts";
+import { errorText } from "./errorText.ts";
 
 /**
  * Runs handlers the way the language worker does: arguments, hooks before, the handler, hooks after, response;
@@ -92,7 +92,7 @@ export function makeInvoker(options: {
         try {
           await hook({ hookData: appHookData });
         } catch (error) {
-          report({ kind: "log", level: "error", message: `A hook ${name} failed: ${describe(error)}` });
+          report({ kind: "log", level: "error", message: `A hook ${name} failed: ${errorText(error)}` });
         }
       }
     },
@@ -111,7 +111,7 @@ export function makeInvoker(options: {
         ok = true;
         return { kind: "succeeded", response };
       } catch (error) {
-        report({ kind: "log", level: "error", function: name, message: describe(error) });
+        report({ kind: "log", level: "error", function: name, message: errorText(error) });
         return { kind: "failed", error };
       } finally {
         cancelTimeout();
@@ -121,12 +121,6 @@ export function makeInvoker(options: {
       }
     },
   };
-}
-
-/** Our own errors say all they have to say in their message; a stranger's stack is shown to its author. */
-function describe(error: unknown): string {
-  if (error instanceof LeasefoldError || !(error instanceof Error)) return messageOf(error);
-  return error.stack ?? error.message;
 }
 
 function traceContext(random: Random) {

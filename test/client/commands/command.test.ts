@@ -21,12 +21,14 @@ const all: readonly Change[] = [
   { kind: "pause" },
   { kind: "resume" },
   { kind: "cancel" },
+  { kind: "cancel", keep: true },
   { kind: "cap", cap: 7 },
   { kind: "retry" },
   { kind: "delete" },
 ];
-const steering = all.slice(0, 4);
-const kinds = (changes: readonly Change[]) => changes.map((change) => [change.kind, change] as const);
+const steering = all.slice(0, 5);
+const kindOf = (change: Change) => (change.kind === "cancel" && change.keep ? "cancel --keep" : change.kind);
+const kinds = (changes: readonly Change[]) => changes.map((change) => [kindOf(change), change] as const);
 
 describe("a command", () => {
   it("raises the number of the marker, keeps the rest, and wakes the leader twice", async () => {
@@ -37,6 +39,7 @@ describe("a command", () => {
       changed: true,
       cap: 7,
       want: "run",
+      keep: false,
       generation: 1,
       kind: "cap",
       woken: true,
@@ -140,6 +143,36 @@ describe("a command", () => {
     }
   });
 
+  it.each([
+    [{ kind: "cancel" }, { kind: "cancel", keep: true }, "r1 is being cancelled; it cannot be finished"],
+    [{ kind: "cancel", keep: true }, { kind: "cancel" }, "r1 is being finished with what is done; it cannot"],
+    [{ kind: "cancel", keep: true }, { kind: "pause" }, "r1 is cancelled and cannot become paused"],
+    [{ kind: "cancel", keep: true }, { kind: "resume" }, "r1 is cancelled and cannot become run"],
+  ] as const)("%o stands against %o", async (first, second, message) => {
+    const { client } = await running();
+    await command(client, "r1", first);
+    const before = await readMarker(client, "r1");
+    const error = await failureOf(command(client, "r1", second));
+    expect(error).toMatchObject({ reason: "conflict", code: "not-allowed" });
+    expect(String(error)).toContain(message);
+    expect((await readMarker(client, "r1"))?.etag).toBe(before?.etag);
+  });
+
+  it("to cancel and keep is in the marker until the next generation", async () => {
+    const { client, run, putState, putResult } = await running();
+    const marker = async () => (await readMarker(client, "r1"))?.value;
+    await command(client, "r1", { kind: "pause" });
+    const kept = { want: "cancelled", keep: true, command: 2 };
+    expect(await command(client, "r1", { kind: "cancel", keep: true })).toMatchObject(kept);
+    expect(await marker()).toMatchObject({ want: "cancelled", keep: "1", turn: 1, command: 2 });
+    await command(client, "r1", { kind: "cap", cap: 7 });
+    expect(await marker()).toMatchObject({ want: "cancelled", keep: "1", cap: 7, command: 3 });
+    await putResult(run, "1", { complete: false });
+    await putState(run, { phase: "complete", command: 3 });
+    expect(await command(client, "r1", { kind: "retry" })).toMatchObject({ keep: false, generation: 2 });
+    expect(await marker()).not.toHaveProperty("keep");
+  });
+
   it("steers a retry that no leader has begun, though the state is still final", async () => {
     const { client, run, putState, putMarker } = await running();
     await putState(run, { phase: "failed" });
@@ -170,7 +203,7 @@ describe("a command", () => {
     },
   );
 
-  it.each(kinds(all.slice(0, 5)))(
+  it.each(kinds(all.slice(0, 6)))(
     "to %s a run that was never accepted says what helps",
     async (_kind, change) => {
       const { client, storage } = await clientWorld();
@@ -184,7 +217,7 @@ describe("a command", () => {
     },
   );
 
-  it.each(kinds(all.slice(0, 5)))("to %s a run that is being deleted is refused", async (_kind, change) => {
+  it.each(kinds(all.slice(0, 6)))("to %s a run that is being deleted is refused", async (_kind, change) => {
     const { client, run, putMarker } = await running();
     await putMarker(run, { want: "delete" });
     expect(await failureOf(command(client, "r1", change))).toMatchObject({ code: "being-deleted" });
@@ -222,7 +255,7 @@ describe("a command", () => {
   it("to a run whose state does not decode is no guess", async () => {
     const { client, storage, run } = await running();
     storage.operator.overwriteBlob(names.runs, runBlobs("r1", run.uid).state, "{");
-    for (const change of all.slice(0, 5)) {
+    for (const change of all.slice(0, 6)) {
       expect(await failureOf(command(client, "r1", change))).toBeInstanceOf(CorruptDataError);
     }
   });

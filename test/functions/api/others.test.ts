@@ -27,7 +27,7 @@ describe("the other routes", () => {
       "getFailures",
       apiRequest("runs/r1/failures?max=5", { params: { id: "r1" } }),
     );
-    expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], more: false });
+    expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], trying: [], more: false });
   });
 
   it("tell the calculations with their parameters, as the CLI lists them", async () => {

@@ -63,6 +63,23 @@ describe("GET and PATCH runs", () => {
     expect(await client.storage.blobs.head(names.active, "r1")).toEqual(before);
   });
 
+  it("cancel and keep what is done where that is asked for, and only with a cancel", async () => {
+    const { client } = await clientWorld();
+    await call(client, "submitRun", submit);
+    const change = (changes: unknown) =>
+      call(client, "changeRun", apiRequest("runs/r1", { ...of("r1"), body: changes }));
+    for (const other of [{ keep: true }, { cap: 5, keep: true }, { want: "paused", keep: true }]) {
+      const refused = { status: 400, jsonBody: { code: "bad-keep", field: "keep" } };
+      expect(await change(other)).toMatchObject(refused);
+    }
+    expect(await change({ want: "cancelled", keep: 1 })).toMatchObject({ status: 400 });
+    const kept = { want: "cancelled", keep: true, command: 1, changed: true };
+    expect(await change({ want: "cancelled", keep: true })).toMatchObject({ status: 202, jsonBody: kept });
+    for (const plain of [{ want: "cancelled" }, { want: "cancelled", keep: false }]) {
+      expect(await change(plain)).toMatchObject({ status: 409, jsonBody: { code: "not-allowed" } });
+    }
+  });
+
   it("answer 409 for a command that comes too late", async () => {
     const { client, putState } = await clientWorld();
     const { jsonBody } = await call(client, "submitRun", submit);

@@ -68,6 +68,14 @@ describe("POST runs", () => {
     }
   });
 
+  it("takes the limits that a run sets itself", async () => {
+    const { client } = await clientWorld();
+    const limited = { packLimitMs: 30_000, attempts: 2, deadline: { ms: 3_600_000, keep: true } };
+    const request = apiRequest("runs", { body: { ...body, ...limited } });
+    expect((await call(client, "submitRun", request)).status).toBe(202);
+    expect((await readSpec(client, "r1"))?.value).toMatchObject(limited);
+  });
+
   it("refuses a header and an id that differ", async () => {
     const { client } = await clientWorld();
     const request = apiRequest("runs", { body, headers: { "Idempotency-Key": "other" } });
@@ -94,6 +102,11 @@ describe("POST runs", () => {
       "bad-tolerate",
     ],
     ["a tolerance that is text", { ...body, tolerate: "1%" }, "tolerate", "bad-tolerate"],
+    ["a pack limit that is text", { ...body, packLimitMs: "30s" }, "packLimitMs", "bad-field"],
+    ["a pack limit of 0", { ...body, packLimitMs: 0 }, "packLimitMs", "bad-pack-limit-ms"],
+    ["101 attempts", { ...body, attempts: 101 }, "attempts", "bad-attempts"],
+    ["a deadline that is text", { ...body, deadline: "2h" }, "deadline", "bad-deadline"],
+    ["a keep without a deadline", { ...body, keep: true }, "keep", "unknown-field"],
     [
       "parameters of a megabyte",
       { ...body, params: { to: 1, label: "x".repeat(1_000_000) } },

@@ -21,6 +21,12 @@ test.each(cases)(
 );
 
 test("packs whose samples were cut off are hardly ever computed twice either", async () => {
-  const { computed } = await runScale({ packs: 200, packMs: 250_000, workers: 2, cores: 2, chunksPerPack: 1 });
+  const { computed } = await runScale({
+    packs: 200,
+    packMs: 250_000,
+    workers: 2,
+    cores: 2,
+    chunksPerPack: 1,
+  });
   expect(computed - 1).toBeLessThanOrEqual(1.02 * 200);
 }, 60_000);

@@ -1,5 +1,5 @@
-import { isFinal } from "../../../../src/model/state.ts";
 import { parseBegun } from "../../../../src/model/names.ts";
+import { isFinal } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { type Place, placeOf, type RunRecord } from "./ledger.ts";
 

@@ -1,0 +1,71 @@
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { placeOf, userFrames } from "../../src/calculations/placeOf.ts";
+
+const own = resolve(import.meta.dirname, "../../src");
+const ownFile = join(own, "worker", "thread.ts");
+const ownUrl = pathToFileURL(join(own, "leasefold.mjs")).href;
+
+const withStack = (...lines: readonly string[]): Error =>
+  Object.assign(new Error("boom"), { stack: lines.join("\n") });
+const frame = (where: string): string => `    at compute (${where})`;
+
+describe("the place where user code failed", () => {
+  test.each([
+    ["the first frame of the user's", ["Error: boom", frame("/home/me/mine.ts:3:9")], " (mine.ts:3)"],
+    [
+      "behind frames of this program, of both kinds of modules",
+      ["Error: boom", frame(`${ownUrl}:1:2`), frame(`${ownFile}:1:2`), frame("file:///home/me/mine.mjs:4:9")],
+      " (mine.mjs:4)",
+    ],
+    [
+      "behind frames of Node and of packages",
+      [
+        "Error: boom",
+        "    at JSON.parse (<anonymous>)",
+        frame("node:internal/fs:1:2"),
+        frame("/home/me/node_modules/d3/d3.js:1:2"),
+        "    at async file:///home/me/mine.js:5:9",
+      ],
+      " (mine.js:5)",
+    ],
+    [
+      "a file that does not parse",
+      ["/home/me/mine.ts:6", "const", "     ^", "SyntaxError: no"],
+      " (mine.ts:6)",
+    ],
+    [
+      "a folder that only begins like this program's",
+      ["Error: boom", frame(`${own}-of-mine/mine.ts:7:9`)],
+      " (mine.ts:7)",
+    ],
+    [
+      "no file that the message names",
+      ["Error: see /home/me/other.js:1", "  /home/me/other.js:1", frame("/home/me/mine.ts:8:9")],
+      " (mine.ts:8)",
+    ],
+    ["nothing where there is no frame of the user's", ["Error: boom", frame(`${ownFile}:1:2`)], ""],
+  ])("is %s", (_what, lines, place) => {
+    expect(placeOf(withStack(...lines))).toBe(place);
+  });
+
+  test("is empty for what is no error", () => {
+    expect([placeOf("boom"), placeOf(undefined), userFrames({ stack: "    at x (/a/b.ts:1:1)" })]).toEqual([
+      "",
+      "",
+      [],
+    ]);
+  });
+
+  test("has every frame of the user's, in order", () => {
+    const frames = [frame("/home/me/deep.ts:2:9"), frame("/home/me/mine.ts:9:9")];
+    const error = withStack(
+      "Error: boom",
+      ...frames,
+      frame(`${ownFile}:1:2`),
+      frame(join(own, "calculations/runJob.ts:1:2")),
+    );
+    expect(userFrames(error)).toEqual(frames);
+  });
+});

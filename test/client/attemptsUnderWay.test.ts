@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { clientLimits } from "../../src/client/clientLimits.ts";
+import { failures } from "../../src/client/failures.ts";
+import { status } from "../../src/client/status.ts";
+import { submit } from "../../src/client/submit.ts";
+import { resultBlobs, runBlobs, type Work } from "../../src/model/names.ts";
+import { clientWorld, names } from "./clientWorld.ts";
+
+const pack = (number: number): Work => ({ kind: "pack", shard: 0, pack: number });
+const failure = {
+  v: 1,
+  cause: "error",
+  code: "calculation-threw",
+  message: "chunk 7: boom (mine.ts:3)",
+  attempts: 2,
+  attemptsMax: 5,
+  chunks: { from: 0, to: 10 },
+};
+
+async function working() {
+  const world = await clientWorld();
+  const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
+  await world.putState(run, { phase: "computing" });
+  const blobs = runBlobs("r1", run.uid);
+  const put = (name: string, body: unknown = failure): void =>
+    world.storage.operator.overwriteBlob(
+      names.runs,
+      name,
+      typeof body === "string" ? body : JSON.stringify(body),
+    );
+  const trying = async () => (await failures(world.client, "r1")).trying;
+  return { ...world, run, blobs, put, trying };
+}
+
+describe("an attempt that failed at work that is still tried", () => {
+  it("is listed apart from failures, with what it was", async () => {
+    const { client, blobs, put } = await working();
+    put(blobs.tried(pack(1), 1, 2));
+    const { v: _version, ...told } = failure;
+    expect(await failures(client, "r1")).toMatchObject({
+      failures: [],
+      trying: [{ work: "00000/00000001", pack: 1, generation: 1, send: 2, ...told }],
+      more: false,
+    });
+  });
+
+  it("is listed no more once its send has ended in a record", async () => {
+    const { client, blobs, put } = await working();
+    for (const send of [1, 2]) put(blobs.tried(pack(1), 1, send));
+    put(blobs.failure(pack(1), 1, 1));
+    const found = await failures(client, "r1");
+    expect([found.failures, found.trying].map((all) => all.map(({ send }) => send))).toEqual([[1], [2]]);
+    expect((await failures(client, "r1", { max: 1 })).trying).toHaveLength(1);
+  });
+
+  const works: readonly Work[] = [
+    { kind: "plan" },
+    pack(1),
+    { kind: "node", level: 1, index: 0 },
+    { kind: "finish" },
+  ];
+  it.each(works.map((work) => [work.kind, work] as const))(
+    "is listed no more once the output of its %s is there",
+    async (_kind, work) => {
+      const { storage, run, blobs, put, trying } = await working();
+      put(blobs.tried(work, 1, 1));
+      expect(await trying()).toHaveLength(1);
+      if (work.kind === "finish")
+        storage.operator.overwriteBlob(names.results, resultBlobs("r1", run.uid).manifest(1), "{}");
+      else put({ plan: blobs.plan, pack: blobs.part(0, 1), node: blobs.node(1, 1, 0) }[work.kind], "{}");
+      expect(await trying()).toEqual([]);
+    },
+  );
+
+  it.each(["complete", "failed", "cancelled"] as const)("is past in a run that is %s", async (phase) => {
+    const { run, blobs, put, putState, trying } = await working();
+    put(blobs.tried(pack(1), 1, 1));
+    await putState(run, { phase });
+    expect(await trying()).toEqual([]);
+  });
+
+  it("is past in the next generation", async () => {
+    const { run, blobs, put, putState, trying } = await working();
+    put(blobs.tried(pack(1), 1, 1));
+    put(blobs.tried(pack(2), 2, 1));
+    await putState(run, { phase: "computing", generation: 2 });
+    expect((await trying()).map((one) => one.pack)).toEqual([2]);
+  });
+
+  it("left by an older version, without a word, is skipped, as is one that does not decode", async () => {
+    const { blobs, put, trying } = await working();
+    put(blobs.tried(pack(1), 1, 1), "");
+    put(blobs.tried(pack(2), 1, 1), "{");
+    put(blobs.tried(pack(3), 1, 1), { ...failure, v: 99 });
+    put(blobs.tried(pack(4), 1, 1));
+    expect((await trying()).map((one) => one.pack)).toEqual([4]);
+  });
+
+  it("is one of the newest where there are many, in order of their work", async () => {
+    const { world, blobs, put, trying } = await working();
+    const { triedRead } = clientLimits;
+    const packs = Array.from({ length: triedRead + 20 }, (_one, number) => number).reverse();
+    for (const number of packs) {
+      put(blobs.tried(pack(number), 1, 1));
+      await world.advance(1_000);
+    }
+    const newest = packs.slice(-triedRead).sort((a, b) => a - b);
+    expect((await trying()).map((one) => one.pack)).toEqual(newest);
+  });
+});
+
+describe("the status of a run", () => {
+  it("tells of the latest attempt that failed while the run works", async () => {
+    const { client, run, putState } = await working();
+    const trying = { work: "00000/00000001", code: "x", message: "chunk 7: no", attempts: 2, attemptsMax: 5 };
+    await putState(run, { phase: "computing", trying });
+    expect(await status(client, "r1")).toMatchObject({ trying });
+    await putState(run, { phase: "failed", trying });
+    expect(await status(client, "r1")).not.toHaveProperty("trying");
+  });
+
+  it("says that a run finishes with what is done, and tells of a deadline", async () => {
+    const { client, run, putState, putMarker } = await working();
+    await putState(run, { phase: "computing", command: 1, answer: "done" });
+    await putMarker(run, { want: "cancelled", keep: "1", command: 1 });
+    expect(await status(client, "r1")).toMatchObject({
+      ...{ word: "computing", keep: true },
+      command: { answer: "done" },
+    });
+    await putState(run, { phase: "finishing", command: 1, answer: "too-late" });
+    expect(await status(client, "r1")).toMatchObject({ word: "finishing", keep: false });
+    await putMarker(run);
+    await putState(run, { phase: "finishing", keep: true });
+    expect(await status(client, "r1")).toMatchObject({ word: "finishing", keep: true });
+    await putState(run, { phase: "complete", keep: true });
+    expect(await status(client, "r1")).toMatchObject({ keep: false });
+    const limited = { calculation: "sum", params: { to: 1 }, id: "r2", deadline: { ms: 60_000, keep: true } };
+    await submit(client, limited);
+    const { submittedAt, deadline } = await status(client, "r2");
+    expect(Date.parse(deadline?.at ?? "") - Date.parse(submittedAt)).toBe(60_000);
+    expect(deadline?.keep).toBe(true);
+  });
+});
