@@ -1,14 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
 import type { Marker } from "../model/marker.ts";
-import {
-  lastNumberOf,
-  type Names,
-  parseBegun,
-  parseFailure,
-  parseTried,
-  resultBlobs,
-  runBlobs,
-} from "../model/names.ts";
+import { lastNumberOf, type Names, resultBlobs, runBlobs } from "../model/names.ts";
 import { shardsOf } from "../model/packs.ts";
 import { manifestSchema, planSchema, type Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
@@ -16,27 +8,9 @@ import type { BlobStore, ListedBlob, Storage } from "../storage/ports.ts";
 import type { QueueStore } from "../storage/queuePort.ts";
 import type { DecideTime } from "./decide.ts";
 import type { Memory } from "./draft.ts";
-import {
-  groupsOf,
-  type Seen,
-  type SeenFailure,
-  type SeenNode,
-  type SeenOutput,
-  type ShardGroup,
-  wantedOf,
-} from "./seen.ts";
-
-/** List pages that a loop may still read, over all runs. */
-export interface PageBudget {
-  left: number;
-}
-
-/** Takes up to so many pages out of the budget and says how many there were. */
-export function takePages(budget: PageBudget, pages: number): number {
-  const taken = Math.max(0, Math.min(pages, budget.left));
-  budget.left -= taken;
-  return taken;
-}
+import { listFailures, toldBy } from "./listFailures.ts";
+import { type List, type PageBudget, takePages } from "./pageBudget.ts";
+import { groupsOf, type Seen, type SeenNode, type SeenOutput, type ShardGroup, wantedOf } from "./seen.ts";
 
 interface Subject {
   readonly spec: Spec;
@@ -86,7 +60,7 @@ export async function look(
     wanted.manifest ? readManifest(blobs, names, state, signal) : undefined,
     Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
     nodesNow ? lookForNodes(blobs, names, state, wanted.nodes, list, signal) : [],
-    failuresNow ? lookForFailures(at, groups, memory, list, budget) : [],
+    failuresNow ? listFailures(at, groups, memory, list, budget) : [],
     wanted.queued ? countMessages(queues, names, signal) : undefined,
   ]);
   if (failuresNow) {
@@ -102,12 +76,7 @@ export async function look(
     parts: parts.flatMap((one) => one.blobs).flatMap(seenOutput),
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
-    failures: failures.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
-    tried: failures.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
-    alive: failures.flatMap(({ name, lastModifiedMs }) => {
-      const begun = parseBegun(name);
-      return begun === undefined ? [] : [{ ...begun, atMs: lastModifiedMs }];
-    }),
+    ...toldBy(failures),
     ...(queued === undefined ? {} : { queued }),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
     ...(manifest === undefined ? {} : { manifest }),
@@ -126,11 +95,6 @@ function turnOf(
   memory.lookFrom = from + pages;
   return [...groups.slice(from), ...groups.slice(0, from)].slice(0, pages);
 }
-
-type List = (
-  prefix: string,
-  options: { readonly metadata: boolean; readonly firstPage?: boolean },
-) => Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
 
 /** The manifest of the state's generation, if it is there. */
 export async function readManifest(blobs: BlobStore, names: Names, state: State, signal: AbortSignal) {
@@ -191,33 +155,6 @@ async function lookForNodes(
   return listed.flat();
 }
 
-/** All failure records on one page while they fit there; from then on those of the shards that were listed. */
-async function lookForFailures(
-  at: ReturnType<typeof runBlobs>,
-  groups: readonly ShardGroup[],
-  memory: Memory,
-  list: List,
-  budget: PageBudget,
-): Promise<readonly ListedBlob[]> {
-  const metadata = true;
-  // One page was taken out of the budget by whoever called.
-  let pages = 1;
-  if (!memory.manyFailures) {
-    const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
-    if (!more) return blobs;
-    memory.manyFailures = true;
-    pages = 0;
-  }
-  const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
-  // More prefixes than pages take turns.
-  pages += takePages(budget, prefixes.length - pages);
-  const from = memory.failuresFrom % prefixes.length;
-  memory.failuresFrom = from + pages;
-  const turn = [...prefixes.slice(from), ...prefixes.slice(0, from)].slice(0, pages);
-  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
-  return listed.flatMap((one) => one.blobs);
-}
-
 function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
   const to = layout === undefined ? 0 : Math.min(shard + 10 ** digits, shardsOf(layout));
   return Array.from({ length: Math.max(0, to - shard) }, (_, offset) => shard + offset);
@@ -226,24 +163,6 @@ function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
 function seenOutput(blob: ListedBlob): SeenOutput[] {
   const index = lastNumberOf(blob.name);
   return Number.isSafeInteger(index) ? [{ index, contentType: blob.contentType }] : [];
-}
-
-/** A failure record tells its cause and message in metadata, so that one list call brings them all. */
-function seenFailure(blob: ListedBlob, parsed: ReturnType<typeof parseFailure>): SeenFailure[] {
-  if (parsed === undefined) return [];
-  const { metadata } = blob;
-  const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
-  return [
-    {
-      ...parsed,
-      cause: metadata["cause"] ?? "error",
-      code: metadata["code"] ?? "",
-      message: Buffer.from(metadata["message"] ?? "", "base64url").toString("utf8"),
-      attempts: number("attempts"),
-      attemptsMax: number("attemptsmax"),
-      final: metadata["final"] === "1",
-    },
-  ];
 }
 
 /** All messages that may be this run's, hidden ones included. */

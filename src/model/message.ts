@@ -74,6 +74,9 @@ export const encodeMessage = (message: WorkMessage): string => JSON.stringify(me
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");
 
+/** The number of the attempt within its send that a message asks for. */
+export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => tries + 1;
+
 /** A wake only asks for a tick now; its content is for people who peek. */
 export const encodeWake = (from: string): string => JSON.stringify({ v: wireVersion, kind: "wake", from });
 

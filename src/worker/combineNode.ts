@@ -1,3 +1,4 @@
+import { attemptOf } from "../model/message.ts";
 import { runBlobs } from "../model/names.ts";
 import { encodeFoldFacts } from "../model/output.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
@@ -15,7 +16,7 @@ import { writeOutput } from "./writeOutput.ts";
  * keeps the hashes, or neighbouring nodes of the level below in the generations that the message gives.
  */
 export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Promise<string> {
-  const { message, delivery } = job;
+  const { message } = job;
   const { run, uid, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);
   const plan = await ports.documents.plan(run, uid);
@@ -43,7 +44,7 @@ export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Prom
   return writeOutput(ports, runBlobs(run, uid).node(gen, level, index), {
     bytes: folded.bytes,
     ms: ms + folded.ms,
-    attempt: delivery.attempt,
+    attempt: attemptOf(message),
     metadata: encodeFoldFacts({ ...tally.facts(), ...(level === 1 ? { members } : {}) }),
   });
 }

@@ -1,3 +1,4 @@
+import { attemptOf } from "../model/message.ts";
 import { runBlobs } from "../model/names.ts";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
@@ -21,7 +22,7 @@ export async function computePack(ports: WorkerPorts, job: Job<"compute">): Prom
   const code = ports.versionOf(spec.calculation);
   return writeOutput(ports, runBlobs(run, uid).part(shard, pack), {
     ...{ bytes, ms, code },
-    attempt: delivery.attempt,
+    attempt: attemptOf(message),
   });
 }
 

@@ -2,7 +2,7 @@ import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts"
 import { failsEveryTime } from "../model/failsEveryTime.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { encodeMessage, type WorkMessage } from "../model/message.ts";
+import { attemptOf, encodeMessage, type WorkMessage } from "../model/message.ts";
 import { outputThere } from "./earlierSends.ts";
 import { endSend } from "./endSend.ts";
 import { noteTried } from "./failureRecord.ts";
@@ -11,9 +11,6 @@ import { persist } from "./persist.ts";
 import { type Delivery, StorageLostError, type WorkerPorts } from "./ports.ts";
 import { recordDropped } from "./recordDropped.ts";
 import { putBack } from "./understand.ts";
-
-/** The number of this attempt within its send. */
-export const attemptOf = ({ tries = 0 }: WorkMessage): number => tries + 1;
 
 /**
  * Ends an attempt that has no output, so that the message can be completed: nothing, a record, or a message for the

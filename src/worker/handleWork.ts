@@ -1,12 +1,12 @@
 import { logEvents } from "../model/log.ts";
-import type { WorkMessage } from "../model/message.ts";
+import { attemptOf, type WorkMessage } from "../model/message.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { beginNote } from "./beginNote.ts";
 import { cleanUp } from "./cleanUp.ts";
 import { combineNode } from "./combineNode.ts";
 import { computePack } from "./computePack.ts";
 import { checkEarlierAttempts, outputThere, sendBegan } from "./earlierSends.ts";
-import { attemptOf, endAttempt } from "./endAttempt.ts";
+import { endAttempt } from "./endAttempt.ts";
 import { endSend } from "./endSend.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";

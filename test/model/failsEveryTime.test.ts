@@ -26,6 +26,8 @@ const final = [
   "ambiguous-column",
   "bad-csv",
   "bad-gzip",
+  "gzip-too-large",
+  "source-not-allowed",
   "bad-number",
   "bad-parameter",
   "bad-plan",

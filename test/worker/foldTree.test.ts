@@ -86,6 +86,7 @@ class Leader {
     expect(manifest).toMatchObject({
       ...{ missing, folded: folded.length, chunks: plan.chunks, complete: missing.length === 0 },
       ...{ generation: gen, packs: packsOf(plan), terms: [{ term: 4, holder: "i" }] },
+      attempts: [...done].reduce((sum, pack) => sum + 1 + (pack % 3), 0),
       code: done.size === 0 ? [] : ["code 1"],
     });
   }

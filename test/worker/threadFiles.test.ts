@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
-import { CalculationError, type LeasefoldError, StorageError } from "../../src/model/errors.ts";
+import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts";
 import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
 import { threadPool } from "../../src/worker/threadPool.ts";

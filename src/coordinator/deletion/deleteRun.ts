@@ -6,7 +6,7 @@ import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
 import type { ListedMarker } from "../close.ts";
-import { type PageBudget, takePages } from "../look.ts";
+import { type PageBudget, takePages } from "../pageBudget.ts";
 import type { CoordinatorPorts } from "../perform.ts";
 import type { Ownership } from "../stateChain.ts";
 

@@ -72,7 +72,9 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   const leader = door();
   startLeader({ storage: leader, host: door(), names, clock: world.clock(), random: world.random, log() {} });
   let computed = 0;
-  const onPack = () => void (computed += 1);
+  const onPack = () => {
+    computed += 1;
+  };
   const { fleet, doors } = startWorkers({ ...scale, onPack }, world, names, near, door);
   await world.advance(5_000);
 

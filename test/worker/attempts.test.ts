@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import { decodeJson } from "../../src/model/decode.ts";
+import { CalculationError, LeasefoldError, StorageError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { WorkMessage } from "../../src/model/message.ts";
+import { failureSchema, type Spec } from "../../src/model/run.ts";
+import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
+
+const record = "failed/00000/00000001.001.001";
+const throws: AnyCalculation["compute"] = () => {
+  throw new Error("no luck");
+};
+
+/** Three packs of one chunk, and the message of the second one. */
+async function planned(compute: AnyCalculation["compute"] = joining.compute, more: Partial<Spec> = {}) {
+  const world = await workerWorld(inlineCode({ ...joining, compute }));
+  await world.submit({ calculation: "joining", params: { chunks: 3 }, packSize: 1, ...more });
+  await world.work({ ...common, kind: "plan" });
+  const message = computeOf(await world.plan(), 1);
+  const left = () => world.list("runs").filter((name) => /^(failed|parts)/.test(name));
+  const failure = async (name = record) =>
+    decodeJson(failureSchema, await world.bytesOf(world.names.runs, `r/u/${name}`), name);
+  /** User code fails with this error of the pool. */
+  const failing = (error: unknown) =>
+    Object.assign(world.ports.userCode, { compute: () => Promise.reject(error) });
+  return { world, message, left, failure, failing };
+}
+
+describe("an attempt that throws", () => {
+  test("is followed at once by a copy in the urgent queue, and noted so that people see it", async () => {
+    const { world, message, left, failure } = await planned(throws);
+    await world.work(message, { queue: world.names.packs, urgent: false });
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
+    expect(left()).toEqual([`${record}.tried`]);
+    const note = { cause: "error", code: "calculation-threw", attempts: 1, attemptsMax: limits.attemptsDefault };
+    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, chunks: { from: 1, to: 2 } });
+    await world.host();
+    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 2 });
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 2 }]);
+  });
+
+  test.each([
+    [undefined, limits.attemptsDefault],
+    [1, 1],
+    [3, 3],
+  ])("ends its send with a record after the attempts of its run (attempts %j)", async (attempts, made) => {
+    let begun = 0;
+    const compute = () => {
+      begun += 1;
+      throw new Error("no luck");
+    };
+    const { world, message, failure, left } = await planned(compute, attempts === undefined ? {} : { attempts });
+    const before = begun;
+    await world.work(message);
+    while ((await world.host()) > 0);
+    expect(begun - before).toBe(made);
+    expect(left()).toContain(record);
+    expect(await failure()).toMatchObject({ cause: "error", attempts: made, attemptsMax: made });
+    expect((await failure()).final).toBeUndefined();
+  });
+
+  test("leaves its output once a later attempt succeeds", async () => {
+    let begun = 0;
+    const { world, message, left } = await planned((chunk) => {
+      if (chunk.index === 1 && begun++ < 3) throw new Error("no luck");
+      return joining.compute(chunk);
+    });
+    begun = 0;
+    await world.work(message);
+    while ((await world.host()) > 0);
+    expect(left()).toEqual([`${record}.tried`, "parts/00000/00000001"]);
+  });
+
+  test("is counted in the partial of the attempt that succeeds", async () => {
+    const { world, message } = await planned();
+    await world.work({ ...message, tries: 2 });
+    const found = await world.storage.blobs.head(world.names.runs, "r/u/parts/00000/00000001");
+    expect(found).toMatchObject({ properties: { contentType: expect.stringContaining("attempt=3") } });
+  });
+});
+
+describe("an attempt that fails in a way that another one would not mend", () => {
+  test.each(["partial-too-large", "not-json", "file-missing", "missing-column"])(
+    "(%s) ends its send at once with a record that says so",
+    async (code) => {
+      const { world, message, left, failure, failing } = await planned();
+      failing(new CalculationError(code, "no"));
+      await world.work(message);
+      expect(left()).toEqual([record]);
+      expect(await failure()).toMatchObject({ cause: "error", code, attempts: 1, final: true });
+      expect(await world.messages("urgent")).toEqual([]);
+    },
+  );
+
+  test("by its time limit ends its send at once, and leaves the decision about another one to the leader", async () => {
+    const { world, message, left, failure, failing } = await planned();
+    failing(new CalculationError("time-limit", "too long"));
+    await world.work(message);
+    expect(left()).toEqual([record]);
+    expect(await failure()).toMatchObject({ code: "time-limit", attempts: 1 });
+    expect((await failure()).final).toBeUndefined();
+  });
+
+  test.each(["out-of-memory", "thread-exited", "thread-crashed", "unknown-calculation", "file-denied"])(
+    "is not meant by %s: another worker tries it at once",
+    async (code) => {
+      const { world, message, failing } = await planned();
+      failing(new CalculationError(code, "no"));
+      await world.work(message);
+      expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
+    },
+  );
+});
+
+describe("an attempt that says nothing about its work", () => {
+  const busy = new StorageError("busy", "ServerBusy", 503, "busy");
+  const stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
+
+  test.each([
+    ["busy storage", busy, limits.retryDelayS],
+    ["an instance that stops", stopping, 0],
+  ])("because of %s is put back as it is into its queue, hidden for its time", async (_what, error, hiddenS) => {
+    const { world, message, left, failing } = await planned();
+    failing(error);
+    const tried: WorkMessage = { ...message, tries: 4 };
+    await world.work(tried, { queue: world.names.packs, urgent: false });
+    expect(left()).toEqual([]);
+    expect(await world.messages("urgent")).toEqual([]);
+    if (hiddenS > 0) {
+      await world.world.advance(hiddenS * 1_000 - 100);
+      expect(await world.messages("packs")).toEqual([]);
+      await world.world.advance(200);
+    }
+    expect(await world.messages("packs")).toEqual([tried]);
+  });
+
+  test("for any other reason is tried again after half a minute, since it may pass", async () => {
+    const { world, message, failing } = await planned();
+    failing(new Error("a bug of ours"));
+    await world.work(message);
+    expect(await world.messages("urgent")).toEqual([]);
+    await world.world.advance(limits.retryDelayS * 1_000 + 1);
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
+  });
+
+  test("because it is not wanted any more leaves nothing", async () => {
+    const { world, message, left } = await planned();
+    await world.mark({ want: "cancelled" });
+    await world.world.advance(6_000);
+    await world.work(message);
+    expect([left(), await world.messages("urgent")]).toEqual([[], []]);
+  });
+});
+
+describe("the calls that end an attempt", () => {
+  async function refusing(forMs: number) {
+    const made = await planned(throws);
+    const { world } = made;
+    const { send } = world.storage.queues;
+    const untilMs = world.world.nowMs() + forMs;
+    let refused = 0;
+    Object.assign(world.storage.queues, {
+      send: (...message: Parameters<typeof send>) => {
+        if (world.world.nowMs() >= untilMs) return send(...message);
+        refused += 1;
+        return Promise.reject(new StorageError("busy", "ServerBusy", 503, "busy"));
+      },
+    });
+    return { ...made, refused: () => refused };
+  }
+
+  test("are repeated after growing pauses while storage is away for less than a minute", async () => {
+    const { world, message, refused } = await refusing(45_000);
+    await world.world.finish(world.work(message));
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
+    expect(refused()).toBe(8);
+    expect(world.world.nowMs()).toBeLessThan(56_000);
+  });
+
+  test("are given up after a minute, and the message is delivered again by the host", async () => {
+    const { world, message } = await refusing(600_000);
+    await expect(world.world.finish(world.work(message))).rejects.toBeInstanceOf(StorageError);
+    expect(world.world.nowMs()).toBeLessThanOrEqual(60_000);
+  });
+});
