@@ -1,4 +1,5 @@
 import { limits } from "../../../../src/model/limits.ts";
+import { workOf } from "../../../../src/model/message.ts";
 import { parseFailure, workName } from "../../../../src/model/names.ts";
 import type { Failure } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
@@ -10,12 +11,16 @@ const checker = "fails only for a reason";
 /** What the user code of a simulation throws, and nothing else does. */
 export const brokenCode = "calculation-threw";
 
+/** Another error that user code may end in: no attempt can change it. */
+export const hopelessCode = "not-json";
+
 /**
- * A send ends in an error only where user code threw; a run fails only where some work has such an end, or as many
- * poisoned sends as are given. Silence, storage that is away and clean-up are no failures.
+ * A send ends in an error only where user code threw or took too long; a run fails only where some work has such an
+ * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline. Silence,
+ * storage that is away and clean-up are no failures.
  */
 export const failsForAReason =
-  ({ ledger, report }: Scene): Check =>
+  ({ ledger, report, begun }: Scene): Check =>
   (effect) => {
     if (effect.kind !== "created" && effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
@@ -23,13 +28,13 @@ export const failsForAReason =
     if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
       const lost = cause === "storage-lost" && ledger.record(place.id, place.uid).lostByHand === true;
-      if (cause !== "poison" && code !== brokenCode && !lost)
+      if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
-      if (!hasReason(run, state.generation)) {
+      if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,
           `${run.id} fails with nothing but ${endsOf(run, state.generation)}: ${state.error?.message}`,
@@ -38,19 +43,39 @@ export const failsForAReason =
     }
   };
 
-function hasReason(run: RunRecord, generation: number): boolean {
-  const poisoned = new Map<string, number>();
+const userCodes: ReadonlySet<string> = new Set([brokenCode, hopelessCode, "time-limit"]);
+
+function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): boolean {
+  const ends = new Map<string, { overtime: number; died: number; poison: number }>();
   for (const { work, generation: of, failure } of run.failures.values()) {
     if (of !== generation) continue;
-    if (failure.cause !== "poison") return true;
+    const { cause, code } = failure;
+    if (cause !== "poison" && code !== "time-limit") return true;
     const name = workName(work);
-    poisoned.set(name, (poisoned.get(name) ?? 0) + 1);
+    const counts = ends.get(name) ?? { overtime: 0, died: 0, poison: 0 };
+    ends.set(name, counts);
+    if (code === "time-limit") counts.overtime += 1;
+    else if (code === "process-ended") counts.died += 1;
+    else if (code === "poison") counts.poison += 1;
   }
-  return Math.max(0, ...poisoned.values()) >= limits.poisonedSendsMax;
+  return [...ends].some(
+    ([name, { overtime, died, poison }]) =>
+      overtime >= limits.overtimeSendsMax ||
+      poison >= limits.poisonedSendsMax ||
+      // A process that died with the work never came back to say so.
+      (died >= limits.diedSendsMax && silentAttempts(run.uid, name, begun) >= limits.diedSendsMax),
+  );
 }
+
+const silentAttempts = (uid: string, name: string, begun: Scene["begun"]): number =>
+  begun.filter(({ handling: { message }, returned }) => {
+    if (returned || message?.uid !== uid) return false;
+    const work = workOf(message);
+    return work !== undefined && workName(work) === name;
+  }).length;
 
 const endsOf = (run: RunRecord, generation: number): string =>
   [...run.failures]
     .filter(([, one]) => one.generation === generation)
-    .map(([name, { failure }]) => `${name} ${failure.cause}`)
+    .map(([name, { failure }]) => `${name} ${failure.cause} ${failure.code}`)
     .join(", ") || "nothing";

@@ -1,6 +1,7 @@
 import type { SimulationResult } from "../stage.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
+import { endless } from "./endless.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { retries } from "./retries.ts";
@@ -18,4 +19,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...poison,
   ...versions,
   ...zombies,
+  ...endless,
 };
