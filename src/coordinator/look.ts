@@ -77,6 +77,7 @@ export async function look(
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
     ...toldBy(failures),
+    unlisted: wanted.groups.length > 0 && groups.length === 0,
     ...(queued === undefined ? {} : { queued }),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
     ...(manifest === undefined ? {} : { manifest }),

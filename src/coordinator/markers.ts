@@ -4,6 +4,7 @@ import type { ListedBlob } from "../storage/ports.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { rests } from "./rest.ts";
 import type { Ownership } from "./stateChain.ts";
+import type { TroubledRuns } from "./trouble.ts";
 
 /** True if a leader has something to do for any run: what makes a term worth claiming. */
 export async function anyRunToLead(
@@ -32,6 +33,7 @@ export interface ListedMarkers {
 export async function listMarkers(
   ports: CoordinatorPorts,
   leader: Ownership & { readonly signal: AbortSignal },
+  troubled: TroubledRuns,
 ): Promise<ListedMarkers | "unreachable"> {
   const markers: ListedBlob[] = [];
   let cursor: string | undefined;
@@ -49,7 +51,8 @@ export async function listMarkers(
     } while (cursor !== undefined);
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind !== "busy") throw error;
-    ports.log(logEvents.runSkipped({ run: "*", uid: "", code: error.storageCode, message: error.message }));
+    if (troubled.add({ name: "*", etag: "" }, ports.clock.monotonicMs()))
+      ports.log(logEvents.runSkipped({ run: "*", uid: "", code: error.storageCode, message: error.message }));
     await ports.clock.sleep(1_000, leader.signal);
     return "unreachable";
   }

@@ -20,7 +20,7 @@ import { unfinishedPacks } from "./track.ts";
 /** Packs whose worker seems dead, and any of which nothing was heard for longer than the host can hide them. */
 export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queued?: number): void {
   const { state } = draft;
-  if (state.phase !== "computing" || state.paused) return;
+  if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const unfinished = unfinishedPacks(state);
   // Fewer messages than packs in flight: some were lost, and nobody can say which.
   const lost = queued !== undefined && queued < unfinished.length;

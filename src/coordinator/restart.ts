@@ -26,6 +26,7 @@ export function beginTurn(state: State): void {
 export function beginGeneration(
   closed: State,
   { generation, cap }: Pick<Marker, "generation" | "cap">,
+  nowMs: number,
 ): State {
   const {
     finishedMs: _finished,
@@ -39,6 +40,7 @@ export function beginGeneration(
     ...rest,
     generation,
     cap,
+    retriedMs: nowMs,
     phase: closed.layout === undefined ? "planning" : "computing",
     paused: false,
     firstSend: 1,

@@ -27,6 +27,8 @@ export interface Seen {
   readonly tried: readonly SeenFailure[];
   /** Tasks that said when they were last at work, storage's time. */
   readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
+  /** No list page was left for its open shards. */
+  readonly unlisted: boolean;
   /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
   readonly queued?: number;
   readonly manifest?: Manifest;

@@ -30,7 +30,8 @@ export const specSchema = z.object({
   packLimitMs: z.int().positive().optional(),
   /** Attempts of work that throws; `limits.attemptsDefault` by default. */
   attempts: z.int().positive().optional(),
-  /** From submit on, pauses included. Past it the run fails, or with `keep` finishes with what is done. */
+  /** From when a leader first sees the run or its retry, pauses included. Past it the run fails, or with `keep` finishes
+   *  with what is done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),

@@ -144,6 +144,8 @@ export const stateSchema = z.object({
     .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
     .optional(),
   createdMs: ms,
+  /** When the latest retry began. */
+  retriedMs: ms.optional(),
   updatedMs: ms,
   finishedMs: ms.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),

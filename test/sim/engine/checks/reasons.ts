@@ -43,19 +43,20 @@ export const failsForAReason =
     }
   };
 
-const userCodes: ReadonlySet<string> = new Set([brokenCode, hopelessCode, "time-limit"]);
+const userCodes: ReadonlySet<string> = new Set([brokenCode, hopelessCode, "time-limit", "process-ended"]);
 
 function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): boolean {
   const ends = new Map<string, { overtime: number; died: number; poison: number }>();
   for (const { work, generation: of, failure } of run.failures.values()) {
     if (of !== generation) continue;
     const { cause, code } = failure;
-    if (cause !== "poison" && code !== "time-limit") return true;
+    if (cause !== "poison" && code !== "time-limit" && code !== "process-ended") return true;
     const name = workName(work);
     const counts = ends.get(name) ?? { overtime: 0, died: 0, poison: 0 };
     ends.set(name, counts);
     if (code === "time-limit") counts.overtime += 1;
-    else if (code === "process-ended") counts.died += 1;
+    // A worker that would be the next to die ends it for good.
+    else if (code === "process-ended") counts.died += cause === "poison" ? 1 : limits.diedSendsMax;
     else if (code === "poison") counts.poison += 1;
   }
   return [...ends].some(

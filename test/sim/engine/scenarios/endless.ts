@@ -12,7 +12,7 @@ const chunks = 13;
 const doomedChunk = 5;
 const kinds = ["plan", "pack", "node", "finish"] as const;
 type Kind = (typeof kinds)[number];
-const limitsMs = [1_000, 300_000, 3_600_000];
+const limitsMs = [1_000, 300_000, 1_800_000];
 
 const isDoomed = (kind: Kind, { kind: task, from = 0, to = 0, chunks: folded = 0 }: DoomedTask): boolean => {
   if (kind === "pack") return task === "compute" && from <= doomedChunk && doomedChunk < to;
