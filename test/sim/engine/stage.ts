@@ -21,9 +21,9 @@ import { type Handling, Judge, type Scene, type Violation } from "./checks/judge
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
 import { retryIsExact } from "./checks/retries.ts";
-import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts";
 import { sendsAndRecordsAgree } from "./checks/sends.ts";
 import { stateIsOneChain } from "./checks/stateChain.ts";
+import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts";
 import { oldRunIsNeverMet } from "./checks/strangers.ts";
 import { type Hostility, hostile } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";

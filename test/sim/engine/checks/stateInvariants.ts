@@ -7,7 +7,9 @@ import { parsed, placeOf } from "./ledger.ts";
 
 /** What holds for a state in itself, and from one write of it to the next. */
 
-function stateIn(effect: Effect): { readonly state: State; readonly bytes: number; readonly id: string } | undefined {
+function stateIn(
+  effect: Effect,
+): { readonly state: State; readonly bytes: number; readonly id: string } | undefined {
   if (effect.kind !== "created" && effect.kind !== "replaced") return undefined;
   const place = placeOf(effect.container, effect.name);
   if (place.kind !== "run" || place.rest !== "state.json") return undefined;
@@ -25,7 +27,12 @@ export const sealedStaysSealed =
     if (before?.generation !== state.generation) return;
     for (const [shard, sealed] of Object.entries(before.sealed)) {
       const now = state.sealed[shard];
-      if (now === undefined || now.members !== sealed.members || now.gen !== sealed.gen || (sealed.node && !now.node))
+      if (
+        now === undefined ||
+        now.members !== sealed.members ||
+        now.gen !== sealed.gen ||
+        (sealed.node && !now.node)
+      )
         report("a sealed shard never changes", `shard ${shard} of ${id}: ${text(sealed)}, then ${text(now)}`);
     }
   };
@@ -45,10 +52,15 @@ export const stateStaysSmall =
     if (written?.state.layout === undefined) return;
     const { state, bytes, id } = written;
     const again = Object.keys(state.again);
-    const allowed = bytesElse + bytesPerShard * shardsOf(written.state.layout) + bytesPerResend * again.length;
-    if (bytes > allowed) report("the state stays small", `the state of ${id} has ${bytes} bytes, not ${allowed}`);
+    const allowed =
+      bytesElse + bytesPerShard * shardsOf(written.state.layout) + bytesPerResend * again.length;
+    if (bytes > allowed)
+      report("the state stays small", `the state of ${id} has ${bytes} bytes, not ${allowed}`);
     const open = new Set([...outcomes(state)].filter(({ is }) => is === "open").map(({ pack }) => pack));
     const ended = again.filter((pack) => !open.has(Number(pack)));
     if (ended.length > 0)
-      report("the state stays small", `${id} still tells of sends of packs that have ended: ${ended.join(", ")}`);
+      report(
+        "the state stays small",
+        `${id} still tells of sends of packs that have ended: ${ended.join(", ")}`,
+      );
   };

@@ -60,7 +60,11 @@ async function doomed(
     await script.submit({ id: "beside", chunks: 30, packSize: 1 });
     await script.untilEnded(1, "beside");
     script.mustBe("complete", 1, "beside");
-    await script.until("r ends", () => isFinal(run()?.state?.phase ?? "planning"), 4 * packLimitMs + 7_200_000);
+    await script.until(
+      "r ends",
+      () => isFinal(run()?.state?.phase ?? "planning"),
+      4 * packLimitMs + 7_200_000,
+    );
     script.mustBe("failed");
     const { firstMs, mostOfOne } = doomedIn(script, kind);
     const error = run()?.state?.error?.message ?? "";
@@ -74,7 +78,10 @@ async function doomed(
     } else {
       const dead = engine.instances.filter((one) => one.isDead()).length;
       if (mostOfOne > 4 || (kind !== "node" && dead > 4))
-        judge.report("few processes die of one piece of work", `${dead} died of ${mostOfOne} attempts at one ${kind}`);
+        judge.report(
+          "few processes die of one piece of work",
+          `${dead} died of ${mostOfOne} attempts at one ${kind}`,
+        );
       must(/ended its process 3 times/.test(error), `the failure tells of dead processes: ${error}`);
     }
     script.replaces = false;
@@ -84,8 +91,14 @@ async function doomed(
 
 const cases = kinds.flatMap((kind) =>
   limitsMs.flatMap((limitMs) => [
-    [`a ${kind} that never ends, under a limit of ${limitMs / 1_000} s`, () => doomed(kind, "hangs", limitMs, 4)] as const,
-    [`a ${kind} that ends its process, under a limit of ${limitMs / 1_000} s`, () => doomed(kind, "kills", limitMs, 4)] as const,
+    [
+      `a ${kind} that never ends, under a limit of ${limitMs / 1_000} s`,
+      () => doomed(kind, "hangs", limitMs, 4),
+    ] as const,
+    [
+      `a ${kind} that ends its process, under a limit of ${limitMs / 1_000} s`,
+      () => doomed(kind, "kills", limitMs, 4),
+    ] as const,
   ]),
 );
 
