@@ -183,7 +183,12 @@ test.each([
   ["at least two seconds", 100, 20, 2_000],
   ["longer on few threads, where messages out of order take their time", 60_000, 2, 180_000 + 120_000],
 ])("a begun pack is a straggler after %s", (_what, ms, atOnce, lateMs) => {
-  const state = { ...computing(500), durationsMs: Array(100).fill(ms), rate: (1_000 * atOnce) / ms };
+  const marks = [
+    { atMs: 0, ended: 0, computeMs: 0 },
+    { atMs: 1_000_000, ended: 100, computeMs: atOnce * 1_000_000 },
+  ];
+  const progress = { generation: 1, turn: 0, marks };
+  const state = { ...computing(500), durationsMs: Array(100).fill(ms), rate: 0, progress };
   expect(stragglerAfterMs(state, limitMs)).toBe(lateMs);
 });
 
