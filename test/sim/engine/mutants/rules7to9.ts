@@ -11,8 +11,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
       "coordinator/failures.ts",
-      'if (!ended.has(send)) return "wait";',
-      'if (!ended.has(send)) return "fail";',
+      'if (!ended.has(send)) return { kind: "wait" };',
+      'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
   },
   {
@@ -20,7 +20,11 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("coordinator/failures.ts", '? "replace" : "fail"', '? "fail" : "fail"'),
+    edits: edit(
+      "coordinator/failures.ts",
+      "max: limits.poisonedSendsMax,",
+      "max: 1,",
+    ),
   },
   {
     without: "the poison handler's record",
@@ -40,8 +44,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["storage refuses partials for a minute while packs come to their last attempts"],
     edits: edit(
       "worker/fateOf.ts",
-      'busy && !asked ? "put-back" : "end"',
-      'busy && asked ? "put-back" : "end"',
+      'error.retry === "later" && !asked) return "put-back";',
+      'error.retry === "later" && asked) return "put-back";',
     ),
   },
   {

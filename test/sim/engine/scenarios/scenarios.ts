@@ -4,6 +4,7 @@ import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
+import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
@@ -20,4 +21,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...versions,
   ...zombies,
   ...endless,
+  ...rest,
 };
