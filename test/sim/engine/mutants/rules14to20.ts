@@ -1,3 +1,4 @@
+import { calm } from "../scenarios/calm.ts";
 import { edit, type Mutant } from "./mutant.ts";
 
 const hangs = "a pack that never ends, under a limit of 300 s";
@@ -12,17 +13,6 @@ export const rules14to20: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: [hangs],
     edits: edit("coordinator/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
-  },
-  {
-    without: "records of sends before a silent one",
-    rule: 14,
-    killedBy: "the scenario's own end",
-    cases: [kills],
-    edits: edit(
-      "coordinator/failures.ts",
-      "const guilty = records.filter((one) => !isInnocent(one));",
-      "const guilty = records.filter((one) => !isInnocent(one) && one.send === last);",
-    ),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -64,9 +54,20 @@ export const rules14to20: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
-      "coordinator/stateChain.ts",
-      "const written = { ...next, terms, updatedMs: nowMs };",
-      "const written = { ...next, terms, updatedMs: nowMs, begun: [], batches: next.batches.map((one) => ({ ...one, atMs: nowMs })) };",
+      "coordinator/openRun.ts",
+      "working: state,",
+      "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) },",
+    ),
+  },
+  {
+    without: "patience with packs that wait in the queue (silence counts from their send)",
+    rule: 17,
+    killedBy: "hardly anything is computed twice",
+    cases: Object.keys(calm),
+    edits: edit(
+      "coordinator/resend.ts",
+      "const begunMs = begunAtMs(state, pack);",
+      "const begunMs: number | undefined = sentAtMs(state, pack);",
     ),
   },
   {

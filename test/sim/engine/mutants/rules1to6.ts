@@ -60,11 +60,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 2,
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
-    edits: edit(
-      chain,
-      "await chain.write(written);",
-      "if (retried) await chain.write(written);",
-    ),
+    edits: edit(chain, "await chain.write(written);", "if (retried) await chain.write(written);"),
   },
   {
     without: "the end of a term that finds another's termid",

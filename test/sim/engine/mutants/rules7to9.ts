@@ -20,11 +20,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit(
-      "coordinator/failures.ts",
-      "max: limits.poisonedSendsMax,",
-      "max: 1,",
-    ),
+    edits: edit("coordinator/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
   },
   {
     without: "the poison handler's record",
@@ -41,7 +37,7 @@ export const rules7to9: readonly Mutant[] = [
     without: "telling storage that is away from work that fails",
     rule: 7,
     killedBy: "fails only for a reason",
-    cases: ["storage refuses partials for a minute while packs come to their last attempts"],
+    cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
       "worker/fateOf.ts",
       'error.retry === "later" && !asked) return "put-back";',

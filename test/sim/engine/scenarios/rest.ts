@@ -36,8 +36,14 @@ export const rest: Readonly<Record<string, Scenario>> = {
       await world.advance(2 * minutes);
       const resting = await callsDuring(script, 30 * minutes);
       if (resting > idle + 30)
-        judge.report("what has nothing to do costs nothing", `${resting} calls while paused, ${idle} while idle`);
-      must(script.engine.instances.every((one) => !one.leading()), "nobody leads for a paused run");
+        judge.report(
+          "what has nothing to do costs nothing",
+          `${resting} calls while paused, ${idle} while idle`,
+        );
+      must(
+        script.engine.instances.every((one) => !one.leading()),
+        "nobody leads for a paused run",
+      );
       const before = run()?.parts.size ?? 0;
       await script.tell("resume");
       await script.until("packs are computed again", () => (run()?.parts.size ?? 0) > before, 15_000);
@@ -65,8 +71,13 @@ export const rest: Readonly<Record<string, Scenario>> = {
       refused = 0;
       await script.world.advance(10 * minutes);
       if (refused > 60)
-        judge.report("what has nothing to do costs nothing", `${refused} writes that cannot succeed in ten minutes`);
-      const skipped = engine.log.filter(({ event, fields }) => event === "run-skipped" && fields["run"] === "r");
+        judge.report(
+          "what has nothing to do costs nothing",
+          `${refused} writes that cannot succeed in ten minutes`,
+        );
+      const skipped = engine.log.filter(
+        ({ event, fields }) => event === "run-skipped" && fields["run"] === "r",
+      );
       must(skipped.length > 0 && skipped.length < 30, `it is told now and then, not ${skipped.length} times`);
       refusing = false;
       await script.untilEnded();
@@ -108,7 +119,10 @@ export const rest: Readonly<Record<string, Scenario>> = {
       script.replaces = false;
       const tookMs = world.nowMs() - killedMs;
       if (tookMs > 60_000)
-        judge.report("every run ends in time", `the pack of a dead worker took ${Math.round(tookMs / 1_000)} s`);
+        judge.report(
+          "every run ends in time",
+          `the pack of a dead worker took ${Math.round(tookMs / 1_000)} s`,
+        );
       await script.untilEnded();
       script.mustBe("complete");
     }),

@@ -1,4 +1,5 @@
 import type { SimulationResult } from "../stage.ts";
+import { calm } from "./calm.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
@@ -22,4 +23,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...zombies,
   ...endless,
   ...rest,
+  ...calm,
 };
