@@ -165,7 +165,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
         },
       };
       script.start({ ...workerOnly, weather: away });
-      await script.submit({ id: "r", chunks: 6, packSize: 1 });
+      await script.submit({ id: "r", chunks: 2, packSize: 1 });
       await script.untilEnded();
       script.mustBe("complete");
       must(refused >= 12, "the partials of several packs were refused again and again");
