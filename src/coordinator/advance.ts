@@ -47,7 +47,8 @@ export async function advance(
     if (run === "over") return;
     if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
     await lookAndDecide(ports, leader, loop, run, marker, listed);
-    troubled.over(blob);
+    // A look that had nothing to write says nothing of the writes that failed before.
+    if (!run.memory.dirty) troubled.over(blob);
   } catch (error) {
     await judge(ports, leader, runs, { listed, blob, nowMs, newer, troubled }, error);
   }

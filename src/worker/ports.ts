@@ -54,6 +54,8 @@ export interface Attempt {
   readonly tag: string;
   /** Time that user code has in this attempt, from when a thread takes it. */
   readonly limitMs: number;
+  /** Processes died with this work, so nothing else runs beside it. */
+  readonly alone: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */

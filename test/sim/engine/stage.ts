@@ -85,7 +85,7 @@ export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn
 
 export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = { chunks: new Set(), fold: undefined, doom: undefined, code: brokenCode };
-  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000 };
+  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 };
   let judge: Judge | undefined;
   let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
@@ -121,13 +121,13 @@ export function stage(options: StageOptions): Stage {
     watched(twin, world) {
       const made = new Judge(world.nowMs, [...checks, pauses]);
       judge = made;
-      const near = hostile(twin, world.random, queues);
       const watched = watchStorage(
-        near,
+        twin,
         (effect) => made.see(effect),
         (container, name) => made.ledger.isThere(container, name),
       );
-      return heldUp(watched, (call) => self?.hold?.(call));
+      const near = hostile(watched, world.random, queues);
+      return heldUp(near, (call) => self?.hold?.(call));
     },
     handling: (delivery, work) => onBehalf(delivery, work),
   });

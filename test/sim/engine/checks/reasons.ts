@@ -63,8 +63,8 @@ function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): b
     ([name, { overtime, died, poison }]) =>
       overtime >= limits.overtimeSendsMax ||
       poison >= limits.poisonedSendsMax ||
-      // A process that died with the work never came back to say so.
-      (died >= limits.diedSendsMax && silentAttempts(run.uid, name, begun) >= limits.diedSendsMax),
+      // A process that died with the work never came back to say so; one may have died right before it began.
+      (died >= limits.diedSendsMax && silentAttempts(run.uid, name, begun) >= limits.diedSendsMax - 1),
   );
 }
 
