@@ -1,5 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError } from "../model/errors.ts";
+import { idSchema } from "../model/idSchema.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import type { Marker } from "../model/marker.ts";
@@ -68,7 +69,7 @@ export async function failUnreadable(
   nowMs: number,
 ): Promise<void> {
   const { blobs } = ports.storage;
-  const uid = marker["uid"] ?? (await readSpec(ports, owner, listed.id))?.uid;
+  const uid = idSchema.safeParse(marker["uid"]).data ?? (await readSpec(ports, owner, listed.id))?.uid;
   // Without a uid nothing says whose marker it is; a person has to look.
   if (uid === undefined) throw error;
   const blob = runBlobs(listed.id, uid).state;

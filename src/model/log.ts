@@ -55,6 +55,8 @@ export const logEvents = {
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
+  /** In the container of active runs lies a blob whose name is no run's id; it is skipped. Once a term. */
+  strayMarker: event<{ name: string; term: number }>("warn", "stray-marker"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),
