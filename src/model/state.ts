@@ -147,6 +147,8 @@ export const stateSchema = z.object({
   createdMs: ms,
   updatedMs: ms,
   finishedMs: ms.optional(),
+  /** Generations whose manifest did not fit what the leader had counted: their result is no answer. */
+  refused: z.array(z.int().positive()).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 export type State = z.infer<typeof stateSchema>;

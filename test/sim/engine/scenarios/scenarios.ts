@@ -1,6 +1,7 @@
 import type { SimulationResult } from "../stage.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
+import { forgeries } from "./forgeries.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { retries } from "./retries.ts";
@@ -15,6 +16,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...retries,
   ...deletes,
   ...closes,
+  ...forgeries,
   ...poison,
   ...versions,
   ...zombies,
