@@ -55,8 +55,10 @@ export function beginGeneration(
     rate: 0,
   };
   if (closed.layout === undefined) return state;
+  // A forged message may have left a node that lacks some of its members.
+  const trusted = closed.refused?.includes(closed.generation) !== true;
   for (const [name, sealed] of Object.entries(closed.sealed)) {
-    if (sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
+    if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
     else state.open[name] = { done: membersOf(closed.layout, Number(name), sealed.members) };
   }
   for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };

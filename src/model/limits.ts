@@ -127,6 +127,8 @@ export const limits = {
   markerTrustMs: 5_000,
   /** A message that may succeed later is enqueued again, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
+  /** A message of a newer version is enqueued again so often: a day, which no rolling deploy takes. Then it is dropped. */
+  heldForNewerMax: 2_880,
   /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */
   taskLifeEveryMs: 10_000,
   /** A worker asks this often whether what it computes for longer than this is still wanted: a cancel ends threads

@@ -163,6 +163,7 @@ export function verdict(
   if (marker === undefined) return "the run has ended";
   if (marker.uid !== message.uid) return "the id belongs to another run now";
   if (marker.want === "delete") return "the run is being deleted";
+  if (marker.generation < message.gen) return "nobody asked for its generation";
   if (message.kind === "compute" && moment !== "begin")
     return moment === "during" && marker.want === "cancelled" ? "the run is cancelled" : undefined;
   if (marker.generation > message.gen) return "a later generation is at work";

@@ -16,7 +16,8 @@ export const hopelessCode = "not-json";
 
 /**
  * A send ends in an error only where user code threw or took too long; a run fails only where some work has such an
- * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline. Silence,
+ * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline or on a
+ * forged manifest. Silence,
  * storage that is away and clean-up are no failures.
  */
 export const failsForAReason =
@@ -34,6 +35,7 @@ export const failsForAReason =
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
+      if (run.forged === true && state.error?.code === "manifest-differs") return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,

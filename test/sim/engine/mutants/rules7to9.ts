@@ -5,6 +5,24 @@ const life = { who: "worker", call: 0, fate: "arrives" } as const;
 /** Ending: what a failure is, what a command does, and when a run is over. */
 export const rules7to9: readonly Mutant[] = [
   {
+    without: "holding the manifest against the tally",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a forged finish with other members ends in a failure and not in a result"],
+    edits: edit(
+      "coordinator/close.ts",
+      "found === undefined ? undefined : differenceFrom(draft.state, found)",
+      "found === undefined || found.chunks > 0 ? undefined : differenceFrom(draft.state, found)",
+    ),
+  },
+  {
+    without: "folding anew what a forged combine may have folded",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
+    edits: edit("coordinator/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
+  },
+  {
     without: "waiting for every send to end (one that failed is enough)",
     rule: 7,
     killedBy: "fails only for a reason",

@@ -28,7 +28,8 @@ async function calmWorld(seed: number): Promise<SimulationResult> {
     script.mustBe("complete");
     const what = `${packs} packs of ${Math.round(packMs)} ms on ${threads} threads`;
     const computed = judge.begun.filter(({ task }) => task.kind === "compute").length - samplesMax;
-    if (computed > 1.02 * packs + 1) judge.report("hardly anything is computed twice", `${what}: ${computed}`);
+    if (computed > 1.02 * packs + 1)
+      judge.report("hardly anything is computed twice", `${what}: ${computed}`);
     const idealMs = (packs * packMs) / threads;
     const tookMs = world.nowMs() - startMs;
     // Planning, the first polls of idle workers, and the last wave.

@@ -3,6 +3,7 @@ import { calm } from "./calm.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
+import { forgeries } from "./forgeries.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
@@ -18,6 +19,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...retries,
   ...deletes,
   ...closes,
+  ...forgeries,
   ...poison,
   ...versions,
   ...zombies,
