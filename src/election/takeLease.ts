@@ -60,7 +60,11 @@ export async function takeLease(contest: Contest, patience: Patience): Promise<T
       jittered = false;
       breaks += 1;
       if (breaks > settings.tries && !mayTryOn()) return follower(sight);
-      if (!(await breakLease(contest, decision.ifMatch))) continue; // Whatever it was, the next look shows it.
+      if (!(await breakLease(contest, decision.ifMatch))) {
+        // Whatever it was, the next look shows it. A break that is always refused must not be tried without a pause.
+        await patience.pause();
+        continue;
+      }
     }
     const taken = await acquireLease(contest, decision.act === "acquire" ? decision.cameBy : "broken", sight);
     if (taken.kind === "taken" || taken.kind === "over") return taken;

@@ -1,0 +1,97 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loadCalculations } from "../../src/calculations/registry.ts";
+import { command } from "../../src/client/commands/command.ts";
+import { leader } from "../../src/client/leader.ts";
+import { submit } from "../../src/client/submit.ts";
+import { type RealApp, startRealApp } from "../support/realApp.ts";
+
+/** Runs whose code never ends, or ends its process, in real processes under a small time limit. */
+const limitS = 3;
+const file = fileURLToPath(new URL("../fixtures/stubborn.calculation.ts", import.meta.url));
+let app: RealApp;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-liveness-"));
+  const known = await loadCalculations([file]);
+  const env = { LEASEFOLD_PACK_LIMIT_S: String(limitS) };
+  app = await startRealApp({ instances: 2, calculations: [file], env }, [known.get("stubborn")]);
+});
+afterAll(async () => {
+  await app?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Ids of the processes that began the bad chunk, one for each attempt. */
+const attemptsIn = async (attempts: string): Promise<string[]> =>
+  (await readFile(attempts, "utf8").catch(() => "")).split("\n").flatMap((line) => line.split(" ")[0] || []);
+
+test("a chunk that never ends fails its run after two attempts at the time limit", async () => {
+  const attempts = join(folder, "loops");
+  const params = { chunks: 12, bad: 5, does: "loops", attempts };
+  const { run } = await submit(app.client, { calculation: "stubborn", params, packSize: 1 });
+  const startMs = performance.now();
+  const view = await app.until(run, (one) => !one.active, 3 * limitS * 1_000 + 120_000);
+  expect(view).toMatchObject({
+    phase: "failed",
+    error: { message: expect.stringMatching(/time limit of 3 s/) },
+  });
+  expect(performance.now() - startMs).toBeLessThan(3 * limitS * 1_000 + 120_000);
+  const made = (await attemptsIn(attempts)).length;
+  expect(made).toBeGreaterThanOrEqual(2);
+  expect(made).toBeLessThanOrEqual(4);
+});
+
+test("slow packs on few threads are computed once each, and a paused run has no leader", async () => {
+  const attempts = join(folder, "slow");
+  const params = { chunks: 24, ms: 1_500, bad: 9, attempts };
+  const { run } = await submit(app.client, { calculation: "stubborn", params, packSize: 1 });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 4);
+  await command(app.client, run, { kind: "pause" });
+  const led = () => leader(app.client);
+  await expect.poll(led, { timeout: 60_000, interval: 500 }).toMatchObject({ kind: "nobody" });
+  const resting = await led();
+  await sleep(4_000);
+  expect(await led()).toMatchObject({ kind: "nobody", term: "term" in resting ? resting.term : 0 });
+  await command(app.client, run, { kind: "resume" });
+  const view = await app.until(run, (one) => !one.active);
+  expect(view).toMatchObject({ phase: "complete", chunks: { total: 24, done: 24 } });
+  expect(await attemptsIn(attempts)).toHaveLength(1);
+});
+
+test("a cancel ends code that runs within five seconds, and with keep the run has the result of what is done", async () => {
+  const attempts = join(folder, "kept");
+  const params = { chunks: 40, ms: 2_000, bad: 39, attempts };
+  const { run } = await submit(app.client, { calculation: "stubborn", params, packSize: 1 });
+  await app.until(run, (view) => (view.packs?.done ?? 0) >= 6);
+  await command(app.client, run, { kind: "cancel", keep: true });
+  const view = await app.until(run, (one) => !one.active, 20_000);
+  expect(view.phase).toBe("complete");
+  const { total, folded, count } = JSON.parse(await app.result(run)) as Record<string, number>;
+  expect([count, total]).toEqual([40, folded]);
+  expect(folded).toBeLessThan(40);
+});
+
+test("a chunk that kills its process does so at most four times, and the run beside it completes", async () => {
+  const attempts = join(folder, "kills");
+  const bad = { chunks: 6, bad: 2, does: "kills", attempts };
+  const { run } = await submit(app.client, { calculation: "stubborn", params: bad, packSize: 1 });
+  await expect.poll(async () => (await attemptsIn(attempts)).length, { timeout: 60_000 }).toBeGreaterThan(0);
+  const beside = await submit(app.client, {
+    calculation: "stubborn",
+    params: { chunks: 30, ms: 100 },
+    packSize: 1,
+  });
+  await app.until(beside.run, (view) => view.phase === "complete", 90_000);
+  // The host hides the messages of dead processes for ten minutes; until then nobody tries again for ever.
+  await sleep(20_000);
+  expect((await attemptsIn(attempts)).length).toBeLessThanOrEqual(4);
+  await writeFile(`${attempts}.stop`, "");
+  await command(app.client, run, { kind: "cancel" });
+  await app.until(run, (view) => !view.active, 60_000);
+});
