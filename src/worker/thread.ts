@@ -60,7 +60,7 @@ function work(
     case "plan":
       return runPlan(calculation, task.params, async (inputs) => void (await hand(inputs)), files);
     case "compute":
-      return runCompute(calculation, task, files, within(searchMs));
+      return runCompute(calculation, task, files, within(Math.min(searchMs, task.limitMs / searchShare)));
     case "fold":
       return runFold(calculation, task.params, task.parts);
     case "finish":
@@ -70,6 +70,7 @@ function work(
 
 /** For so long a chunk is searched for whose partial cannot be stored; past the time limit nothing would be told of it. */
 const searchMs = 5_000;
+const searchShare = 4;
 
 /** True for so long from the first time it is asked. */
 function within(ms: number): () => boolean {

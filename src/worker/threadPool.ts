@@ -1,6 +1,7 @@
 import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../calculations/files.ts";
+import { placeOf } from "../calculations/placeOf.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
@@ -88,7 +89,7 @@ export function threadPool(options: {
     });
 
     try {
-      const task = { ...work, port: port2 };
+      const task = { ...work, port: port2, limitMs };
       pool ??= start();
       const result = (await pool.run(task, { transferList: [port2], signal: stop.signal })) as ThreadAnswer;
       if (refusal !== undefined) throw refusal.error;
@@ -156,5 +157,7 @@ function threadFailure(error: unknown, memoryMb: number): CalculationError {
       cause: error,
     });
   }
-  return new CalculationError("thread-crashed", `the thread crashed: ${messageOf(error)}`, { cause: error });
+  return new CalculationError("thread-crashed", `the thread crashed: ${messageOf(error)}${placeOf(error)}`, {
+    cause: error,
+  });
 }

@@ -8,7 +8,7 @@ export interface ThreadData {
 }
 
 /** What the pool hands to a thread, and what they say to each other over the task's own port. */
-export type ThreadTask = { readonly port: MessagePort } & ThreadWork;
+export type ThreadTask = { readonly port: MessagePort; readonly limitMs: number } & ThreadWork;
 
 export type ThreadWork =
   | { readonly kind: "plan"; readonly calculation: string; readonly params: unknown }

@@ -6,24 +6,24 @@ const kills = "a pack that ends its process, under a limit of 300 s";
 const killsAll = "a pack that ends the process of the only instance, which also leads";
 
 /** Liveness and rest: what ends, after how many attempts, and what costs nothing. */
-export const rules14to20: readonly Mutant[] = [
+export const rules14to25: readonly Mutant[] = [
   {
     without: "an end of work that hits its time limit",
-    rule: 14,
+    rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
     edits: edit("coordinator/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
-    rule: 15,
+    rule: 14,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
     edits: edit("worker/handleWork.ts", "if (again) return endSilent(ports, message);", ""),
   },
   {
     without: "a limit to processes that die of one piece of work",
-    rule: 15,
+    rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
     edits: edit("coordinator/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
@@ -32,7 +32,7 @@ export const rules14to20: readonly Mutant[] = [
   },
   {
     without: "a sealed shard that stays as it is",
-    rule: 16,
+    rule: 5,
     killedBy: "a sealed shard never changes",
     cases: { seedsFrom: 1 },
     edits: edit(
@@ -43,14 +43,14 @@ export const rules14to20: readonly Mutant[] = [
   },
   {
     without: "forgetting the sends of a pack that has ended",
-    rule: 16,
+    rule: 20,
     killedBy: "the state stays small",
     cases: { seedsFrom: 1 },
     edits: edit("coordinator/track.ts", "delete state.again[index];", ""),
   },
   {
     without: "begun packs that a new leader knows of",
-    rule: 17,
+    rule: 20,
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
@@ -61,7 +61,7 @@ export const rules14to20: readonly Mutant[] = [
   },
   {
     without: "patience with packs that wait in the queue (silence counts from their send)",
-    rule: 17,
+    rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: Object.keys(calm),
     edits: edit(
@@ -72,21 +72,21 @@ export const rules14to20: readonly Mutant[] = [
   },
   {
     without: "rest for a paused run",
-    rule: 18,
+    rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
     edits: edit("coordinator/rest.ts", "if (deadline !== undefined) return false;", "return false;"),
   },
   {
     without: "a growing pause for a run in trouble",
-    rule: 19,
+    rule: 25,
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
     edits: edit("coordinator/trouble.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "counting the messages before packs are taken for lost (time alone decides)",
-    rule: 20,
+    rule: 21,
     killedBy: "messages do not pile up",
     cases: ["nobody works for six hours"],
     edits: edit(
