@@ -26,7 +26,7 @@ async function measured(run: { packs: number; packMs: number; instances: number 
   const chunks = run.packs * packSize;
   const [leader, workers] = [countedStorage(), countedStorage()];
   const engine = engineWorld({
-    seed: 2,
+    seed: 5,
     code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) },
   });
   engine.start({ works: false, tickEveryMs: 1e9, translated: leader.counting });
