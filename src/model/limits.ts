@@ -125,6 +125,11 @@ export const limits = {
   packLimitMs: 300_000,
   /** A worker believes what it read of a run's marker for so long. */
   markerTrustMs: 5_000,
+  /** A run whose code no instance has fails after so long without any outcome: time to finish or undo a deployment. */
+  identityWaitMs: 600_000,
+  /** A worker that enqueues work again for other code says so this often, and is believed for a few times as long. */
+  identityNoteEveryMs: 30_000,
+  identityNoteTrustMs: 120_000,
   /** A message that may succeed later is enqueued again, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
   /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */

@@ -7,9 +7,11 @@ import { outputThere } from "./earlierSends.ts";
 import { endSend } from "./endSend.ts";
 import { noteTried } from "./failureRecord.ts";
 import { fateOf } from "./fateOf.ts";
+import { noteOtherCode } from "./otherCodeNote.ts";
 import { persist } from "./persist.ts";
 import { type Delivery, StorageLostError, type WorkerPorts } from "./ports.ts";
 import { recordDropped } from "./recordDropped.ts";
+import { OtherCodeError } from "./rightCode.ts";
 import { putBack } from "./understand.ts";
 
 /**
@@ -38,7 +40,8 @@ export async function endAttempt(
     case "malformed":
       return persist(ports, () => recordDropped(ports, delivery, error));
     case "put-back":
-      failed(false);
+      // Each message of the run says the same, and one line of the log is enough.
+      if (!(error instanceof OtherCodeError) || (await noteOtherCode(ports, message, error))) failed(false);
       // Whoever stops hands its work over at once.
       return persist(ports, () =>
         putBack(ports.storage, unchanged(message, delivery), code === "stopping" ? 0 : undefined),

@@ -11,6 +11,7 @@ import { endSend } from "./endSend.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import { rightCode } from "./rightCode.ts";
 import { stillWanted } from "./stillWanted.ts";
 import { understand } from "./understand.ts";
 import { verifyPack } from "./verifyPack.ts";
@@ -46,13 +47,14 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   const again = delivery.attempt > 1 || message.silent === true;
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
   if (again) return endSilent(ports, message);
+  const wanted = await rightCode(ports, message);
   if (message.repeat === true) await checkEarlierAttempts(ports, message, limitMs);
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
   try {
     return await ports.watch.during(message, (signal) =>
-      dispatch(ports, { message, delivery, tag, limitMs, signal, begin: note.begin }),
+      dispatch(ports, { message, delivery, tag, limitMs, wanted, signal, begin: note.begin }),
     );
   } finally {
     await note.remove();
