@@ -20,9 +20,10 @@ export function trackRefused(
   const { state } = draft;
   const ended = endedOf(state);
   if (memory.ended?.what !== ended) {
-    // A new leader does not know how long it was so.
-    if (memory.ended !== undefined) takeBack(draft);
-    memory.ended = { what: ended, atMs: nowMs };
+    const isNew = memory.ended === undefined;
+    if (!isNew) takeBack(draft);
+    // A new leader goes on with what the one before it wrote.
+    memory.ended = { what: ended, atMs: (isNew ? state.refused?.sinceMs : undefined) ?? nowMs };
   }
   if (otherCode === undefined) return;
   const told = otherCode.filter(

@@ -132,6 +132,8 @@ export const limits = {
   identityNoteTrustMs: 120_000,
   /** A message that may succeed later is enqueued again, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
+  /** The same for urgent work that other code is to do: each level of a run's tree waits for its few messages. */
+  otherCodeDelayS: 5,
   /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */
   taskLifeEveryMs: 10_000,
   /** A worker asks this often whether what it computes for longer than this is still wanted: a cancel ends threads

@@ -42,9 +42,8 @@ export async function endAttempt(
     case "put-back":
       // Each message of the run says the same, and one line of the log is enough.
       if (!(error instanceof OtherCodeError) || (await noteOtherCode(ports, message, error))) failed(false);
-      // Whoever stops hands its work over at once.
       return persist(ports, () =>
-        putBack(ports.storage, unchanged(message, delivery), code === "stopping" ? 0 : undefined),
+        putBack(ports.storage, unchanged(message, delivery), delayOf(error, delivery)),
       );
     case "again":
       failed(false);
@@ -60,6 +59,12 @@ export async function endAttempt(
       await persist(ports, () => endSend(ports, message, final ? { ...failure, final } : failure));
     }
   }
+}
+
+/** Whoever stops hands its work over at once. */
+function delayOf(error: unknown, { urgent }: Delivery): number {
+  if (error instanceof LeasefoldError && error.code === "stopping") return 0;
+  return urgent && error instanceof OtherCodeError ? limits.otherCodeDelayS : limits.retryDelayS;
 }
 
 /** The same message, which still tells that it was delivered before. */

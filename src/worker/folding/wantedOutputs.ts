@@ -51,8 +51,7 @@ export function generationsOf(
 function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutput[] {
   return Array.from(wanted, (index) => {
     const output = found.get(index);
-    if (output === undefined)
-      throw new StorageLostError("storage-lost", `${what} ${index} is not there, or is of other code`);
+    if (output === undefined) throw new StorageLostError("storage-lost", `${what} ${index} is not there`);
     return output;
   });
 }

@@ -12,7 +12,7 @@ export const brokenCode = "calculation-threw";
 
 /**
  * A send ends in an error only where user code threw; a run fails only where some work has such an end, or as many
- * poisoned sends as are given. Silence, storage that is away and clean-up are no failures.
+ * poisoned sends as are given, or it has waited for its code long enough and in words. Silence, storage that is away and clean-up are no failures.
  */
 export const failsForAReason =
   ({ ledger, report }: Scene): Check =>
@@ -29,6 +29,7 @@ export const failsForAReason =
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
+      if (state.error?.code === "other-code" && waitedInWords(state)) return;
       if (!hasReason(run, state.generation)) {
         report(
           checker,
@@ -48,6 +49,12 @@ function hasReason(run: RunRecord, generation: number): boolean {
   }
   return Math.max(0, ...poisoned.values()) >= limits.poisonedSendsMax;
 }
+
+/** It said what it waits for, for as long as it may, and says what to do. */
+const waitedInWords = ({ error, refused, updatedMs }: State): boolean =>
+  refused !== undefined &&
+  updatedMs - refused.sinceMs >= limits.identityWaitMs &&
+  /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");
 
 const endsOf = (run: RunRecord, generation: number): string =>
   [...run.failures]

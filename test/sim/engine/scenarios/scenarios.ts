@@ -1,4 +1,5 @@
 import type { SimulationResult } from "../stage.ts";
+import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { pauses } from "./pauses.ts";
@@ -17,5 +18,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...closes,
   ...poison,
   ...versions,
+  ...changedCode,
   ...zombies,
 };
