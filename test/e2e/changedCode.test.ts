@@ -147,6 +147,12 @@ test("a retry after a restart with changed code is refused, computes everything 
   expect((await leasefold("retry", "mixed", "--mix", "--wait")).out).toContain("49");
   const mixed = await statusOf("mixed");
   expect(mixed.result).toMatchObject({ mixed: true, code: [before, anew.code].sort() });
+  expect(JSON.parse((await leasefold("result", "mixed", "--manifest")).out)).toMatchObject({
+    mixed: true,
+    generation: 2,
+  });
+  const shown = anew.code.replace("@sha256:", " ");
+  expect((await leasefold("runs", "--output", "wide")).out).toMatch(new RegExp(`CODE.*anew.*${shown}`, "s"));
   expect((await leasefold("status", "mixed")).out).toMatch(/mixed +units [0-9a-f]{12}, units [0-9a-f]{12}/);
 });
 
