@@ -40,7 +40,7 @@ export async function watchRun(
       const view = await statusOrBusy(client, run, busy);
       busy = view === undefined ? busy + 1 : 0;
       if (view !== undefined) {
-        const waitsNow = view.refused === undefined ? undefined : refusedText(view.refused);
+        const waitsNow = view.otherCode === undefined ? undefined : refusedText(view.otherCode);
         if (waitsNow !== waiting && waitsNow !== undefined) {
           await live.end();
           await session.note(`waiting: ${waitsNow}`);

@@ -23,7 +23,7 @@ export interface RunView {
   /** Identity of the code that computes or computed it, see `identity.ts`. */
   readonly code?: string;
   /** It waits, because the instances have other code. */
-  readonly refused?: Refused;
+  readonly otherCode?: Refused;
   readonly params: unknown;
   readonly phase: RunPhase;
   readonly word: RunWord;
@@ -116,13 +116,13 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   };
 }
 
-function codeOf(spec: Spec, state: State | undefined, phase: RunPhase): Pick<RunView, "code" | "refused"> {
+function codeOf(spec: Spec, state: State | undefined, phase: RunPhase): Pick<RunView, "code" | "otherCode"> {
   // Of an older version's run nothing is known once it is planned.
   const code = state?.layout === undefined ? (state?.code ?? spec.code) : state.code;
-  const refused = phase === "waiting" || isFinal(phase) ? undefined : state?.refused;
+  const refused = phase === "waiting" || isFinal(phase) ? undefined : state?.otherCode;
   return {
     ...(code === undefined ? {} : { code }),
-    ...(refused === undefined ? {} : { refused: { wanted: refused.wanted, theirs: refused.theirs } }),
+    ...(refused === undefined ? {} : { otherCode: { wanted: refused.wanted, theirs: refused.theirs } }),
   };
 }
 

@@ -23,7 +23,7 @@ export function trackRefused(
     const isNew = memory.ended === undefined;
     if (!isNew) takeBack(draft);
     // A new leader goes on with what the one before it wrote.
-    memory.ended = { what: ended, atMs: (isNew ? state.refused?.sinceMs : undefined) ?? nowMs };
+    memory.ended = { what: ended, atMs: (isNew ? state.otherCode?.sinceMs : undefined) ?? nowMs };
   }
   if (otherCode === undefined) return;
   const told = otherCode.filter(
@@ -33,7 +33,7 @@ export function trackRefused(
   const goesOn = quietMs < usualMs(state, time.limitMs) || isAtWork(memory, nowMs);
   if (told.length === 0 || state.paused || isFinal(state.phase) || goesOn) takeBack(draft);
   else note(draft, told, nowMs);
-  const { refused } = state;
+  const refused = state.otherCode;
   // A pack that was begun by the right code may still come.
   if (refused === undefined || nowMs - refused.sinceMs <= limits.identityWaitMs + time.limitMs) return;
   draft.ending ??= { phase: "failed", error: { code: "other-code", message: refusedTooLong(refused) } };
@@ -43,15 +43,15 @@ function note(draft: Draft, told: readonly SeenOtherCode[], nowMs: number): void
   const { state } = draft;
   const theirs = [...new Set(told.flatMap((one) => one.theirs ?? []))].sort();
   const wanted = state.code ?? told[0]?.wanted ?? "";
-  const { refused } = state;
+  const refused = state.otherCode;
   if (refused?.wanted === wanted && refused.theirs.join() === theirs.join()) return;
-  state.refused = { wanted, theirs, sinceMs: refused?.sinceMs ?? nowMs };
+  state.otherCode = { wanted, theirs, sinceMs: refused?.sinceMs ?? nowMs };
   draft.noted = true;
 }
 
 function takeBack(draft: Draft): void {
-  if (draft.state.refused === undefined) return;
-  delete draft.state.refused;
+  if (draft.state.otherCode === undefined) return;
+  delete draft.state.otherCode;
   draft.noted = true;
 }
 

@@ -34,7 +34,7 @@ export function beginGeneration(
     answer: _answer,
     keep: _keep,
     trying: _trying,
-    refused: _refused,
+    otherCode: _otherCode,
     ...rest
   } = closed;
   const state: State = {

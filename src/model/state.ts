@@ -92,7 +92,7 @@ export const stateSchema = z.object({
   /** The generation that planned anew; absent for the first. Names of plan, partials and nodes go by it. */
   origin: z.int().positive().optional(),
   /** No instance at work has this code, and since when nothing was computed; see `refused.ts`. */
-  refused: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
+  otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent under this turn and generation, in that order, or had their partial before. */
   cursor: count,

@@ -25,7 +25,7 @@ function looks(state: State, timesMs: readonly number[], of = note) {
 describe("a run whose work is enqueued again by instances with other code", () => {
   it("says at once what it waits for", () => {
     const { state, noted, ending } = looks(planning, [1_000]);
-    expect(state.refused).toEqual({ wanted: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
+    expect(state.otherCode).toEqual({ wanted: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
     expect({ noted, ending }).toEqual({ noted: true, ending: undefined });
   });
 
@@ -50,7 +50,7 @@ describe("a run whose work is enqueued again by instances with other code", () =
       if (aliveMs !== undefined) memory.aliveMs.set("plan", aliveMs);
       const draft = newDraft({ ...waiting, ...change });
       trackRefused(draft, memory, { otherCode: [note(2_000)], nowMs: atMs }, { limitMs });
-      return draft.state.refused;
+      return draft.state.otherCode;
     };
     expect(seenThen({})).toBeDefined();
     expect(seenThen({ paused: true })).toBeUndefined();
@@ -61,6 +61,6 @@ describe("a run whose work is enqueued again by instances with other code", () =
   });
 
   it("is not said for notes of a generation before", () => {
-    expect(looks({ ...planning, generation: 2 }, [1_000]).state.refused).toBeUndefined();
+    expect(looks({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
   });
 });

@@ -186,9 +186,9 @@ test("of two instances with different files only the one with the run's code com
     process.kill(pid, "SIGSTOP");
     try {
       expect((await leasefold("submit", "./units.mjs", "--id", "waits")).out).toContain("waits");
-      const { refused } = await until("it says what it waits for", async () => {
+      const { otherCode: refused } = await until("it says what it waits for", async () => {
         const view = await statusOf("waits");
-        return view.refused === undefined ? undefined : view;
+        return view.otherCode === undefined ? undefined : view;
       });
       expect(refused.theirs).not.toContain(refused.wanted);
       expect((await leasefold("status", "waits")).out).toMatch(

@@ -33,7 +33,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   const { packs, chunks, rate, command, result, error } = view;
   const facts: [string, string][] = [["calculation", `${view.calculation} ${JSON.stringify(view.params)}`]];
   if (view.code !== undefined) facts.push(["code", shownIdentity(view.code)]);
-  if (view.refused !== undefined) facts.push(["waiting", refusedText(view.refused)]);
+  if (view.otherCode !== undefined) facts.push(["waiting", refusedText(view.otherCode)]);
   if (view.word === "not-accepted")
     facts.push(["note", "its submit broke off; submit it again with the same id"]);
   if (packs !== undefined) {

@@ -51,7 +51,7 @@ function hasReason(run: RunRecord, generation: number): boolean {
 }
 
 /** It said what it waits for, for as long as it may, and says what to do. */
-const waitedInWords = ({ error, refused, updatedMs }: State): boolean =>
+const waitedInWords = ({ error, otherCode: refused, updatedMs }: State): boolean =>
   refused !== undefined &&
   updatedMs - refused.sinceMs >= limits.identityWaitMs &&
   /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");

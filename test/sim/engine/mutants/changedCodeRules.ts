@@ -76,7 +76,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/refused.ts", "isNew ? state.refused?.sinceMs : undefined", "undefined"),
+    edits: edit("coordinator/refused.ts", "isNew ? state.otherCode?.sinceMs : undefined", "undefined"),
   },
   {
     without: "patience with a run that waits for its code",

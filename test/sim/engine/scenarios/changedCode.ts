@@ -22,7 +22,7 @@ async function changeAll(script: Script): Promise<void> {
 }
 
 const words = ({ run }: Script): string | undefined => {
-  const refused = run()?.state?.refused;
+  const refused = run()?.state?.otherCode;
   return refused === undefined ? undefined : refusedText(refused);
 };
 
