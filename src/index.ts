@@ -3,6 +3,7 @@ import { type App, makeApp } from "./functions/app.ts";
 import { readBasis } from "./functions/basis.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerTriggers } from "./functions/registerTriggers.ts";
+import { shallowBodies } from "./functions/shallowBodies.ts";
 import { messageOf } from "./model/errors.ts";
 import { version } from "./model/version.ts";
 
@@ -25,6 +26,7 @@ try {
   const basis = readBasis(process.env);
   start = () => makeApp(basis);
   registerTriggers(basis.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
+  shallowBodies();
 } catch (error) {
   console.error(`Leasefold cannot start: ${messageOf(error)}`);
   throw error;

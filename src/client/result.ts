@@ -3,8 +3,8 @@ import type { Manifest } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
 import { checkedStream } from "./checkedStream.ts";
 import type { Client } from "./client.ts";
-import { newestManifest } from "./newestManifest.ts";
-import { readManifest, readMarker, readState, requireSpec } from "./runDocuments.ts";
+import { newestManifest, vouchedManifest } from "./newestManifest.ts";
+import { readMarker, readState, requireSpec } from "./runDocuments.ts";
 
 export interface OpenResult {
   readonly manifest: Manifest;
@@ -28,21 +28,23 @@ export async function findManifest(
   options: ResultOptions = {},
 ): Promise<Manifest> {
   const spec = (await requireSpec(client, id)).value;
-  if (options.generation !== undefined) {
-    const manifest = await readManifest(client, spec, options.generation);
-    if (manifest !== undefined) return manifest;
-  }
   const marker = (await readMarker(client, id))?.value;
   const state = (await readState(client, id, spec.uid))?.value;
   const newest = Math.max(state?.generation ?? 1, marker?.uid === spec.uid ? marker.generation : 1);
-  if (options.generation !== undefined) throw noGeneration(id, options.generation, newest);
+  const given = (generation: number) =>
+    state === undefined ? undefined : vouchedManifest(client, state, generation);
+  if (options.generation !== undefined) {
+    const manifest = await given(options.generation);
+    if (manifest !== undefined) return manifest;
+    throw noGeneration(id, options.generation, newest);
+  }
   // While the newest generation is at work an older result is given only to those who ask for it by number.
   if (state === undefined || state.generation < newest || !isFinal(state.phase)) {
-    const manifest = await readManifest(client, spec, newest);
+    const manifest = await given(newest);
     if (manifest !== undefined) return manifest;
     throw notFinished(id, state, newest);
   }
-  const manifest = await newestManifest(client, spec, newest);
+  const manifest = await newestManifest(client, state);
   if (manifest !== undefined) return manifest;
   throw noResult(id, state);
 }

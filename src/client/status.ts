@@ -2,8 +2,8 @@ import type { Marker } from "../model/marker.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
-import { newestManifest } from "./newestManifest.ts";
-import { readManifest, readMarker, readState, requireSpec } from "./runDocuments.ts";
+import { newestManifest, vouchedManifest } from "./newestManifest.ts";
+import { readMarker, readState, requireSpec } from "./runDocuments.ts";
 import { type RunView, viewOf } from "./runView.ts";
 
 /**
@@ -31,6 +31,6 @@ async function manifestOf(
 ): Promise<Manifest | undefined> {
   if (state === undefined) return undefined;
   const retried = marker?.uid === spec.uid && marker.generation > state.generation;
-  if (isFinal(state.phase)) return retried ? undefined : await newestManifest(client, spec, state.generation);
-  return state.phase === "finishing" ? await readManifest(client, spec, state.generation) : undefined;
+  if (isFinal(state.phase)) return retried ? undefined : await newestManifest(client, state);
+  return state.phase === "finishing" ? await vouchedManifest(client, state, state.generation) : undefined;
 }

@@ -25,6 +25,8 @@ export interface Loop {
   /** Pages for the partials of one run, so that a large one leaves some to those beside it. */
   pagesEach: number;
   readonly shareOf: (id: string) => Share;
+  /** Runs for which no page was left in this loop; they come first in the next. */
+  readonly unlisted: Set<string>;
   /** Set where something is left to do at once. */
   hurry: boolean;
 }
@@ -45,7 +47,8 @@ export async function advance(
     if (run === "over") return;
     if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
     await lookAndDecide(ports, leader, loop, run, marker, listed);
-    troubled.over(blob);
+    // A look that had nothing to write says nothing of the writes that failed before.
+    if (!run.memory.dirty) troubled.over(blob);
   } catch (error) {
     await judge(ports, leader, runs, { listed, blob, nowMs, newer, troubled }, error);
   }
@@ -85,6 +88,7 @@ async function lookAndDecide(
   // They are put before the next write, and so share its room.
   const owed = unsentTasks(run.chain.state(), memory).length;
   const seen = await look(ports.storage, ports.names, subject, memory, budget, leader.lost);
+  if (seen.unlisted) loop.unlisted.add(listed.id);
   const draft = decide(working, seen, memory, time, share, owed);
   if (draft.ending !== undefined) {
     const { state, ending } = draft;
@@ -100,7 +104,7 @@ async function lookAndDecide(
   // What was adopted is older than this look.
   if ((await perform(ports, leader, run, draft, time)) === "adopted") return;
   await sendMore(ports, leader, run, share, nowMs);
-  if (hasComeToRest(run.chain.state(), marker, time))
+  if (hasComeToRest(run.chain.state(), marker, spec, time))
     await layToRest(ports, leader, loop, run, marker, listed);
 }
 

@@ -1,6 +1,7 @@
 import { addCalls, decodeCalls } from "../model/calls.ts";
 import { CorruptDataError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
+import { differenceFrom, manifestDiffers } from "../model/manifestFits.ts";
 import { shardsOf } from "../model/packs.ts";
 import type { Manifest } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
@@ -19,7 +20,10 @@ export interface ListedMarker {
 
 /**
  * Ends a run: final state, clean-up, marker last. Before any final state but `complete` the manifest is looked for
- * once more, because a finisher that was given up may have written it; if it is there, the run is complete.
+ * once more, because a finisher that was given up may have written it; if it is there and fits, the run is complete.
+ *
+ * A manifest that tells of other chunks than the leader has counted comes from a forged message: the run is not
+ * complete by it, and the state notes its generation, so that nobody is given its result.
  */
 export async function close(
   ports: CoordinatorPorts,
@@ -33,17 +37,22 @@ export async function close(
   const { chain } = run;
   const before = chain.state();
   owner.assertLeading();
-  const manifest = draft.manifest ?? (await manifestOrNone(ports, owner, before));
-  const phase = manifest === undefined ? ending.phase : "complete";
+  const found = draft.manifest ?? (await manifestOrNone(ports, owner, before));
+  const difference = found === undefined ? undefined : differenceFrom(draft.state, found);
+  const manifest = difference === undefined ? found : undefined;
+  const phase = manifest !== undefined ? "complete" : ending.phase === "complete" ? "failed" : ending.phase;
   const next = finalState(draft.state, phase, manifest, nowMs);
-  if (phase === "failed" && ending.error !== undefined) next.error = ending.error;
+  if (difference !== undefined) next.refused = [...(next.refused ?? []), next.generation];
+  const refused = difference !== undefined && ending.phase === "complete";
+  const error = refused ? manifestDiffers(difference) : ending.error;
+  if (phase === "failed" && error !== undefined) next.error = error;
   assertLegalMove(before, next);
   const outcome = await chain.write(next);
   run.working = chain.state();
   if (outcome === "adopted") return;
-  const { run: id, uid, packsDone: packs, sentAgain, error } = next;
+  const { run: id, uid, packsDone: packs, sentAgain } = next;
   const told = { run: id, uid, phase, ms: nowMs - next.createdMs, packs, sentAgain };
-  ports.log(logEvents.runEnded(error === undefined ? told : { ...told, error: error.message }));
+  ports.log(logEvents.runEnded(next.error === undefined ? told : { ...told, error: next.error.message }));
   await cleanUp(ports, owner, next, manifest, listed);
 }
 

@@ -34,7 +34,12 @@ export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker"
 export function keepDeadline(draft: Draft, { spec, nowMs }: Pick<Seen, "spec" | "nowMs">): void {
   const { state } = draft;
   const { deadline } = spec;
-  if (deadline === undefined || state.keep === true || nowMs - state.createdMs <= deadline.ms) return;
+  if (
+    deadline === undefined ||
+    state.keep === true ||
+    nowMs - (state.retriedMs ?? state.createdMs) <= deadline.ms
+  )
+    return;
   if (state.phase !== "planning" && state.phase !== "computing") return;
   if (deadline.keep && state.layout !== undefined) {
     state.keep = true;
@@ -55,7 +60,11 @@ export function giveUpRest(draft: Draft): void {
   const { layout } = state;
   if (state.phase !== "computing" || layout === undefined) return;
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
-    if (!(shard in state.open) && !(shard in state.sealed)) openShards(state, shard);
+    if (!(shard in state.open) && !(shard in state.sealed)) {
+      openShards(state, shard);
+      const fresh = state.open[shard];
+      if (fresh !== undefined && packsOfShard(layout, shard).from < state.doubtUpTo) fresh.recount = true;
+    }
     const open = state.open[shard];
     if (open !== undefined && open.recount !== true)
       open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));

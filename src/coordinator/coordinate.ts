@@ -44,7 +44,7 @@ export async function coordinate(
   const troubled = new TroubledRuns();
   let calls: CallCounts = ports.storage.meter.counts();
   while (!leader.signal.aborted) {
-    const listed = await listMarkers(ports, leader);
+    const listed = await listMarkers(ports, leader, troubled);
     if (listed === "unreachable") continue;
     const { markers, nowMs, pages } = listed;
     ports.tellActive?.(leader.term, markers.length);
@@ -57,6 +57,7 @@ export async function coordinate(
       ...{ runs, nowMs, newer, troubled },
       budget: { left: Math.max(limits.pagesPerLoopMax - pages, limits.pagesForRunsMin) },
       pagesEach: 1,
+      unlisted: new Set(),
       shareOf: (id) => shares.get(id) ?? alone,
       hurry: false,
     };
@@ -70,7 +71,7 @@ export async function coordinate(
       const ends = await Promise.allSettled(batch.map((marker) => advance(ports, leader, loop, marker)));
       const ended = ends.find((one) => one.status === "rejected");
       if (ended !== undefined) throw ended.reason;
-      for (const marker of batch) turns.taken(marker);
+      for (const marker of batch) if (!loop.unlisted.has(marker.name)) turns.taken(marker);
       leader.progress();
     }
     calls = shareCalls(ports, runs, calls);
@@ -84,11 +85,13 @@ export async function coordinate(
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly OpenRun[]): Promise<void> {
   const dirty = runs.filter(({ memory }) => memory.dirty);
+  const refused: unknown[] = [];
   for (let from = 0; from < dirty.length; from += limits.writesAtOnce) {
-    await Promise.all(
-      dirty.slice(from, from + limits.writesAtOnce).map((run) => run.chain.write(run.working)),
-    );
+    const some = dirty.slice(from, from + limits.writesAtOnce);
+    const ends = await Promise.allSettled(some.map((run) => run.chain.write(run.working)));
+    refused.push(...ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])));
   }
+  if (refused.length > 0) throw refused[0];
 }
 
 /** Who is served first: a run whose marker changed, then whoever has waited longest. */

@@ -126,7 +126,7 @@ function trackPack(
     markFailed(draft, pack);
     draft.whyFailed.set(pack, verdict.why);
   } else if (verdict.kind === "replace") {
-    if (state.paused || roomToWrite(draft, memory) <= 0) return;
+    if (state.paused || state.keep === true || roomToWrite(draft, memory) <= 0) return;
     state.again[pack] = { ...made, sends };
     resendPack(draft, memory, pack, nowMs, { alone: verdict.alone });
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };

@@ -79,6 +79,7 @@ export async function look(
     nodes,
     ...told,
     ...(failuresNow ? { otherCode } : {}),
+    unlisted: wanted.groups.length > 0 && groups.length === 0,
     ...(queued === undefined ? {} : { queued }),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
     ...(manifest === undefined ? {} : { manifest }),

@@ -1,9 +1,11 @@
 import { StorageError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
+import { runIdPattern } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import type { CoordinatorPorts } from "./perform.ts";
 import { rests } from "./rest.ts";
 import type { Ownership } from "./stateChain.ts";
+import type { TroubledRuns } from "./trouble.ts";
 
 /** True if a leader has something to do for any run: what makes a term worth claiming. */
 export async function anyRunToLead(
@@ -14,14 +16,28 @@ export async function anyRunToLead(
   do {
     // A page may be empty and still not be the last one.
     const page = await ports.storage.blobs.list(ports.names.active, "", { metadata: true, cursor, signal });
-    if (page.blobs.some((marker) => !rests(marker))) return true;
+    if (page.blobs.some((marker) => isMarker(marker) && !rests(marker))) return true;
     cursor = page.cursor;
   } while (cursor !== undefined);
   return false;
 }
 
+/** Nothing but a stranger, or a forged message to an older version, makes a blob here whose name is no run's id. */
+const isMarker = ({ name }: ListedBlob): boolean => runIdPattern.test(name);
+
+/** Such blobs that a leader has told of, by its term. */
+const toldStrays = new WeakMap<Ownership, Set<string>>();
+
+function tellStray({ log }: Pick<CoordinatorPorts, "log">, leader: Ownership, blob: ListedBlob): void {
+  const told = toldStrays.get(leader) ?? new Set();
+  toldStrays.set(leader, told);
+  const name = blob.name.slice(0, 80);
+  if (!told.has(name)) log(logEvents.strayMarker({ name, term: leader.term }));
+  told.add(name);
+}
+
 export interface ListedMarkers {
-  /** Without those of runs at rest. */
+  /** Without those of runs at rest, and without blobs that are none. */
   readonly markers: readonly ListedBlob[];
   readonly pages: number;
   /** Storage's time of the list. */
@@ -32,6 +48,7 @@ export interface ListedMarkers {
 export async function listMarkers(
   ports: CoordinatorPorts,
   leader: Ownership & { readonly signal: AbortSignal },
+  troubled: TroubledRuns,
 ): Promise<ListedMarkers | "unreachable"> {
   const markers: ListedBlob[] = [];
   let cursor: string | undefined;
@@ -42,14 +59,18 @@ export async function listMarkers(
       leader.assertLeading();
       const options = { metadata: true, cursor, signal: leader.lost };
       const page = await ports.storage.blobs.list(ports.names.active, "", options);
-      for (const blob of page.blobs) if (!rests(blob)) markers.push(blob);
+      for (const blob of page.blobs) {
+        if (!isMarker(blob)) tellStray(ports, leader, blob);
+        else if (!rests(blob)) markers.push(blob);
+      }
       cursor = page.cursor;
       nowMs = page.dateMs;
       pages += 1;
     } while (cursor !== undefined);
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind !== "busy") throw error;
-    ports.log(logEvents.runSkipped({ run: "*", uid: "", code: error.storageCode, message: error.message }));
+    if (troubled.add({ name: "*", etag: "" }, ports.clock.monotonicMs()))
+      ports.log(logEvents.runSkipped({ run: "*", uid: "", code: error.storageCode, message: error.message }));
     await ports.clock.sleep(1_000, leader.signal);
     return "unreachable";
   }

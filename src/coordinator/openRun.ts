@@ -1,7 +1,9 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError } from "../model/errors.ts";
+import { idSchema } from "../model/idSchema.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
+import { isVouched } from "../model/manifestFits.ts";
 import type { Marker } from "../model/marker.ts";
 import { runBlobs, specBlob } from "../model/names.ts";
 import { type Spec, specSchema } from "../model/run.ts";
@@ -68,7 +70,7 @@ export async function failUnreadable(
   nowMs: number,
 ): Promise<void> {
   const { blobs } = ports.storage;
-  const uid = marker["uid"] ?? (await readSpec(ports, owner, listed.id))?.uid;
+  const uid = idSchema.safeParse(marker["uid"]).data ?? (await readSpec(ports, owner, listed.id))?.uid;
   // Without a uid nothing says whose marker it is; a person has to look.
   if (uid === undefined) throw error;
   const blob = runBlobs(listed.id, uid).state;
@@ -77,7 +79,10 @@ export async function failUnreadable(
   const generation = wholeOr(marker["generation"], 1);
   const cap = wholeOr(marker["cap"], limits.capDefault);
   const first = known ?? firstState({ run: listed.id, uid, generation, cap, nowMs });
-  const manifest = await manifestOrNone(ports, owner, first);
+  const found = await manifestOrNone(ports, owner, first);
+  // Where the state does not decode there is no tally to hold the manifest against.
+  const fits = found !== undefined && (known === undefined || isVouched(known, found));
+  const manifest = fits ? found : undefined;
   if (known !== undefined && isFinal(known.phase)) return cleanUp(ports, owner, known, manifest, listed);
   const ours = known?.termid === owner.termid;
   if (known !== undefined && !ours && known.term >= owner.term) throw new DeposedError(known.term);

@@ -57,10 +57,20 @@ export function stragglerAfterMs(state: State, limitMs: number): number {
   if (state.durationsMs.length === 0) {
     return packMs >= limits.packMsMax ? limitMs : stragglerFactor * packMs + limits.lateFirstMs;
   }
-  // One that was passed by others waits for so many packs' time; all but one of the factor allow for that.
-  const passedBy = Math.max(limits.outOfOrderPacks / packsAtOnce(state) - (stragglerFactor - 1), 0);
-  const usualMs = Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
-  return usualMs + passedBy * mean(state.durationsMs);
+  return Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs(state);
+}
+
+/** What a message may wait longer because others passed it; all but one of the factor of stragglers allow for that. */
+export function outOfOrderMs(state: State): number {
+  const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (stragglerFactor - 1), 0);
+  return passedBy * mean(state.durationsMs);
+}
+
+/** Packs computed at the same moment until the last one ended. Unlike the rate, silence does not lower it. */
+function atOnceSoFar({ progress: { marks } }: State): number {
+  const [first, last] = [marks[0], marks.at(-1)];
+  if (first === undefined || last === undefined || last.atMs <= first.atMs) return limits.outOfOrderPacks;
+  return Math.max((last.computeMs - first.computeMs) / (last.atMs - first.atMs), 1);
 }
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */

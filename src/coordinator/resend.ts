@@ -5,7 +5,7 @@ import type { Sends, State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
 import { addSend, type Draft, layoutOf, type Memory, nodeOf, resendTask, roomToWrite } from "./draft.ts";
 import { sentAtMs } from "./fanOut.ts";
-import { p95, packsAtOnce, stragglerAfterMs } from "./pace.ts";
+import { outOfOrderMs, p95, packsAtOnce, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -20,16 +20,17 @@ import { unfinishedPacks } from "./track.ts";
 /** Packs whose worker seems dead, and any of which nothing was heard for longer than the host can hide them. */
 export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queued?: number): void {
   const { state } = draft;
-  if (state.phase !== "computing" || state.paused) return;
+  if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const unfinished = unfinishedPacks(state);
   // Fewer messages than packs in flight: some were lost, and nobody can say which.
   const lost = queued !== undefined && queued < unfinished.length;
-  if (lost) presumeBegun(state, state.cursor, time.nowMs - silentAfterMs(time) - 1);
+  const silentMs = silentAfterMs(time) + outOfOrderMs(state);
+  if (lost) presumeBegun(state, state.cursor, time.nowMs - silentMs - 1);
   else trackBegun(state, unfinished, time.nowMs);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
-  const lateMs = Math.min(stragglerAfterMs(state, time.limitMs), silentAfterMs(time));
+  const lateMs = Math.min(stragglerAfterMs(state, time.limitMs), silentMs);
 
   for (const pack of unfinished) {
     if (roomToWrite(draft, memory) <= 0) return;
@@ -38,7 +39,7 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queu
     const begunMs = begunAtMs(state, pack);
     if (begunMs === undefined) continue;
     const sinceMs = Math.max(begunMs, again?.atMs ?? 0);
-    if (time.nowMs - sinceMs > silentAfterMs(time)) {
+    if (time.nowMs - sinceMs > silentMs) {
       resendPack(draft, memory, pack, time.nowMs, { silent: true });
       continue;
     }
@@ -86,6 +87,9 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
 /** A combine is a straggler after so many times the longest one. */
 const stragglerFactor = 3;
 
+/** The packs presumed to run at once, over those that the rate tells of. */
+const rateSlack = 1.15;
+
 /**
  * Moves on to which pack work is presumed begun: as many unfinished packs as run at once, in send order. A begun pack
  * stays begun, also when the rate falls because workers died. Until the first outcome nobody knows how many run at
@@ -93,7 +97,9 @@ const stragglerFactor = 3;
  */
 function trackBegun(state: State, unfinished: readonly number[], nowMs: number): void {
   if (state.durationsMs.length === 0) return;
-  const last = unfinished[Math.min(packsAtOnce(state), unfinished.length) - 1];
+  // The rate falls a little between waves of packs that end together.
+  const atOnce = Math.round(packsAtOnce(state) * rateSlack);
+  const last = unfinished[Math.min(atOnce, unfinished.length) - 1];
   if (last !== undefined) presumeBegun(state, last + 1, nowMs);
 }
 

@@ -1,5 +1,6 @@
 import { limits } from "../model/limits.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
+import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import type { DecideTime } from "./decide.ts";
@@ -11,7 +12,14 @@ import { stragglerAfterMs } from "./pace.ts";
  */
 
 /** Whether the packs that were begun before the pause have ended, as far as anybody can tell, and no task is under way. */
-export function hasComeToRest(state: State, marker: Marker, { nowMs, limitMs }: DecideTime): boolean {
+export function hasComeToRest(
+  state: State,
+  marker: Marker,
+  { deadline }: Pick<Spec, "deadline">,
+  { nowMs, limitMs }: DecideTime,
+): boolean {
+  // A deadline goes on during a pause, and somebody has to keep it.
+  if (deadline !== undefined) return false;
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   const begunEndMs = Math.min(stragglerAfterMs(state, limitMs), limitMs);

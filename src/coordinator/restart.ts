@@ -26,8 +26,9 @@ export function beginTurn(state: State): void {
 export function beginGeneration(
   closed: State,
   { generation, cap, redo, code }: Pick<Marker, "generation" | "cap" | "redo" | "code">,
+  nowMs: number,
 ): State {
-  if (redo === "recompute") return fromTheStart(closed, { generation, cap, code });
+  if (redo === "recompute") return fromTheStart(closed, { generation, cap, code }, nowMs);
   const {
     finishedMs: _finished,
     error: _error,
@@ -42,6 +43,7 @@ export function beginGeneration(
     generation,
     cap,
     ...(redo === "mix" ? mixed(closed, code) : {}),
+    retriedMs: nowMs,
     phase: closed.layout === undefined ? "planning" : "computing",
     paused: false,
     firstSend: 1,
@@ -56,8 +58,10 @@ export function beginGeneration(
     rate: 0,
   };
   if (closed.layout === undefined) return state;
+  // A forged message may have left a node that lacks some of its members.
+  const trusted = closed.refused?.includes(closed.generation) !== true;
   for (const [name, sealed] of Object.entries(closed.sealed)) {
-    if (sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
+    if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
     else state.open[name] = { done: membersOf(closed.layout, Number(name), sealed.members) };
   }
   for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };
@@ -79,12 +83,14 @@ function mixed(closed: State, code: string | undefined): Pick<State, "code" | "m
 function fromTheStart(
   closed: State,
   { generation, cap, code }: Pick<Marker, "generation" | "cap" | "code">,
+  nowMs: number,
 ): State {
-  const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs } = closed;
+  const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
     ...{ term, termid, sequence, turn, command, calls, terms },
-    origin: generation,
+    ...(refused === undefined ? {} : { refused }),
+    ...{ retriedMs: nowMs, origin: generation },
     ...(code === undefined ? {} : { code }),
   };
 }

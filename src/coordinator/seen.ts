@@ -6,7 +6,7 @@ import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
 import { type Memory, nodeOf } from "./draft.ts";
-import { isInFullSwing } from "./pace.ts";
+import { isInFullSwing, outOfOrderMs } from "./pace.ts";
 import { silentAfterMs } from "./resend.ts";
 
 /** What one look at storage found of one run. The decisions see storage only through this. */
@@ -29,6 +29,8 @@ export interface Seen {
   readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
   /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
   readonly otherCode?: readonly SeenOtherCode[];
+  /** No list page was left for its open shards. */
+  readonly unlisted: boolean;
   /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
   readonly queued?: number;
   readonly manifest?: Manifest;
@@ -101,7 +103,7 @@ export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs
       computing &&
       !state.paused &&
       state.inFlight > 0 &&
-      nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) &&
+      nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) + outOfOrderMs(state) &&
       localMs - memory.countedMs >= limits.queuesEveryMs,
   };
 }

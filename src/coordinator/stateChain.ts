@@ -96,11 +96,11 @@ export async function sealState(store: StateStore, owner: Ownership, run: SealRe
     const ours = state.termid === owner.termid;
     if (!retried && (over || ours)) return chain;
     if (!ours && state.term >= owner.term) throw new DeposedError(state.term);
-    const next = retried ? beginGeneration(state, { generation, cap, redo, code }) : state;
+    const next = retried ? beginGeneration(state, { generation, cap, redo, code }, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     const written = { ...next, terms, updatedMs: nowMs };
-    // Whoever died may have sent more packs than it wrote.
-    if (!retried && !ours && owner.cameBy !== "handed-over" && next.layout !== undefined)
+    // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan.
+    if (!retried && !ours && owner.cameBy !== "handed-over")
       written.doubtUpTo = Math.max(next.doubtUpTo, next.cursor + limits.sendsPerWriteMax);
     try {
       await chain.write(written);

@@ -1,4 +1,5 @@
 import type { InvocationContext } from "@azure/functions";
+import { messageOf } from "../model/errors.ts";
 import type { Delivery } from "../worker/ports.ts";
 
 /**
@@ -15,7 +16,20 @@ export function deliveryOf(
   return {
     queue,
     urgent,
-    text: typeof body === "string" ? body : JSON.stringify(body),
+    text: textOf(body, context),
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
   };
+}
+
+/**
+ * JSON can be nested more deeply than it can be written out again. Such a body becomes a text that no message is, so
+ * that it is recorded and dropped: a handler that threw would leave it in the poison queue for ever.
+ */
+function textOf(body: unknown, { triggerMetadata }: Pick<InvocationContext, "triggerMetadata">): string {
+  if (typeof body === "string") return body;
+  try {
+    return JSON.stringify(body) ?? "";
+  } catch (error) {
+    return `message ${triggerMetadata?.["id"]} cannot be written out: ${messageOf(error)}`;
+  }
 }

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azuritePreload } from "./azuritePreload.ts";
+import { closeToOthers } from "./closeToOthers.ts";
 import { accountIn, connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
 
 /** A storage emulator in a process of its own. */
@@ -36,6 +37,7 @@ export async function startAzurite(
   } = {},
 ): Promise<Azurite> {
   const { location, ports = {} } = options;
+  if (location !== undefined) await closeToOthers(location);
   const account = options.account ?? (location === undefined ? newAccount() : await accountIn(location));
   const flags = [
     ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`],

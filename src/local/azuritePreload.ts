@@ -8,6 +8,11 @@ const endWithParent = `
 process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();
 `;
 
+/** Its files hold people's inputs and results, so nobody else on the machine may read them. */
+const privateFiles = `
+process.umask(0o077);
+`;
+
 /**
  * The emulator keeps its records in LokiJS, whose batch functions sort every index anew for a single record, and which
  * looks through all records where a condition comes first that no index serves: with 10,000 blobs a delete took 92 ms
@@ -52,5 +57,5 @@ TableServer.prototype.start = async function () { this.status = "Running"; };
 /** The same as a module that `node --import` takes. */
 export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
   `data:text/javascript,${encodeURIComponent(
-    `${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${endWithParent}`,
+    `${privateFiles}${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${endWithParent}`,
   )}`;

@@ -51,7 +51,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 
 /** A new file for writing; what had its name, also a link, is removed and not followed. */
 export async function createPrivate(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });
   return await open(path, "wx", 0o600);
 }

@@ -134,6 +134,8 @@ export const limits = {
   retryDelayS: 30,
   /** The same for urgent work that other code is to do: each level of a run's tree waits for its few messages. */
   otherCodeDelayS: 5,
+  /** A message of a newer version is enqueued again so often: a day, which no rolling deploy takes. Then it is dropped. */
+  heldForNewerMax: 2_880,
   /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */
   taskLifeEveryMs: 10_000,
   /** A worker asks this often whether what it computes for longer than this is still wanted: a cancel ends threads

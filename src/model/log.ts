@@ -57,6 +57,8 @@ export const logEvents = {
   /** A page that the expiry could not list; `givenUp`: its container is left for the next day. */
   expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
+  /** In the container of active runs lies a blob whose name is no run's id; it is skipped. Once a term. */
+  strayMarker: event<{ name: string; term: number }>("warn", "stray-marker"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
   /** What ended a term early, such as a list that storage denies; the runs go on with the next one. */
   leadingFailed: (

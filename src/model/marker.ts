@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { wireVersion } from "./decode.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { idSchema } from "./idSchema.ts";
 
 /**
  * The marker of an active run: what is wanted of it, all in the metadata of an empty blob, so that one list call
@@ -13,7 +14,7 @@ const number = z.coerce.number().int().nonnegative();
 
 const markerSchema = z.object({
   v: z.coerce.number().int().positive(),
-  uid: z.string().min(1),
+  uid: idSchema,
   want: z.enum(wants),
   generation: z.coerce.number().int().positive(),
   cap: z.coerce.number().int().positive(),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { decodeJson, wireVersion } from "./decode.ts";
+import { idSchema } from "./idSchema.ts";
 import type { Work } from "./names.ts";
 
 /**
@@ -10,8 +11,8 @@ import type { Work } from "./names.ts";
 const count = z.int().nonnegative();
 const common = {
   v: z.literal(wireVersion),
-  run: z.string(),
-  uid: z.string(),
+  run: idSchema,
+  uid: idSchema,
   gen: z.int().positive(),
   send: z.int().positive(),
   turn: count,
@@ -64,13 +65,13 @@ const workMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     ...common,
     kind: z.literal("sofar"),
-    tag: z.string(),
+    tag: idSchema,
     nodes: z.string(),
     childGens: z.string().optional(),
     open: z.array(count),
   }),
   /** From a client: computes a pack again and writes the hash of its partial under `{tag}/{pack}`. */
-  z.object({ ...common, kind: z.literal("verify"), tag: z.string(), pack: count }),
+  z.object({ ...common, kind: z.literal("verify"), tag: idSchema, pack: count }),
 ]);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;

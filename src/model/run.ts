@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { wireVersion } from "./decode.ts";
+import { idSchema } from "./idSchema.ts";
 import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 
 /** The documents of a run that are written once: what was asked for, how it was cut, what came out. */
@@ -18,8 +19,8 @@ export type Tolerance = z.infer<typeof toleranceSchema>;
 /** `{id}/spec.json`, create-only: what a person asked for. */
 export const specSchema = z.object({
   v: version,
-  run: z.string(),
-  uid: z.string(),
+  run: idSchema,
+  uid: idSchema,
   calculation: z.string(),
   /** As validated by the calculation's schema, defaults filled in. */
   params: z.unknown(),
@@ -34,7 +35,8 @@ export const specSchema = z.object({
   packLimitMs: z.int().positive().optional(),
   /** Attempts of work that throws; `limits.attemptsDefault` by default. */
   attempts: z.int().positive().optional(),
-  /** From submit on, pauses included. Past it the run fails, or with `keep` finishes with what is done. */
+  /** From when a leader first sees the run or its retry, pauses included. Past it the run fails, or with `keep` finishes
+   *  with what is done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
@@ -44,8 +46,8 @@ export type Spec = z.infer<typeof specSchema>;
 /** `{id}/{uid}/plan.json`, create-only: written by whichever planning attempt came first. */
 export const planSchema = z.object({
   v: version,
-  run: z.string(),
-  uid: z.string(),
+  run: idSchema,
+  uid: idSchema,
   /** The generation that planned anew; absent for the first. Names of the plan, partials and nodes go by it. */
   origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
@@ -57,7 +59,7 @@ export const planSchema = z.object({
   /** Mean time of one pack as measured on samples, in ms. */
   packMs: z.number().nonnegative(),
   /** Whose segments hold the chunk inputs; absent where the plan is a plain count. */
-  segments: z.object({ attempt: z.string(), starts: z.array(count) }).optional(),
+  segments: z.object({ attempt: idSchema, starts: z.array(count) }).optional(),
   calls: z.string(),
 });
 export type Plan = z.infer<typeof planSchema>;
@@ -68,13 +70,13 @@ export const segmentSchema = z.object({ v: version, from: count, inputs: z.array
 /** `{id}/{uid}/{gen}/manifest.json`, create-only: names the one result of a generation. */
 export const manifestSchema = z.object({
   v: version,
-  run: z.string(),
-  uid: z.string(),
+  run: idSchema,
+  uid: idSchema,
   generation: z.int().positive(),
   calculation: z.string(),
   requestHash: z.string(),
   /** The attempt that wrote the result, and its blob in the results container. */
-  attempt: z.string(),
+  attempt: idSchema,
   blob: resultBlobSchema,
   contentType: contentTypeSchema,
   bytes: count,
@@ -105,8 +107,8 @@ export const answerSchema = z.discriminatedUnion("ok", [
   z.object({
     v: version,
     ok: z.literal(true),
-    run: z.string(),
-    uid: z.string(),
+    run: idSchema,
+    uid: idSchema,
     generation: z.int().positive(),
     /** The blob with the answer's bytes, in the results container. */
     blob: resultBlobSchema,

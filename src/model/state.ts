@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { wireVersion } from "./decode.ts";
+import { idSchema } from "./idSchema.ts";
 
 /**
  * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. One If-Match chain, sealed by each
@@ -66,8 +67,8 @@ export type ProgressMark = z.infer<typeof progressMarkSchema>;
 
 export const stateSchema = z.object({
   v: z.literal(wireVersion),
-  run: z.string(),
-  uid: z.string(),
+  run: idSchema,
+  uid: idSchema,
   /** The term that owns this state; ownership is equality of `termid`, never of `term` alone. */
   term: z.int().positive(),
   termid: z.string(),
@@ -152,8 +153,12 @@ export const stateSchema = z.object({
     .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
     .optional(),
   createdMs: ms,
+  /** When the latest retry began. */
+  retriedMs: ms.optional(),
   updatedMs: ms,
   finishedMs: ms.optional(),
+  /** Generations whose manifest did not fit what the leader had counted: their result is no answer. */
+  refused: z.array(z.int().positive()).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 export type State = z.infer<typeof stateSchema>;

@@ -2,6 +2,7 @@ import type { BlobServiceClient } from "@azure/storage-blob";
 import { azureCalls, dateMsOf } from "./azureCalls.ts";
 import { byteLengthOf, ifMatchOf, metadataOf, noneMatch, unquoted } from "./azureShapes.ts";
 import { downloadStream } from "./azureStream.ts";
+import { checkPlainName } from "./plainNames.ts";
 import type { ContentLease, LeaseState } from "./ports.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
@@ -14,6 +15,7 @@ const missing = { kind: "missing" } as const;
  * SDK's repeats can outlast the lease.
  */
 export function azureLease(service: BlobServiceClient, container: string, name: string): ContentLease {
+  checkPlainName(name);
   const home = service.getContainerClient(container);
   const blob = home.getBlockBlobClient(name);
   const where = `${container}/${name}`;

@@ -8,6 +8,7 @@ import { azureLease } from "./azureLease.ts";
 import { azureQueues } from "./azureQueues.ts";
 import { callMeter } from "./callMeter.ts";
 import { blobBillingClass, countingHttpClient } from "./countingHttpClient.ts";
+import { plainNames } from "./plainNames.ts";
 import type { CallMeter, Storage } from "./ports.ts";
 
 /** Where the storage is, and who asks. `UseDevelopmentStorage=true` is a connection string like any other. */
@@ -33,7 +34,7 @@ export function connectStorage(
     const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRepeat });
     const queues = queueService(connection, { httpClient: queueClient, retryOptions: repeat });
     return {
-      blobs: azureBlobs(blobs),
+      blobs: plainNames(azureBlobs(blobs)),
       queues: azureQueues(queues),
       lease: (container, blob) => azureLease(leases, container, blob),
       meter,

@@ -13,7 +13,8 @@ import type { QueueStore } from "./queuePort.ts";
  * earlier try of the same call, and a message may be sent twice.
  *
  * Expected outcomes are values. Everything else is thrown as `StorageError` with the service's code; so is a container
- * that is not there (`refused`, `ContainerNotFound`), because that never means that a blob is missing.
+ * that is not there (`refused`, `ContainerNotFound`), because that never means that a blob is missing; and so is a
+ * blob name with a segment `.` or `..` (`refused`, `InvalidResourceName`), before any request.
  */
 
 /** Limits one call: when it fires, the call ends with an AbortError and its effect is unknown. */

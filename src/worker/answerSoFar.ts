@@ -1,11 +1,11 @@
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
+import { joined, rangesOfShard } from "../model/coverage.ts";
 import { wireVersion } from "../model/decode.ts";
 import type { WantedCode } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
 import { resultBlobs } from "../model/names.ts";
 import { chunksOfPack, type Range, shardsOf } from "../model/packs.ts";
 import type { Answer, Plan } from "../model/run.ts";
-import { joined, rangesOfShard } from "./folding/coverage.ts";
 import { foldBounded } from "./folding/foldBounded.ts";
 import { foldTally } from "./folding/foldTally.ts";
 import { type FoundOutput, findNodes, findPacks } from "./folding/foundOutputs.ts";

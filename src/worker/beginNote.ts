@@ -23,10 +23,12 @@ export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string)
   const name = runBlobs(message.run, message.uid).begun(work, message.gen, message.send, tag);
   const ended = new AbortController();
   let begun = false;
+  let written = false;
   let etag: string | undefined;
   let refreshing: Promise<void> | undefined;
 
   const create = async (): Promise<void> => {
+    written = true;
     const created = await blobs.create(runs, name, "");
     etag = created.kind === "created" ? created.etag : ((await headEtag()) ?? etag);
   };
@@ -58,7 +60,7 @@ export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string)
     async remove() {
       ended.abort();
       await refreshing;
-      if (etag !== undefined) await persist(ports, () => blobs.remove(runs, name)).catch(() => {});
+      if (written) await persist(ports, () => blobs.remove(runs, name)).catch(() => {});
     },
   };
 }

@@ -57,7 +57,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
 
   return {
     spec: (run, uid) =>
-      once(`spec ${uid}`, async () => {
+      once(`spec ${run} ${uid}`, async () => {
         const name = specBlob(run);
         const found = await blobs.read(names.runs, name);
         if (found.kind === "missing") throw new DroppedError("there is no such run");
@@ -66,7 +66,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
         return spec;
       }),
     plan: (run, uid, origin = 1) =>
-      once(`plan ${uid} ${origin}`, async () => {
+      once(`plan ${run} ${uid} ${origin}`, async () => {
         const name = runBlobs(run, uid, origin).plan;
         const found = await blobs.read(names.runs, name);
         if (found.kind === "missing") throw new StorageLostError("storage-lost", `${name} is gone`);
@@ -80,7 +80,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
         const start = starts[number] as number;
         if (start >= to) break;
         const all = await once(
-          `${plan.uid} ${plan.origin ?? 1} ${number}`,
+          `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number}`,
           () => segment(plan, attempt, number),
           segments,
           segmentsKept,

@@ -52,16 +52,16 @@ export async function sendBegan(ports: WorkerPorts, message: WorkMessage): Promi
 }
 
 /**
- * Throws `ProcessEndedError` where as many attempts as may die have begun and left nothing but their notes for longer
+ * How many attempts of this work have begun and left nothing but their notes. Throws `ProcessEndedError` where as many attempts as may die have begun and left nothing but their notes for longer
  * than an attempt can take, and a retryable error where they may still be at work.
  */
 export async function checkEarlierAttempts(
   ports: WorkerPorts,
   message: WorkMessage,
   limitMs: number,
-): Promise<void> {
+): Promise<number> {
   const notes = await notesOf(ports, message);
-  if (notes.length < limits.diedSendsMax) return;
+  if (notes.length < limits.diedSendsMax) return notes.length;
   const deadAfterMs = limitMs + ports.endRetryMs + limits.taskLateMs;
   const dead = notes.filter(({ ageMs }) => ageMs > deadAfterMs);
   if (dead.length >= limits.diedSendsMax) throw new ProcessEndedError(dead.length);

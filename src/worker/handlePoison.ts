@@ -10,7 +10,7 @@ import { putBack, understand } from "./understand.ts";
  * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
  */
 export async function handlePoison(
-  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch" | "clock" | "endRetryMs">,
+  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch" | "documents" | "clock" | "endRetryMs">,
   delivery: Delivery,
 ): Promise<void> {
   try {

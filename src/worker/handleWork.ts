@@ -1,3 +1,4 @@
+import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { attemptOf, type WorkMessage } from "../model/message.ts";
 import { answerSoFar } from "./answerSoFar.ts";
@@ -48,13 +49,14 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
   if (again) return endSilent(ports, message);
   const wanted = await rightCode(ports, message);
-  if (message.repeat === true) await checkEarlierAttempts(ports, message, limitMs);
+  const notes = message.repeat === true ? await checkEarlierAttempts(ports, message, limitMs) : 0;
+  const alone = message.alone === true || notes >= limits.diedSendsAlone;
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
   try {
     return await ports.watch.during(message, (signal) =>
-      dispatch(ports, { message, delivery, tag, limitMs, wanted, signal, begin: note.begin }),
+      dispatch(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
     );
   } finally {
     await note.remove();

@@ -64,15 +64,14 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
     const [only] = runs;
     if (runs.size === 1 && only !== undefined) return void (await readAgain(only));
     const atMs = clock.monotonicMs();
-    const found = new Map<string, Marker>();
+    const found = new Map<string, Readonly<Record<string, string>>>();
     let cursor: string | undefined;
     do {
       const page = await blobs.list(names.active, "", { metadata: true, cursor });
-      for (const { name, metadata } of page.blobs)
-        if (runs.has(name)) found.set(name, decodeMarker(metadata, name));
+      for (const { name, metadata } of page.blobs) if (runs.has(name)) found.set(name, metadata);
       cursor = page.cursor;
     } while (cursor !== undefined);
-    for (const run of runs) void keep(run, Promise.resolve({ atMs, marker: found.get(run) }));
+    for (const run of runs) void keep(run, decoded(run, found.get(run), atMs)).catch(() => {});
   }
 
   /** Ends what is not wanted any more, for as long as anything runs. */
@@ -82,18 +81,20 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
       await clock.sleep(Math.max(oldestMs + limits.wantedEveryMs - clock.monotonicMs(), 1));
       while (await endUnwanted()) await clock.sleep(limits.wantedEveryMs);
     }
+    polling = false;
   }
 
   /** False where nothing has been running for long enough to be asked about. */
   async function endUnwanted(): Promise<boolean> {
-    const long = [...running].filter(
-      ({ sinceMs }) => clock.monotonicMs() - sinceMs >= limits.wantedEveryMs - clockStepMs,
-    );
-    if (long.length === 0) return false;
+    const isLong = ({ sinceMs }: Running): boolean =>
+      clock.monotonicMs() - sinceMs >= limits.wantedEveryMs - clockStepMs;
+    if (![...running].some(isLong)) return false;
+    const all = [...running];
     try {
-      await readTogether(new Set(long.map(({ message }) => message.run)));
-      for (const { message, stop } of long) {
-        const why = verdict(message, (await readings.get(message.run))?.marker, "during");
+      await readTogether(new Set(all.map(({ message }) => message.run)));
+      for (const { message, stop } of all) {
+        const reading = await readings.get(message.run)?.catch(() => undefined);
+        const why = reading === undefined ? undefined : verdict(message, reading.marker, "during");
         if (why !== undefined) stop.abort(new DroppedError(why));
       }
     } catch {
@@ -120,9 +121,7 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
       running.add(one);
       if (!polling) {
         polling = true;
-        void poll().finally(() => {
-          polling = false;
-        });
+        void poll();
       }
       try {
         return await work(one.stop.signal);
@@ -131,6 +130,15 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
       }
     },
   };
+}
+
+/** Rejects for a marker that does not decode; it says nothing of other runs. */
+async function decoded(
+  run: string,
+  metadata: Readonly<Record<string, string>> | undefined,
+  atMs: number,
+): Promise<Reading> {
+  return { atMs, marker: metadata === undefined ? undefined : decodeMarker(metadata, run) };
 }
 
 /** Timers may fire a little early. */
@@ -155,6 +163,7 @@ export function verdict(
   if (marker === undefined) return "the run has ended";
   if (marker.uid !== message.uid) return "the id belongs to another run now";
   if (marker.want === "delete") return "the run is being deleted";
+  if (marker.generation < message.gen) return "nobody asked for its generation";
   if (message.kind === "compute" && moment !== "begin")
     return moment === "during" && marker.want === "cancelled" ? "the run is cancelled" : undefined;
   if (marker.generation > message.gen) return "a later generation is at work";

@@ -59,6 +59,8 @@ export interface Attempt {
   readonly limitMs: number;
   /** Whose outputs may be folded. */
   readonly wanted: WantedCode;
+  /** Processes died with this work, so nothing else runs beside it. */
+  readonly alone: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */

@@ -16,11 +16,10 @@ export async function stillWanted(
 /** User code under the limits of its attempt, run only if its work is still wanted when a thread takes it. */
 export const whileWanted = (
   ports: Pick<WorkerPorts, "watch">,
-  { message, limitMs, signal, begin }: Attempt,
+  { message, limitMs, alone, signal, begin }: Attempt,
   urgent = true,
 ): TaskOptions => ({
-  ...{ urgent, limitMs, signal },
-  alone: message.alone === true,
+  ...{ urgent, limitMs, alone, signal },
   async onStart() {
     await stillWanted(ports, message, "begin");
     await begin();

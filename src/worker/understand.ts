@@ -5,7 +5,7 @@ import type { Storage } from "../storage/ports.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
 import { recordDropped } from "./recordDropped.ts";
 
-/** The message, or undefined for one that was put back for a newer version, or recorded as dropped. */
+/** The message, or undefined for one that waits for a newer version, or is recorded as dropped. */
 export async function understand(
   ports: Pick<WorkerPorts, "storage" | "names" | "log">,
   delivery: Delivery,
@@ -13,10 +13,22 @@ export async function understand(
   try {
     return decodeMessage(delivery.text);
   } catch (error) {
-    if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);
-    else await recordDropped(ports, delivery, error);
+    const held = error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;
+    if (held === undefined) await recordDropped(ports, delivery, error);
+    else await putBack(ports.storage, { queue: delivery.queue, text: held });
     return undefined;
   }
+}
+
+/**
+ * A copy of a newer version's message that counts how often it was held for one, and leaves whatever else it says as it
+ * is; undefined once that was often enough, since a forged version never comes. A count needs no clock.
+ */
+function heldCopyOf(text: string): string | undefined {
+  const message = JSON.parse(text) as Record<string, unknown>;
+  const before = Number(message["heldForNewer"] ?? 0);
+  const held = Number.isSafeInteger(before) && before > 0 ? before : 0;
+  return held >= limits.heldForNewerMax ? undefined : JSON.stringify({ ...message, heldForNewer: held + 1 });
 }
 
 /** The message waits, hidden, in the queue it came from, with its deliveries counted anew. */

@@ -25,12 +25,19 @@ export interface ClientWorld {
   putState(run: { run: string; uid: string }, change?: Partial<State>): Promise<void>;
   /** Writes the marker as any client may have left it, over whatever is there. */
   putMarker(run: { run: string; uid: string }, change?: Partial<Marker>): Promise<void>;
-  /** Writes a result and its manifest as a finishing worker would. */
+  /** Writes a result and its manifest as a finishing worker would; a run that has no state is complete by it. */
   putResult(run: { run: string; uid: string }, text: string, change?: Partial<Manifest>): Promise<Manifest>;
   wakes(): Promise<number>;
 }
 
 export const names = namesOf("test");
+
+/** A state whose counts fit what `putResult` writes. */
+export const counted: Partial<State> = {
+  layout: { chunks: 10, packSize: 2, shardSize: 256, fanIn: 1_000, packMs: 1 },
+  cursor: 5,
+  sealed: { 0: { gen: 1, node: false } },
+};
 
 export async function clientWorld(options: { seed?: number; places?: boolean } = {}): Promise<ClientWorld> {
   const world = virtualWorld({ seed: options.seed ?? 1 });
@@ -45,16 +52,17 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
   });
   const client = clientOn(storage);
   if (options.places !== false) await ensurePlaces(client);
+  const putState: ClientWorld["putState"] = async ({ run, uid }, change = {}) => {
+    const first = firstState({ run, uid, generation: 1, cap: 2000, nowMs: clock.wallMs() });
+    const state = { ...first, ...change };
+    storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, JSON.stringify(state));
+  };
   return {
     world,
     storage,
     client,
     clientOn,
-    putState: async ({ run, uid }, change = {}) => {
-      const first = firstState({ run, uid, generation: 1, cap: 2000, nowMs: clock.wallMs() });
-      const state = { ...first, ...change };
-      storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, JSON.stringify(state));
-    },
+    putState,
     putMarker: async ({ run, uid }, change = {}) => {
       const first: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
       const metadata = encodeMarker({ ...first, ...change });
@@ -90,6 +98,8 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
       };
       storage.operator.overwriteBlob(names.results, blob, text);
       storage.operator.overwriteBlob(names.results, blobs.manifest(generation), JSON.stringify(manifest));
+      const state = await storage.blobs.head(names.runs, runBlobs(run, uid).state);
+      if (state.kind === "missing") await putState({ run, uid }, { ...counted, phase: "complete" });
       return manifest;
     },
     wakes: async () => {

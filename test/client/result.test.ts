@@ -6,7 +6,7 @@ import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NotReadyError } from "../../src/model/errors.ts";
 import { encodeMarker } from "../../src/model/marker.ts";
 import { runBlobs } from "../../src/model/names.ts";
-import { clientWorld, failureOf, names } from "./clientWorld.ts";
+import { clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
@@ -32,7 +32,7 @@ describe("the result of a run", () => {
 
   it("is there as soon as its manifest is, before the final state", async () => {
     const { client, run, putResult, putState } = await submitted();
-    await putState(run, { phase: "finishing" });
+    await putState(run, { ...counted, phase: "finishing" });
     await putResult(run, "1");
     expect(await findManifest(client, "r1")).toMatchObject({ generation: 1 });
   });
@@ -98,7 +98,7 @@ describe("the result of a run", () => {
     expect(await findManifest(client, "r1", { generation: 1 })).toMatchObject({ generation: 1 });
     const none = await failureOf(findManifest(client, "r1", { generation: 7 }));
     expect(none).toMatchObject({ reason: "unknown", code: "unknown-generation" });
-    await putState(run, { phase: "failed", generation: 2 });
+    await putState(run, { ...counted, phase: "failed", generation: 2 });
     expect(await findManifest(client, "r1")).toMatchObject({ generation: 1 });
     await putResult(run, "2", { generation: 2 });
     expect(await findManifest(client, "r1")).toMatchObject({ generation: 2 });

@@ -6,6 +6,7 @@ import { encodedContract } from "./encodedContract.ts";
 import { leaseContract } from "./leaseContract.ts";
 import { listContract } from "./listContract.ts";
 import { meterContract } from "./meterContract.ts";
+import { nameContract } from "./nameContract.ts";
 import { queueContract } from "./queueContract.ts";
 import { removalContract } from "./removalContract.ts";
 import { uploadContract } from "./uploadContract.ts";
@@ -31,6 +32,7 @@ const accounts: readonly { readonly title: string; readonly open: OpenAccount }[
 
 describe.each(accounts)("$title", ({ open }) => {
   describe("blobs", () => blobContract(open));
+  describe("names of blobs", () => nameContract(open));
   describe("uploads", () => uploadContract(open));
   describe("removals of many blobs", () => removalContract(open));
   describe("lists of blobs", () => listContract(open));

@@ -3,36 +3,10 @@ import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LogEvent } from "../../src/model/log.ts";
-import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
 import { droppedBlobs, resultBlobs, runBlobs } from "../../src/model/names.ts";
-import type { State } from "../../src/model/state.ts";
 import { computing, manifest, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
-
-const dayMs = 86_400_000;
-const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
-
-async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
-  await twin.put(id, planOf(10), { state });
-  await twin.storage.blobs.remove(twin.names.active, id);
-}
-
-async function sweepAll(
-  twin: ReturnType<typeof leadOnTwin>,
-  sweep = expiry(twin.ports, 30),
-): Promise<number> {
-  let slices = 0;
-  do {
-    await sweep.slice(twin.leader);
-    slices += 1;
-  } while (await sweep.due());
-  return slices;
-}
-
-const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
-  const found = await twin.storage.blobs.head(twin.names.active, id);
-  return found.kind === "missing" ? "none" : decodeMarker(found.properties.metadata, id).want;
-};
+import { dayMs, ended, sweepAll, unmarked, wantOf } from "./sweeping.ts";
 
 test("a finished run is asked to be deleted after its days, and neither a younger one nor one at work", async () => {
   const twin = leadOnTwin();
@@ -53,14 +27,6 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
     [],
   );
-});
-
-test("a retry of the same moment is not undone: the marker that is there stands", async () => {
-  const twin = leadOnTwin();
-  await twin.put("old", planOf(10), { state: ended("failed"), marker: { generation: 2 } });
-  await twin.world.advance(31 * dayMs);
-  await sweepAll(twin);
-  expect(await wantOf(twin, "old")).toBe("run");
 });
 
 test("what nobody owns is swept away once no late writer can be at work, in both containers", async () => {
@@ -144,69 +110,6 @@ test("a folder that goes over a page is one folder", () => {
   ]);
 });
 
-test("an expiry whose marker comes after a retry has come and gone deletes nothing", async () => {
-  const twin = leadOnTwin();
-  await unmarked(twin, "r", { ...ended("complete"), generation: 2 });
-  const marker = { uid: "uidr", want: "delete", generation: 1, cap: 1, turn: 0, command: 1 } as const;
-  const late = encodeMarker({ ...marker, by: "expiry" });
-  await twin.storage.blobs.create(twin.names.active, "r", "", { metadata: late });
-  await twin.lead(3_000);
-  expect(await wantOf(twin, "r")).toBe("none");
-  expect(twin.storage.operator.blobNames(twin.names.runs)).toContain("r/uidr/state.json");
-});
-
-/** What a retry leaves that came and went: the state of its generation, written just now. */
-async function retried(twin: ReturnType<typeof leadOnTwin>, id: string) {
-  const { blobs } = twin.storage;
-  const name = runBlobs(id, `uid${id}`).state;
-  const found = await blobs.read(twin.names.runs, name);
-  if (found.kind === "missing") throw new Error("no state");
-  const state = { ...JSON.parse(Buffer.from(found.body).toString()), generation: 2 };
-  const ifMatch = found.properties.etag;
-  expect(await blobs.replace(twin.names.runs, name, JSON.stringify(state), { ifMatch })).toMatchObject({
-    kind: "replaced",
-  });
-}
-
-test("a run that was retried after the sweep had listed it is young again", async () => {
-  const twin = leadOnTwin();
-  for (let run = 0; run < 120; run += 1) await unmarked(twin, `r${100 + run}`, ended("failed"));
-  await twin.world.advance(31 * dayMs);
-  const sweep = expiry(twin.ports, 30);
-  await sweep.slice(twin.leader);
-  await retried(twin, "r219");
-  await sweepAll(twin, sweep);
-  expect([await wantOf(twin, "r218"), await wantOf(twin, "r219")]).toEqual(["delete", "none"]);
-});
-
-test("a run that was retried between the expiry's judgment and its deletion stays whole", async () => {
-  const twin = leadOnTwin();
-  await unmarked(twin, "r", ended("failed"));
-  await twin.world.advance(31 * dayMs);
-  const { create } = twin.storage.blobs;
-  twin.storage.blobs.create = async (container, name, body, write) => {
-    if (name === "r") await retried(twin, "r");
-    return create(container, name, body, write);
-  };
-  await sweepAll(twin);
-  expect(await wantOf(twin, "r")).toBe("delete");
-  const before = twin.storage.operator.blobNames(twin.names.runs);
-  await twin.lead(3_000);
-  expect(await wantOf(twin, "r")).toBe("none");
-  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(before);
-});
-
-test("a large run that expired is deleted whole, though its state goes first", async () => {
-  const twin = leadOnTwin();
-  await unmarked(twin, "r", ended("failed"));
-  for (let pack = 0; pack < 1_200; pack += 1)
-    await twin.storage.blobs.create(twin.names.runs, runBlobs("r", "uidr").part(0, pack), "");
-  await twin.world.advance(31 * dayMs);
-  await sweepAll(twin);
-  await twin.lead(10_000);
-  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
-});
-
 test("where finished runs are kept for ever, what belongs to no run is swept away all the same", async () => {
   const twin = leadOnTwin();
   await unmarked(twin, "kept", ended("complete"));
@@ -258,15 +161,6 @@ test("records that storage does not delete keep no sweep from its end", async ()
   await twin.world.advance(dayMs + 1_000);
   await sweepAll(twin);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
-});
-
-test("a person's delete is executed at any generation", async () => {
-  const twin = leadOnTwin();
-  await unmarked(twin, "r", { ...ended("complete"), generation: 2 });
-  const marker = { uid: "uidr", want: "delete", generation: 1, cap: 1, turn: 0, command: 1 } as const;
-  await twin.storage.blobs.create(twin.names.active, "r", "", { metadata: encodeMarker(marker) });
-  await twin.lead(3_000);
-  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([]);
 });
 
 test("a submit that broke off expires too, and the same id can be submitted again", async () => {

@@ -71,7 +71,7 @@ describe("a cancel that keeps what is done", () => {
   test("seals a shard that must be recounted only once it is listed", () => {
     const closed: State = { ...computing(400), phase: "failed", cursor: 60 };
     closed.open = { 0: { done: "" }, 1: { done: "" }, 2: { done: "" } };
-    const retried = beginGeneration(closed, { ...marker, generation: 2 });
+    const retried = beginGeneration(closed, { ...marker, generation: 2 }, 5_000_000);
     const withGeneration = { ...cancelled, generation: 2 };
     const early = step(retried, { marker: withGeneration, shards: new Set([0]), parts: [part(3)] });
     expect(early.state.sealed[0]?.members).toBeDefined();
@@ -84,18 +84,15 @@ describe("a cancel that keeps what is done", () => {
     expect(later.state).toMatchObject({ packsDone: 2, open: {} });
   });
 
-  // src/coordinator/resend.ts resendPacks: a shard that waits for its recount holds unfinished packs below the cursor
-  // that giveUpRest moved to the end; without a batch their send time is 0, so they count as silent.
-  test.fails("sends nothing again while shards wait for their recount", () => {
+  test("sends nothing again while shards wait for their recount", () => {
     const closed: State = { ...computing(400), phase: "failed", cursor: 60 };
     closed.open = { 0: { done: "" }, 1: { done: "" }, 2: { done: "" } };
-    const retried = beginGeneration(closed, { ...marker, generation: 2 });
+    const retried = beginGeneration(closed, { ...marker, generation: 2 }, 5_000_000);
     const draft = step(retried, { marker: { ...cancelled, generation: 2 }, shards: new Set() });
     expect(draft.packs).toEqual([]);
   });
 
-  // src/coordinator/failures.ts trackPack: it runs before giveUpRest and does not ask for `keep`.
-  test.fails("replaces no send that ended without output in the very same look", () => {
+  test("replaces no send that ended without output in the very same look", () => {
     const sent = step(computing(4)).state;
     const draft = step(sent, { marker: cancelled, failures: [packFailure(1, 1, "poison")] });
     expect(draft.packs).toEqual([]);
@@ -190,11 +187,9 @@ describe("a deadline", () => {
     expect(draft.ending).toBeUndefined();
   });
 
-  // src/coordinator/restart.ts beginGeneration keeps createdMs, so a retry of a run that its deadline ended fails, or
-  // gives up the same packs, at its first look.
-  test.fails("counts for a retry from when the retry began", () => {
+  test("counts for a retry from when the retry began", () => {
     const closed: State = { ...begun(), phase: "failed" };
-    const retried = beginGeneration(closed, { ...marker, generation: 2 });
+    const retried = beginGeneration(closed, { ...marker, generation: 2 }, 5_000_000);
     const draft = step(
       retried,
       { spec: within(false), marker: { ...marker, generation: 2 } },

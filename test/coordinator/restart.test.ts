@@ -37,7 +37,7 @@ function closed(): State {
 }
 
 test("a generation keeps whole shards with their node and opens every other one again", () => {
-  const state = beginGeneration(closed(), { ...marker, generation: 2 });
+  const state = beginGeneration(closed(), { ...marker, generation: 2 }, 5_000_000);
   expect(Object.keys(state.sealed).map(Number)).toEqual([0, 1, 2, 4, 6, 7, 9]);
   expect(Object.keys(state.open).map(Number)).toEqual([3, 5, 8]);
   expect(Object.values(state.open).every((open) => open.recount)).toBe(true);
@@ -47,7 +47,7 @@ test("a generation keeps whole shards with their node and opens every other one 
 });
 
 test("a retry computes exactly the packs without a partial, and what came late is not computed again", () => {
-  let state = beginGeneration(closed(), { ...marker, generation: 2 });
+  let state = beginGeneration(closed(), { ...marker, generation: 2 }, 5_000_000);
   const there = new Set<number>();
   for (let shard = 0; shard < 10; shard += 1)
     for (let pack = shard * 20; pack < shard * 20 + 20; pack += 1) {
@@ -89,7 +89,7 @@ test("a retry computes exactly the packs without a partial, and what came late i
 });
 
 test("a recounted shard holds what its list holds, also when a partial is gone", () => {
-  const state = beginGeneration(closed(), { ...marker, generation: 2 });
+  const state = beginGeneration(closed(), { ...marker, generation: 2 }, 5_000_000);
   const draft = step(state, { parts: parts(100, 119), shards: new Set([5]) });
   expect(draft.state.open[5]?.done).toBe(bits(20, [...Array(19).keys()]));
 });
@@ -102,7 +102,7 @@ test("a node above the shards is kept only while every shard below it is", () =>
     state.groups[name] = { gen: 1, node: true };
   for (const name of ["node/3/00000", "node/3/00001"]) state.groups[name] = { gen: 1, node: true };
   state.sealed[5] = { members: bits(1, []), gen: 1, node: true };
-  const next = beginGeneration(state, { ...marker, generation: 2 });
+  const next = beginGeneration(state, { ...marker, generation: 2 }, 5_000_000);
   expect(Object.keys(next.groups)).toEqual(["node/2/00000", "node/2/00001", "node/2/00003", "node/3/00000"]);
 });
 

@@ -123,9 +123,7 @@ describe("packs that the leader before may have sent and did not live to record"
     expect(retry.state()).toMatchObject({ generation: 2, doubtUpTo: 0 });
   });
 
-  // src/coordinator/stateChain.ts sealState asks for a layout, but the first packs are put before the write that records
-  // the plan: after a crash in between they are sent once more without `repeat`, and so are computed twice.
-  test.fails("are the first ones too, where it died between the plan and its first write", async () => {
+  test("are the first ones too, where it died between the plan and its first write", async () => {
     const { layout: _layout, ...planning } = { ...old(), phase: "planning" as const, cursor: 0 };
     await put(planning);
     const chain = await sealState(store(), owner(9), request);

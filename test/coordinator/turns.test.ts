@@ -44,9 +44,7 @@ test("once all had a turn, a run whose marker changed is served first, however m
   expect(await inPhase("cancelled")).toBe(1);
 });
 
-// src/coordinator/coordinate.ts: `turns.taken` counts the whole batch as served, also those for whom the budget had no
-// page left. Runs of one turn keep their order, so the same ones go without pages for ever.
-test.fails.each([
+test.each([
   ["beyond twenty pages of markers", 208, 8],
   ["on a single page of markers", 96, 5_000],
 ])("every run %s gets its list pages in the end", async (_what, runs, pageSize) => {

@@ -19,6 +19,8 @@ export interface RangesOptions {
   readonly onFold?: (ranges: Ranges) => void;
   /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
   readonly doom?: (task: DoomedTask) => "hangs" | "kills" | undefined;
+  /** Told of each task that a thread begins. */
+  readonly onTask?: (task: DoomedTask) => void;
   /** Ends the process of the thread. */
   readonly kill?: () => void;
   /** Bytes added to each partial, to make it too large for metadata. */
@@ -69,6 +71,7 @@ export function rangesCode(
       await onStart?.();
       signal?.throwIfAborted();
       return await limited(clock, limitMs, signal, async (ended) => {
+        options.onTask?.(doomed);
         const doom = options.doom?.(doomed);
         if (doom === "kills") options.kill?.();
         if (doom !== undefined) await new Promise(() => {});

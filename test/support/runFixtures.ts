@@ -61,6 +61,7 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   failures: [],
   tried: [],
   alive: [],
+  unlisted: false,
   ...found,
 });
 

@@ -33,7 +33,12 @@ describe("an attempt that throws", () => {
     await world.work(message, { queue: world.names.packs, urgent: false });
     expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
     expect(left()).toEqual([`${record}.tried`]);
-    const note = { cause: "error", code: "calculation-threw", attempts: 1, attemptsMax: limits.attemptsDefault };
+    const note = {
+      cause: "error",
+      code: "calculation-threw",
+      attempts: 1,
+      attemptsMax: limits.attemptsDefault,
+    };
     expect(await failure(`${record}.tried`)).toMatchObject({ ...note, chunks: { from: 1, to: 2 } });
     await world.host();
     expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 2 });
@@ -50,7 +55,10 @@ describe("an attempt that throws", () => {
       begun += 1;
       throw new Error("no luck");
     };
-    const { world, message, failure, left } = await planned(compute, attempts === undefined ? {} : { attempts });
+    const { world, message, failure, left } = await planned(
+      compute,
+      attempts === undefined ? {} : { attempts },
+    );
     const before = begun;
     await world.work(message);
     while ((await world.host()) > 0);
@@ -120,20 +128,23 @@ describe("an attempt that says nothing about its work", () => {
   test.each([
     ["busy storage", busy, limits.retryDelayS],
     ["an instance that stops", stopping, 0],
-  ])("because of %s is put back as it is into its queue, hidden for its time", async (_what, error, hiddenS) => {
-    const { world, message, left, failing } = await planned();
-    failing(error);
-    const tried: WorkMessage = { ...message, tries: 4 };
-    await world.work(tried, { queue: world.names.packs, urgent: false });
-    expect(left()).toEqual([]);
-    expect(await world.messages("urgent")).toEqual([]);
-    if (hiddenS > 0) {
-      await world.world.advance(hiddenS * 1_000 - 100);
-      expect(await world.messages("packs")).toEqual([]);
-      await world.world.advance(200);
-    }
-    expect(await world.messages("packs")).toEqual([tried]);
-  });
+  ])(
+    "because of %s is put back as it is into its queue, hidden for its time",
+    async (_what, error, hiddenS) => {
+      const { world, message, left, failing } = await planned();
+      failing(error);
+      const tried: WorkMessage = { ...message, tries: 4 };
+      await world.work(tried, { queue: world.names.packs, urgent: false });
+      expect(left()).toEqual([]);
+      expect(await world.messages("urgent")).toEqual([]);
+      if (hiddenS > 0) {
+        await world.world.advance(hiddenS * 1_000 - 100);
+        expect(await world.messages("packs")).toEqual([]);
+        await world.world.advance(200);
+      }
+      expect(await world.messages("packs")).toEqual([tried]);
+    },
+  );
 
   test("for any other reason is tried again after half a minute, since it may pass", async () => {
     const { world, message, failing } = await planned();

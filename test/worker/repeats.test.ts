@@ -34,7 +34,9 @@ async function planned(meanwhile: () => Promise<void> = async () => {}) {
     world.storage.blobs.create(world.names.runs, at.begun(work, 1, send, tag), "");
   return { world, message, begun, left, failure, died };
 }
-const callsOf = ({ storage }: Awaited<ReturnType<typeof planned>>["world"]) => ({ ...storage.meter.counts() });
+const callsOf = ({ storage }: Awaited<ReturnType<typeof planned>>["world"]) => ({
+  ...storage.meter.counts(),
+});
 
 describe("a message that is delivered again", () => {
   test.each<[string, Partial<WorkMessage>, number]>([
@@ -133,7 +135,9 @@ describe("a repeated send", () => {
     });
     const { world, message, left } = made;
     await world.work({ ...message, send: 2, repeat: true });
-    expect(seen).toEqual([expect.stringMatching(/^failed\/00000\/00000001\.001\.002\.2-1-[0-9a-f]{8}\.begun$/)]);
+    expect(seen).toEqual([
+      expect.stringMatching(/^failed\/00000\/00000001\.001\.002\.2-1-[0-9a-f]{8}\.begun$/),
+    ]);
     expect(left()).toEqual(["parts/00000/00000001"]);
     throwing = true;
     await world.work({ ...computeOf(await world.plan(), 2), send: 3, repeat: true });

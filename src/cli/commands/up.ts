@@ -161,7 +161,7 @@ async function untilStopped(signal: AbortSignal, embedded: Embedded): Promise<vo
 
 async function makeFolder(data: string, folder: string): Promise<void> {
   try {
-    await mkdir(resolve(folder, data), { recursive: true });
+    await mkdir(resolve(folder, data), { recursive: true, mode: 0o700 });
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
     throw new InputError("invalid", "bad-option", `--data: cannot make the folder ${data} (${code})`, {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { idSchema } from "../../model/idSchema.ts";
 import { decodeMarker } from "../../model/marker.ts";
 import { specBlob } from "../../model/names.ts";
 import type { Missing } from "../../storage/ports.ts";
@@ -10,7 +11,7 @@ import { unlessUnreadable } from "../unlessUnreadable.ts";
 import type { CommandFacts } from "./commandFacts.ts";
 
 const missing: Missing = { kind: "missing" };
-const ownerSchema = z.object({ uid: z.string().min(1) });
+const ownerSchema = z.object({ uid: idSchema });
 
 /**
  * Reads what a deletion needs, which is little more than whose blobs they are, so that also a run can be deleted
@@ -24,10 +25,11 @@ export async function readDeletionFacts(client: Client, id: string): Promise<Com
   const decode = () => (etag === undefined ? undefined : decodeMarker(metadata, id));
   const marker = await unlessUnreadable(decode, { newer: false });
   const spec = await whereAny(blobs.read(client.names.runs, specBlob(id)), missing);
+  const told = idSchema.safeParse(metadata["uid"]).data;
   if (spec.kind === "missing") {
-    return { uid: metadata["uid"] ?? "", hasSpec: false, marker, markerEtag: etag, state: undefined };
+    return { uid: told ?? "", hasSpec: false, marker, markerEtag: etag, state: undefined };
   }
-  const uid = ownerOf(spec.body) ?? metadata["uid"] ?? (await anyUid(client, id));
+  const uid = ownerOf(spec.body) ?? told ?? (await anyUid(client, id));
   const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
   return { uid, hasSpec: true, marker, markerEtag: etag, state: state?.value };
 }
@@ -50,6 +52,7 @@ export function ownerOf(spec: Uint8Array): string | undefined {
 async function anyUid(client: Client, id: string): Promise<string> {
   const prefix = `${id}/`;
   const listing = client.storage.blobs.listFolders(client.names.runs, prefix);
-  const [folder] = (await whereAny(listing, { folders: [], dateMs: 0 })).folders;
-  return folder?.slice(prefix.length, -1) ?? newUid(client.random);
+  const { folders } = await whereAny(listing, { folders: [], dateMs: 0 });
+  const uids = folders.map((folder) => folder.slice(prefix.length, -1));
+  return uids.find((uid) => idSchema.safeParse(uid).success) ?? newUid(client.random);
 }

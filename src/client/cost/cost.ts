@@ -66,16 +66,18 @@ export function costOfRun(shape: RunShape, pace: LeadingPace): RunCost {
 }
 
 /**
- * An instance believes what it read of the marker for five seconds and looks again with the next pack that begins
- * or ends, which on average comes half an interval later. So short packs share a look, and even the longest take no
- * more than two.
+ * An instance trusts what it read of the marker for five seconds and reads it again with the next pack that begins or
+ * ends, which on average comes half an interval later. So short packs share a read. While longer ones compute, it reads
+ * the marker every `wantedEveryMs` for all of them together.
  */
 function looks({ layout, packMs, segments, workers, threads, durationMs }: RunShape): CallCounts {
   const packs = packsOf(layout);
   const instances = Math.min(Math.ceil(workers / threads), Math.max(packs, 1));
   const betweenMs = (packMs + packOwnMs) / threads;
   const shared = (packs * betweenMs) / (limits.markerTrustMs + betweenMs / 2);
-  const heads = Math.min(shared, (instances * durationMs) / limits.markerTrustMs);
+  const polled = (packs * betweenMs) / limits.wantedEveryMs;
+  const most = (instances * durationMs) / limits.markerTrustMs;
+  const heads = packMs > limits.wantedEveryMs ? polled : Math.min(shared, most);
   // Spec and plan; and each segment that an instance meets, which is every one where packs are many.
   const read = 2 * instances + Math.min(segments * instances, packs);
   return calls({ other: Math.round(heads), read: Math.round(read) });

@@ -41,17 +41,19 @@ export function triggerMetadata(options: {
     "sys",
     jsonData({ MethodName: functionName, UtcNow: new Date(nowMs).toISOString(), RandGuid: random.uuid() }),
   );
-  for (const [name, value] of Object.entries(jsonObject(body))) {
-    if (!Array.isArray(value)) set(name, dataOf(value));
-  }
+  for (const [name, data] of propertiesOf(body)) set(name, data);
   return Object.fromEntries(metadata.values());
 }
 
-function jsonObject(body: string): object {
+/** None of a body that is no JSON object, or too deeply nested to be written out. */
+function propertiesOf(body: string): readonly (readonly [name: string, data: TypedData])[] {
   try {
     const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+    return Object.entries(value)
+      .filter(([, inner]) => !Array.isArray(inner))
+      .map(([name, inner]) => [name, dataOf(inner)]);
   } catch {
-    return {};
+    return [];
   }
 }

@@ -1,3 +1,4 @@
+import { checkPlainName } from "../plainNames.ts";
 import type { CallOptions, ContentLease } from "../ports.ts";
 import { type LeaseRequest, leaseStateAt, requestLease } from "./leaseTable.ts";
 import {
@@ -19,6 +20,7 @@ export function memoryLease(
   container: string,
   name: string,
 ): ContentLease {
+  checkPlainName(name);
   const present = (ifMatch?: string): MemoryBlob => {
     const blob = containerOf(containers, container).blobs.get(name);
     if (blob === undefined) throw refuse(404, "BlobNotFound", name);

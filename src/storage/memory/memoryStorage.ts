@@ -1,4 +1,5 @@
 import { callMeter } from "../callMeter.ts";
+import { plainNames } from "../plainNames.ts";
 import type { CallMeter, Clock, Random, Storage } from "../ports.ts";
 import { requestLease } from "./leaseTable.ts";
 import { memoryBlobs } from "./memoryBlobs.ts";
@@ -63,7 +64,7 @@ export function memoryStorage(given: {
   };
 
   return {
-    blobs: memoryBlobs(service, containers),
+    blobs: plainNames(memoryBlobs(service, containers)),
     queues: memoryQueues(service, queues),
     lease: (container, blob) => memoryLease(service, containers, container, blob),
     meter,

@@ -1,3 +1,4 @@
+import { joined, rangesOfShard } from "../../model/coverage.ts";
 import { LeasefoldError } from "../../model/errors.ts";
 import { lastNumberOf, runBlobs } from "../../model/names.ts";
 import { decodeFoldFacts } from "../../model/output.ts";
@@ -5,7 +6,6 @@ import { type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { foldsPacksDirectly } from "../../model/tree.ts";
 import type { WorkerPorts } from "../ports.ts";
-import { joined, rangesOfShard } from "./coverage.ts";
 import { listOutputs } from "./foundOutputs.ts";
 
 /**

@@ -6,7 +6,7 @@ import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit } from "../../../src/mo
 import { encodeMessage, type WorkMessage } from "../../../src/model/message.ts";
 import { firstState, type State } from "../../../src/model/state.ts";
 import { decodeGens } from "../../../src/model/tree.ts";
-import { clientWorld, failureOf } from "../clientWorld.ts";
+import { clientWorld, counted, failureOf } from "../clientWorld.ts";
 import { answeringWorker, answersLeft, putAnswer } from "./answeringWorker.ts";
 
 type Ask = Extract<WorkMessage, { kind: "sofar" }>;
@@ -59,6 +59,7 @@ describe("the answer so far", () => {
     const world = await computing();
     const asked = answeringWorker(world, async (message) => {
       await world.putResult(world.run, "1");
+      await world.putState(world.run, { ...counted, phase: "finishing" });
       await putAnswer(world, message as Ask, { code: "finished", message: "it has its result" });
     });
     expect(await world.world.finish(world.ask())).toMatchObject({

@@ -16,7 +16,7 @@ test.each([1_000, 5_000, 20_000])(
       const done = () =>
         engine.storage.operator.blobNames("sim-runs").filter((name) => name.includes("/parts/")).length;
       while (done() < 17) await engine.world.advance(100);
-      await engine.world.advance(packMs / 4);
+      await engine.world.advance(packMs / 8);
       expect(done()).toBeLessThan(24);
       const killedMs = engine.world.nowMs();
       engine.instances.find((one) => !one.leading())?.kill();

@@ -1,3 +1,4 @@
+import { StorageError } from "../../../src/model/errors.ts";
 import type { BlobStore, Random, Storage } from "../../../src/storage/ports.ts";
 import type { QueueStore } from "../../../src/storage/queuePort.ts";
 
@@ -9,18 +10,33 @@ export interface Hostility {
   heldBack: number;
   /** Names on one page of a list at most. */
   pageSize: number;
+  /** Chance that a page is empty and not the last. */
+  emptyPages: number;
+  /** Chance that a batch of deletes is carried out in part and then fails. */
+  brokenBatches: number;
 }
+
+/** Begins the cursor behind an empty page. */
+const sameAgain = "again:";
 
 /** Messages come at least once and in any order, and pages of a list are as short as it likes: no more is promised. */
 export function hostile(storage: Storage, random: Random, how: Hostility): Storage {
   const { queues } = storage;
   const later = (visibleInS = 0): number =>
     random.number() < how.heldBack ? visibleInS + 1 + Math.floor(random.number() * 20) : visibleInS;
-  const list: BlobStore["list"] = (container, prefix, options) =>
-    storage.blobs.list(container, prefix, {
-      ...options,
-      pageSize: Math.min(how.pageSize, options?.pageSize ?? 5_000),
-    });
+  const list: BlobStore["list"] = async (container, prefix, { cursor, ...options } = {}) => {
+    const pageSize = Math.min(how.pageSize, options.pageSize ?? 5_000);
+    const isAgain = cursor?.startsWith(sameAgain) === true;
+    const from = isAgain ? cursor?.slice(sameAgain.length) || undefined : cursor;
+    const page = await storage.blobs.list(container, prefix, { ...options, cursor: from, pageSize });
+    if (isAgain || random.number() >= how.emptyPages) return page;
+    return { dateMs: page.dateMs, blobs: [], cursor: `${sameAgain}${from ?? ""}` };
+  };
+  const removeMany: BlobStore["removeMany"] = async (container, names, options) => {
+    if (random.number() >= how.brokenBatches) return storage.blobs.removeMany(container, names, options);
+    await storage.blobs.removeMany(container, names.slice(0, names.length / 2), options);
+    throw new StorageError("busy", "ServerBusy", 503, "the batch broke off");
+  };
   const hostileQueues: QueueStore = {
     ...queues,
     async send(queue, text, options) {
@@ -29,7 +45,7 @@ export function hostile(storage: Storage, random: Random, how: Hostility): Stora
       return queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
     },
   };
-  return { ...storage, blobs: { ...storage.blobs, list }, queues: hostileQueues };
+  return { ...storage, blobs: { ...storage.blobs, list, removeMany }, queues: hostileQueues };
 }
 
 /** Deliveries after which the host sets a message aside. */

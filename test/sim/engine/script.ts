@@ -19,6 +19,8 @@ export interface Script extends Stage {
   /** Until the run of this id has ended in a generation and its marker is gone. */
   untilEnded(generation?: number, id?: string): Promise<void>;
   mustBe(phase: Phase, generation?: number, id?: string): void;
+  /** Whether the platform replaces instances that died. */
+  replaces: boolean;
 }
 
 /** Plays a scenario to its end, under the eyes of all checkers. */
@@ -50,6 +52,7 @@ export function scriptOn(on: Stage): Script {
     must(holds(), `it did not come to this: ${what}`);
   };
   return Object.assign(on, {
+    replaces: true,
     run,
     until,
     async submit(request: SubmitRequest) {

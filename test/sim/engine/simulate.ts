@@ -2,6 +2,7 @@ import type { Random } from "../../../src/storage/ports.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import type { SubmitRequest } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";
+import { hopelessCode } from "./checks/reasons.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { quiet } from "./quiet.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
@@ -18,7 +19,9 @@ export async function simulate(of: number): Promise<SimulationResult> {
   const deep = seed % 3 !== 0;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
-  const play = stage({ seed, tree: deep ? deepTree : undefined, chunkMs, large: seed % 5 === 0 });
+  const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
+  const tree = deep ? deepTree : undefined;
+  const play = stage({ seed, tree, chunkMs, large: seed % 5 === 0, packLimitMs });
   const { world, judge, broken, queues } = play;
   const { random } = world;
   paceMs = 50 + random.number() * random.number() * 3_000;
@@ -26,6 +29,8 @@ export async function simulate(of: number): Promise<SimulationResult> {
   queues.doubled = random.number() < 0.5 ? random.number() * 0.2 : 0;
   queues.heldBack = random.number() < 0.5 ? random.number() * 0.1 : 0;
   if (random.number() < 0.3) queues.pageSize = 2 + Math.floor(random.number() * 6);
+  if (random.number() < 0.3) queues.emptyPages = random.number() * 0.3;
+  if (random.number() < 0.3) queues.brokenBatches = random.number() * 0.5;
   const cast = (): Role => ({
     weather,
     budgetMs: random.number() < 0.3 ? 30_000 : 300_000,
@@ -55,6 +60,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   weather.calm = true;
   queues.doubled = 0;
   queues.heldBack = 0;
+  queues.brokenBatches = 0;
   for (const one of play.engine.instances) one.resume();
   for (const one of company.newer?.old ?? []) one.terminate();
   join(company, { leads: true, works: true });
@@ -64,6 +70,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   if (random.number() < 0.5) {
     broken.chunks.clear();
     broken.fold = undefined;
+    broken.doom = undefined;
     await people.retryAll();
   }
   await people.resumeAll();
@@ -84,9 +91,15 @@ function requestsFrom(random: Random): SubmitRequest[] {
   }));
 }
 
-/** Some chunks that cannot be computed, or a merge that breaks at a certain size. */
+/** Some chunks that cannot be computed or never end, or a merge that breaks at a certain size. */
 function breakSome({ broken, world: { random } }: Stage, first: SubmitRequest | undefined): void {
   if (first === undefined || random.number() < 0.5) return;
+  if (random.number() < 0.2) {
+    const chunk = Math.floor(random.number() * first.chunks);
+    broken.doom = ({ kind, from = 0, to = 0 }, run) =>
+      kind === "compute" && run === first.id && from <= chunk && chunk < to ? "hangs" : undefined;
+  }
+  if (random.number() < 0.3) broken.code = hopelessCode;
   if (random.number() < 0.8) {
     for (let count = 0; count < 3; count += 1) broken.chunks.add(Math.floor(random.number() * first.chunks));
   } else {

@@ -7,7 +7,7 @@ import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 import { type FarCall, farStorage } from "../../support/farStorage.ts";
 import { network, type Weather } from "../../support/network.ts";
-import type { RangesOptions } from "../../support/rangesCode.ts";
+import type { DoomedTask, RangesOptions } from "../../support/rangesCode.ts";
 import { simProcess } from "../../support/simProcess.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { capIsKept } from "./checks/cap.ts";
@@ -24,6 +24,7 @@ import { resultIsTheFold } from "./checks/results.ts";
 import { retryIsExact } from "./checks/retries.ts";
 import { sendsAndRecordsAgree } from "./checks/sends.ts";
 import { stateIsOneChain } from "./checks/stateChain.ts";
+import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts";
 import { oldRunIsNeverMet } from "./checks/strangers.ts";
 import { type Hostility, hostile } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";
@@ -43,6 +44,8 @@ export interface StageOptions {
   readonly large?: boolean;
   /** No faults, so no worker's reading of a marker is late. */
   readonly calm?: boolean;
+  /** Time limit of one attempt. Default that of the app. */
+  readonly packLimitMs?: number;
 }
 
 /** One world with everything that storage accepts under the eyes of the checkers. */
@@ -51,7 +54,14 @@ export interface Stage {
   readonly world: VirtualWorld;
   readonly judge: Judge;
   /** Changed while the world runs: what the user's code cannot do, and how the queues behave. */
-  readonly broken: { readonly chunks: Set<number>; fold: ((chunks: number) => boolean) | undefined };
+  readonly broken: {
+    readonly chunks: Set<number>;
+    fold: ((chunks: number) => boolean) | undefined;
+    /** Which tasks of which run never end, or end their process. */
+    doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
+    /** Which code the broken chunks and folds throw with. */
+    code: string;
+  };
   readonly queues: Hostility;
   /** Holds up a call to storage right before it takes effect; set by scenarios. */
   hold: ((call: FarCall) => Promise<void> | undefined) | undefined;
@@ -75,24 +85,26 @@ const fair: Weather<FarCall> = { calm: false, fateOf: () => "arrives" };
 export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn: 2 };
 
 export function stage(options: StageOptions): Stage {
-  const broken: Stage["broken"] = { chunks: new Set(), fold: undefined };
-  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000 };
+  const broken: Stage["broken"] = { chunks: new Set(), fold: undefined, doom: undefined, code: brokenCode };
+  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 };
   let judge: Judge | undefined;
   let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
   const code: RangesOptions = {
     signed: true,
+    doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
+    onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
     ...(options.chunkMs === undefined ? {} : { chunkMs: options.chunkMs }),
     onChunk(chunk) {
       const handling = judge?.by();
       if (handling !== undefined) onBegin(handling);
-      if (broken.chunks.has(chunk)) throw new CalculationError(brokenCode, `chunk ${chunk} is broken`);
+      if (broken.chunks.has(chunk)) throw new CalculationError(broken.code, `chunk ${chunk} is broken`);
     },
     onFold(ranges) {
       const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
       if (broken.fold?.(chunks))
-        throw new CalculationError(brokenCode, `merge is broken at ${chunks} chunks`);
+        throw new CalculationError(broken.code, `merge is broken at ${chunks} chunks`);
     },
   };
   const pauses = (scene: Scene) => {
@@ -106,16 +118,17 @@ export function stage(options: StageOptions): Stage {
     code,
     ...(options.large === true ? { foldBytesMax: 12_000 } : {}),
     ...(options.tree === undefined ? {} : { tree: options.tree }),
+    ...(options.packLimitMs === undefined ? {} : { packLimitMs: options.packLimitMs }),
     watched(twin, world) {
       const made = new Judge(world.nowMs, [...checks, pauses]);
       judge = made;
-      const near = hostile(twin, world.random, queues);
       const watched = watchStorage(
-        near,
+        twin,
         (effect) => made.see(effect),
         (container, name) => made.ledger.isThere(container, name),
       );
-      return heldUp(watched, (call) => self?.hold?.(call));
+      const near = hostile(watched, world.random, queues);
+      return heldUp(near, (call) => self?.hold?.(call));
     },
     handling: (delivery, work) => onBehalf(delivery, work),
   });
@@ -180,6 +193,8 @@ const checks = [
   otherCodeComputesNothing,
   failsForAReason,
   commandsTakeEffect,
+  sealedStaysSealed,
+  stateStaysSmall,
 ];
 
 function messageIn(text: string): Handling["message"] {

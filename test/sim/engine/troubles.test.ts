@@ -83,7 +83,7 @@ test.each([102, 151, 203, 301])(
     const onChunk = (chunk: number): void => {
       if (chunk !== bad) return;
       tried += 1;
-      throw new CalculationError("unlucky", "unlucky");
+      throw new CalculationError("calculation-threw", "unlucky");
     };
     const engine = engineWorld({ seed: 6, code: { chunkMs: () => 100, onChunk } });
     engine.start();
@@ -198,7 +198,7 @@ test("a plan that is gone fails the run instead of being waited for", async () =
 
 test("a plan whose sampled chunks all fail still makes packs of its own size", async () => {
   const onChunk = (chunk: number): void => {
-    if (chunk % 200 === 100) throw new CalculationError("unlucky", "unlucky");
+    if (chunk % 200 === 100) throw new CalculationError("calculation-threw", "unlucky");
   };
   const engine = engineWorld({ seed: 4, code: { onChunk } });
   engine.start();

@@ -31,6 +31,7 @@ function wrongWith(state: State, marker: Marker): string | undefined {
   }
   if (state.paused !== (marker.want === "paused"))
     return `paused is ${state.paused}, it wants ${marker.want}`;
+  if (state.keep === true) return undefined;
   return marker.want === "cancelled" ? `it goes on ${state.phase} after a cancel` : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { WorkMessage } from "../../../../src/model/message.ts";
+import type { DoomedTask } from "../../../support/rangesCode.ts";
 import type { Effect } from "./effects.ts";
 import { Ledger } from "./ledger.ts";
 
@@ -22,7 +23,16 @@ export type Checker =
   | "commands are answered"
   | "a pause holds"
   | "a newer version is respected"
+  | "a sealed shard never changes"
+  | "the state stays small"
   | "every run ends"
+  /** Within a bound that its world gives. */
+  | "every run ends in time"
+  | "few attempts are made at work that never ends"
+  | "few processes die of one piece of work"
+  | "hardly anything is computed twice"
+  | "messages do not pile up"
+  | "what has nothing to do costs nothing"
   | "what is left is documented"
   | "nothing unexpected"
   /** What a scenario asks for beyond these. */
@@ -39,7 +49,16 @@ export interface Handling {
   readonly beganMs: number;
 }
 
+/** User code that a thread has begun. `returned` once the attempt has ended with a word, which a dead process has not. */
+export interface BegunTask {
+  readonly task: DoomedTask;
+  readonly handling: Handling;
+  readonly atMs: number;
+  returned: boolean;
+}
+
 export interface Scene {
+  readonly begun: readonly BegunTask[];
   readonly ledger: Ledger;
   nowMs(): number;
   /** Undefined for leaders and clients. */
@@ -58,6 +77,8 @@ export class Judge implements Scene {
   readonly #checks: readonly Check[];
   readonly #handling = new AsyncLocalStorage<Handling>();
   #digest = 0;
+  /** Tasks that threads have begun, and those that never came to an end. */
+  readonly begun: BegunTask[] = [];
 
   constructor(nowMs: () => number, checks: readonly ((scene: Scene) => Check)[]) {
     this.nowMs = nowMs;
@@ -79,8 +100,15 @@ export class Judge implements Scene {
   // Checkers take these out of the scene, so they must not depend on how they are called.
   readonly by = (): Handling | undefined => this.#handling.getStore();
 
-  onBehalfOf<T>(handling: Handling, work: () => Promise<T>): Promise<T> {
-    return this.#handling.run(handling, work);
+  async onBehalfOf<T>(handling: Handling, work: () => Promise<T>): Promise<T> {
+    const done = await this.#handling.run(handling, work).finally(() => {
+      for (const task of this.begun) if (task.handling === handling) task.returned = true;
+    });
+    return done;
+  }
+
+  onTask(task: DoomedTask, handling: Handling | undefined): void {
+    if (handling !== undefined) this.begun.push({ task, handling, atMs: this.nowMs(), returned: false });
   }
 
   readonly report = (checker: Checker, what: string): void => {

@@ -32,6 +32,8 @@ export interface RunRecord {
   readonly manifests: Map<number, Manifest>;
   /** An operator deleted something of it. */
   lostByHand?: boolean;
+  /** A stranger sent messages for it. */
+  forged?: boolean;
   /** Messages that were put for it, wherever they came from. */
   readonly sent: { readonly message: WorkMessage; readonly atMs: number }[];
   /** What any of its states has reached. */

@@ -24,7 +24,7 @@ export function checkEnds({ ledger, report }: Scene): void {
       report("every run ends", `${id} (${uid}) has no marker and is ${state?.phase}`);
     } else if (state.phase === "complete" && !run.manifests.has(state.generation)) {
       report("every run ends", `${id} (${uid}) is complete without a manifest`);
-    } else if (state.phase === "cancelled" && run.manifests.has(state.generation)) {
+    } else if (state.phase === "cancelled" && run.manifests.has(state.generation) && run.forged !== true) {
       report("commands are answered", `${id} (${uid}) is cancelled and has a result`);
     }
   }

@@ -1,4 +1,5 @@
 import { limits } from "../../../../src/model/limits.ts";
+import { workOf } from "../../../../src/model/message.ts";
 import { parseFailure, workName } from "../../../../src/model/names.ts";
 import type { Failure } from "../../../../src/model/run.ts";
 import type { State } from "../../../../src/model/state.ts";
@@ -10,12 +11,17 @@ const checker = "fails only for a reason";
 /** What the user code of a simulation throws, and nothing else does. */
 export const brokenCode = "calculation-threw";
 
+/** Another error that user code may end in: no attempt can change it. */
+export const hopelessCode = "not-json";
+
 /**
- * A send ends in an error only where user code threw; a run fails only where some work has such an end, or as many
- * poisoned sends as are given, or it has waited for its code long enough and in words. Silence, storage that is away and clean-up are no failures.
+ * A send ends in an error only where user code threw or took too long; a run fails only where some work has such an
+ * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline, on a forged
+ * manifest, or after it has waited for its code long enough and in words. Silence, storage that is away and clean-up are
+ * no failures.
  */
 export const failsForAReason =
-  ({ ledger, report }: Scene): Check =>
+  ({ ledger, report, begun }: Scene): Check =>
   (effect) => {
     if (effect.kind !== "created" && effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
@@ -23,14 +29,15 @@ export const failsForAReason =
     if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
       const lost = cause === "storage-lost" && ledger.record(place.id, place.uid).lostByHand === true;
-      if (cause !== "poison" && code !== brokenCode && !lost)
+      if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
       const state = parsed<State>(effect.body);
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
+      if (run.forged === true && state.error?.code === "manifest-differs") return;
       if (state.error?.code === "other-code" && waitedInWords(state)) return;
-      if (!hasReason(run, state.generation)) {
+      if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,
           `${run.id} fails with nothing but ${endsOf(run, state.generation)}: ${state.error?.message}`,
@@ -39,15 +46,29 @@ export const failsForAReason =
     }
   };
 
-function hasReason(run: RunRecord, generation: number): boolean {
-  const poisoned = new Map<string, number>();
+const userCodes: ReadonlySet<string> = new Set([brokenCode, hopelessCode, "time-limit", "process-ended"]);
+
+function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): boolean {
+  const ends = new Map<string, { overtime: number; died: number; poison: number }>();
   for (const { work, generation: of, failure } of run.failures.values()) {
     if (of !== generation) continue;
-    if (failure.cause !== "poison") return true;
+    const { cause, code } = failure;
+    if (cause !== "poison" && code !== "time-limit" && code !== "process-ended") return true;
     const name = workName(work);
-    poisoned.set(name, (poisoned.get(name) ?? 0) + 1);
+    const counts = ends.get(name) ?? { overtime: 0, died: 0, poison: 0 };
+    ends.set(name, counts);
+    if (code === "time-limit") counts.overtime += 1;
+    // A worker that would be the next to die ends it for good.
+    else if (code === "process-ended") counts.died += cause === "poison" ? 1 : limits.diedSendsMax;
+    else if (code === "poison") counts.poison += 1;
   }
-  return Math.max(0, ...poisoned.values()) >= limits.poisonedSendsMax;
+  return [...ends].some(
+    ([name, { overtime, died, poison }]) =>
+      overtime >= limits.overtimeSendsMax ||
+      poison >= limits.poisonedSendsMax ||
+      // A process that died with the work never came back to say so; one may have died right before it began.
+      (died >= limits.diedSendsMax && silentAttempts(run.uid, name, begun) >= limits.diedSendsMax - 1),
+  );
 }
 
 /** It said what it waits for, for as long as it may, and says what to do. */
@@ -56,8 +77,15 @@ const waitedInWords = ({ error, otherCode: refused, updatedMs }: State): boolean
   updatedMs - refused.sinceMs >= limits.identityWaitMs &&
   /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");
 
+const silentAttempts = (uid: string, name: string, begun: Scene["begun"]): number =>
+  begun.filter(({ handling: { message }, returned }) => {
+    if (returned || message?.uid !== uid) return false;
+    const work = workOf(message);
+    return work !== undefined && workName(work) === name;
+  }).length;
+
 const endsOf = (run: RunRecord, generation: number): string =>
   [...run.failures]
     .filter(([, one]) => one.generation === generation)
-    .map(([name, { failure }]) => `${name} ${failure.cause}`)
+    .map(([name, { failure }]) => `${name} ${failure.cause} ${failure.code}`)
     .join(", ") || "nothing";

@@ -141,8 +141,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["old workers give a newer leader's messages back"],
     edits: edit(
       "worker/understand.ts",
-      "if (error instanceof NewerVersionError) await putBack(ports.storage, delivery);\n    else ",
-      "void NewerVersionError;\n    ",
+      "error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;",
+      "error instanceof NewerVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
     ),
   },
   {

@@ -60,11 +60,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 2,
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
-    edits: edit(
-      chain,
-      "await chain.write({ ...next, terms, updatedMs: nowMs });",
-      "if (retried) await chain.write({ ...next, terms, updatedMs: nowMs });",
-    ),
+    edits: edit(chain, "await chain.write(written);", "if (retried) await chain.write(written);"),
   },
   {
     without: "the end of a term that finds another's termid",
@@ -123,7 +119,7 @@ export const rules1to6: readonly Mutant[] = [
     edits: edit(
       "coordinator/perform.ts",
       "  assertLegalMove(before, next);\n",
-      "  await sendTasks(ports, owner, next, draft.tasks);\n  assertLegalMove(before, next);\n",
+      "  await sendTasks(ports, owner, run, next);\n  assertLegalMove(before, next);\n",
     ),
   },
   {
@@ -132,9 +128,9 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
-      "coordinator/perform.ts",
-      "await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()));",
-      "await sendTasks(ports, owner, chain.state(), recordedTasks(chain.state()).slice(0, 0));",
+      "coordinator/draft.ts",
+      "(name) => state.tasks[name]?.sent !== true && !memory.tasksSent.has(taskKey(state, name)),",
+      "(name) => !memory.doubtful.has(taskKey(state, name)) && !memory.tasksSent.has(taskKey(state, name)),",
     ).concat(
       edit(
         "coordinator/resend.ts",
@@ -151,7 +147,7 @@ export const rules1to6: readonly Mutant[] = [
     edits: edit(
       "coordinator/draft.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
-      "level === 1 && task.send === 1 ? state.sealed[index]?.members : undefined;",
+      "level === 1 && sends === 1 ? state.sealed[index]?.members : undefined;",
     ),
   },
   {
@@ -229,7 +225,7 @@ export const rules1to6: readonly Mutant[] = [
   {
     without: "combining anew above what was mended",
     rule: 6,
-    killedBy: "the result is the fold of what the manifest says",
+    killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "coordinator/restart.ts",

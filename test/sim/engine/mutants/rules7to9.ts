@@ -5,14 +5,32 @@ const life = { who: "worker", call: 0, fate: "arrives" } as const;
 /** Ending: what a failure is, what a command does, and when a run is over. */
 export const rules7to9: readonly Mutant[] = [
   {
+    without: "holding the manifest against the tally",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a forged finish with other members ends in a failure and not in a result"],
+    edits: edit(
+      "coordinator/close.ts",
+      "found === undefined ? undefined : differenceFrom(draft.state, found)",
+      "found === undefined || found.chunks > 0 ? undefined : differenceFrom(draft.state, found)",
+    ),
+  },
+  {
+    without: "folding anew what a forged combine may have folded",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
+    edits: edit("coordinator/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
+  },
+  {
     without: "waiting for every send to end (one that failed is enough)",
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
       "coordinator/failures.ts",
-      'if (!ended.has(send)) return "wait";',
-      'if (!ended.has(send)) return "fail";',
+      'if (!ended.has(send)) return { kind: "wait" };',
+      'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
   },
   {
@@ -20,7 +38,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("coordinator/failures.ts", '? "replace" : "fail"', '? "fail" : "fail"'),
+    edits: edit("coordinator/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
   },
   {
     without: "the poison handler's record",
@@ -37,11 +55,11 @@ export const rules7to9: readonly Mutant[] = [
     without: "telling storage that is away from work that fails",
     rule: 7,
     killedBy: "fails only for a reason",
-    cases: ["storage refuses partials for a minute while packs come to their last attempts"],
+    cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
       "worker/fateOf.ts",
-      'busy && !asked ? "put-back" : "end"',
-      'busy && asked ? "put-back" : "end"',
+      'error.retry === "later" && !asked) return "put-back";',
+      'error.retry === "later" && asked) return "put-back";',
     ),
   },
   {

@@ -1,9 +1,13 @@
 import type { SimulationResult } from "../stage.ts";
+import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
+import { endless } from "./endless.ts";
+import { forgeries } from "./forgeries.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
+import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
@@ -16,8 +20,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...retries,
   ...deletes,
   ...closes,
+  ...forgeries,
   ...poison,
   ...versions,
   ...changedCode,
   ...zombies,
+  ...endless,
+  ...rest,
+  ...calm,
 };

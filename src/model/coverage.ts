@@ -1,5 +1,5 @@
-import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
-import { gapsOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
+import { decodeBitmap, hasBit } from "./bitmap.ts";
+import { gapsOf, type Layout, packsOfShard, type Range, sizeOf } from "./packs.ts";
 
 /** Chunk ranges of a shard that are in its node, or with `missing` those that are not; ascending. */
 export function rangesOfShard(

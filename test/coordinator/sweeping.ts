@@ -1,0 +1,31 @@
+import { expiry } from "../../src/coordinator/deletion/expire.ts";
+import { decodeMarker } from "../../src/model/marker.ts";
+import type { State } from "../../src/model/state.ts";
+import { computing, planOf } from "../support/runFixtures.ts";
+import type { leadOnTwin } from "./leadOnTwin.ts";
+
+/** Finished runs on the twin, and sweeps over them. */
+export const dayMs = 86_400_000;
+export const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
+
+export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
+  await twin.put(id, planOf(10), { state });
+  await twin.storage.blobs.remove(twin.names.active, id);
+}
+
+export async function sweepAll(
+  twin: ReturnType<typeof leadOnTwin>,
+  sweep = expiry(twin.ports, 30),
+): Promise<number> {
+  let slices = 0;
+  do {
+    await sweep.slice(twin.leader);
+    slices += 1;
+  } while (await sweep.due());
+  return slices;
+}
+
+export const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
+  const found = await twin.storage.blobs.head(twin.names.active, id);
+  return found.kind === "missing" ? "none" : decodeMarker(found.properties.metadata, id).want;
+};

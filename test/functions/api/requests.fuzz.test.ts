@@ -1,0 +1,115 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { submit } from "../../../src/client/submit.ts";
+import { routes } from "../../../src/functions/api/registerApi.ts";
+import { type ClientWorld, clientWorld } from "../../client/clientWorld.ts";
+import { hostileBytes } from "../../support/hostileValues.ts";
+import { apiRequest, call } from "./apiWorld.ts";
+
+const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 600;
+
+const bodies = [
+  { calculation: "sum", params: { to: 3 }, id: "r2", packSize: 1, cap: 5, tolerate: { chunks: 1 } },
+  { want: "paused" },
+  { cap: 7 },
+  { want: "cancelled", keep: true },
+  { sample: "5%" },
+];
+
+const id = fc.oneof(
+  fc.constantFrom(
+    "r1",
+    "r2",
+    "..",
+    ".",
+    "",
+    "a/b",
+    "%2e%2e",
+    "_dropped",
+    "__proto__",
+    "x".repeat(64),
+    "r1\n",
+  ),
+  fc.string({ unit: "binary", maxLength: 20 }),
+);
+const queryValue = fc.oneof(
+  fc.constantFrom("1", "0", "-1", "1e3", "true", "", "..", "9".repeat(20)),
+  fc.string(),
+);
+const query = fc.dictionary(
+  fc.constantFrom("generation", "max", "inputs", "wait", "waitS", "sofar", "so-far", "sample", "format", "x"),
+  queryValue,
+  { maxKeys: 3 },
+);
+const headerText = fc.oneof(
+  fc.string({ maxLength: 30 }).map((text) => text.replaceAll(/[^ -~]/g, "?")),
+  fc.constantFrom(
+    "bytes=0-",
+    "bytes=-1",
+    "bytes=5-2",
+    "bytes=0-1,3-4",
+    '"',
+    "text/plain",
+    "application/json; x",
+    "-1",
+  ),
+);
+const headers = fc.dictionary(
+  fc.constantFrom(
+    "content-type",
+    "content-length",
+    "range",
+    "if-none-match",
+    "if-match",
+    "idempotency-key",
+    "accept",
+  ),
+  headerText,
+  { maxKeys: 3 },
+);
+
+/** A run that is open, and one that is complete with a result. */
+async function inhabited(): Promise<ClientWorld> {
+  const world = await clientWorld();
+  await submit(world.client, { calculation: "sum", params: { to: 3 }, id: "r1" });
+  await world.putResult(await submit(world.client, { calculation: "sum", params: { to: 3 }, id: "r2" }), "3");
+  return world;
+}
+
+test("every request, however odd, has an answer that is no bug, runs nothing in a browser and shows no stack", async () => {
+  let world = await inhabited();
+  let left = 60;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...routes.map(({ name }) => name)),
+      id,
+      query,
+      headers,
+      hostileBytes(bodies),
+      async (name, run, asked, sent, body) => {
+        // Some requests delete or cancel, and all the others shall meet runs in any state.
+        left -= 1;
+        if (left === 0) world = await inhabited();
+        if (left === 0) left = 60;
+        const path = `runs?${new URLSearchParams(asked)}`;
+        const request = apiRequest(path, {
+          body: body.toString("latin1"),
+          headers: sent,
+          params: { id: run },
+        });
+        const answered = await world.world.finish(call(world.client, name, request), 24 * 3_600_000);
+        const told = JSON.stringify(answered.jsonBody ?? "");
+        expect((answered.jsonBody as { code?: string } | undefined)?.code).not.toBe("internal");
+        expect(answered.status).toBeGreaterThanOrEqual(200);
+        expect(answered.header("x-content-type-options")).toBe("nosniff");
+        expect(told).not.toMatch(/\bat .*\.ts:\d+/);
+        // The complete run has no plan, which is damage and told as such.
+        const errors = answered.logged.filter(
+          (line) => line.startsWith("error") && !line.includes("the plan of"),
+        );
+        expect(errors).toEqual([]);
+      },
+    ),
+    { numRuns },
+  );
+});

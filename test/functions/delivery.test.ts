@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { deliveryOf } from "../../src/functions/delivery.ts";
+import { triggerMetadata } from "../../src/local/host/queueMessageData.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+const context = { triggerMetadata: { id: "m1", dequeueCount: 3 } };
+
+test("a body nested too deeply to be written out is delivered as a text that is no message", () => {
+  const body: unknown = JSON.parse(nested(50_000));
+  expect(() => JSON.stringify(body)).toThrow(RangeError);
+  expect(deliveryOf(body, context, "q", false)).toEqual({
+    ...{ queue: "q", urgent: false, attempt: 3 },
+    text: expect.stringMatching(/^message m1 cannot be written out: /),
+  });
+});
+
+test.each([
+  [undefined, ""],
+  [null, "null"],
+  ["text", "text"],
+  [42, "42"],
+  [{ a: [1] }, '{"a":[1]}'],
+])("a body %j is delivered as %j", (body, text) => {
+  expect(deliveryOf(body, context, "q", true).text).toBe(text);
+});
+
+test("a body nested too deeply has no property among the trigger's metadata, and does not fail its delivery", () => {
+  const { random } = virtualWorld();
+  const message = { id: "m1", text: "", dequeueCount: 1, insertedMs: 0, popReceipt: "r" };
+  const metadata = triggerMetadata({
+    ...{ message, body: nested(50_000), functionName: "f", nowMs: 0, hiddenUntilMs: 0, random },
+  });
+  expect(Object.keys(metadata)).toHaveLength(8);
+});

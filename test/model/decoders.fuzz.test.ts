@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodeRecord } from "../../src/election/record.ts";
+import { decodeBitmap } from "../../src/model/bitmap.ts";
+import { decodeCalls } from "../../src/model/calls.ts";
+import { decodeJson } from "../../src/model/decode.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
+import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
+import { decodeMessage } from "../../src/model/message.ts";
+import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/names.ts";
+import { decodeFoldFacts, encodeFoldFacts, parseOutputFacts } from "../../src/model/output.ts";
+import {
+  answerSchema,
+  failureSchema,
+  manifestSchema,
+  planSchema,
+  segmentSchema,
+  specSchema,
+} from "../../src/model/run.ts";
+import { stateSchema } from "../../src/model/state.ts";
+import { decodeGens } from "../../src/model/tree.ts";
+import { decodeVerified, encodeVerified } from "../../src/model/verified.ts";
+import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
+import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
+
+const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 50_000 : 500;
+
+/** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
+function decodes(decode: () => unknown): boolean {
+  try {
+    decode();
+    return true;
+  } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return false;
+    throw error;
+  }
+}
+
+const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 };
+const messages = [
+  { ...common, kind: "plan" },
+  { ...common, kind: "compute", shard: 0, pack: 0, from: 0, to: 1, tries: 1, repeat: true },
+  { ...common, kind: "combine", level: 1, index: 0, members: "_w", childGens: "1x2" },
+  { ...common, kind: "finish", terms: [{ term: 1, holder: "a" }] },
+  { ...common, kind: "cleanup", shard: 0 },
+  { ...common, kind: "sofar", tag: "t", nodes: "_w", open: [1] },
+  { ...common, kind: "verify", tag: "t", pack: 0 },
+];
+const answer = {
+  ...{ v: 1, ok: true, run: "r", uid: "u", generation: 1, blob: "r/u/answers/t.1-1-a.json" },
+  ...{ contentType: "text/csv", bytes: 1, sha256: "0", chunks: 1, folded: 1, covers: [{ from: 0, to: 1 }] },
+};
+const failed = { v: 1, cause: "error", code: "x", message: "y", attempts: 1, chunks: { from: 0, to: 1 } };
+
+describe("whatever bytes are there", () => {
+  test.each([
+    ["a message", messages, (text: Buffer) => decodeMessage(text.toString("utf8"))],
+    ["a spec", [spec], (bytes: Buffer) => decodeJson(specSchema, bytes, "it")],
+    [
+      "a plan",
+      [{ ...planOf(10), segments: { attempt: "a", starts: [0, 5] } }],
+      (bytes: Buffer) => decodeJson(planSchema, bytes, "it"),
+    ],
+    [
+      "a segment of a plan",
+      [{ v: 1, from: 0, inputs: [1, { a: 2 }] }],
+      (bytes: Buffer) => decodeJson(segmentSchema, bytes, "it"),
+    ],
+    [
+      "a state",
+      [{ ...computing(100), open: { 0: { done: "_w" } }, sealed: { 1: { gen: 1, node: true } } }],
+      (bytes: Buffer) => decodeJson(stateSchema, bytes, "it"),
+    ],
+    ["a manifest", [manifest], (bytes: Buffer) => decodeJson(manifestSchema, bytes, "it")],
+    ["an answer so far", [answer], (bytes: Buffer) => decodeJson(answerSchema, bytes, "it")],
+    ["a failure record", [failed], (bytes: Buffer) => decodeJson(failureSchema, bytes, "it")],
+  ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
+    for (const one of valid) expect(decodes(() => decode(Buffer.from(JSON.stringify(one))))).toBe(true);
+    fc.assert(
+      fc.property(hostileBytes(valid), (bytes) => void decodes(() => decode(bytes))),
+      { numRuns },
+    );
+  });
+});
+
+describe("whatever metadata is there", () => {
+  const folded = encodeFoldFacts({ folded: 5, attempts: 6, code: ["a"], members: "_w" });
+  const verified = [
+    encodeVerified({ sha256: "0".repeat(64), ms: 1 }),
+    encodeVerified({ error: { code: "x", message: "y" } }),
+  ];
+
+  test.each([
+    ["a marker", [encodeMarker(marker)], (some: Record<string, string>) => decodeMarker(some, "it")],
+    ["a node's facts", [folded], (some: Record<string, string>) => decodeFoldFacts(some, "it")],
+    ["a verified pack", verified, (some: Record<string, string>) => decodeVerified(some, "it")],
+  ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
+    for (const one of valid) expect(decodes(() => decode(one))).toBe(true);
+    fc.assert(
+      fc.property(hostileMetadata(valid), (some) => void decodes(() => decode(some))),
+      { numRuns },
+    );
+  });
+
+  test("a lease record is a record, none, newer or unreadable", () => {
+    const valid = [{ v: "1", term: "1", termid: "t", state: "leading", holder: "YQ", notes: "e30" }];
+    fc.assert(
+      fc.property(hostileMetadata(valid), (some) => {
+        expect(["record", "none", "newer", "unreadable"]).toContain(decodeRecord(some).kind);
+      }),
+      { numRuns },
+    );
+  });
+});
+
+test("names, content types and short texts of strangers are read without an error", () => {
+  const part = fc.constantFrom(
+    "/",
+    ".",
+    "failed",
+    "node",
+    "plan",
+    "tried",
+    "begun",
+    "001",
+    "-1",
+    "x",
+    ";",
+    "ms=",
+    "%",
+  );
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 40 }),
+    fc.array(part, { maxLength: 12 }).map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(text, (given) => {
+      for (const read of [lastNumberOf, parseFailure, parseTried, parseBegun, decodeCalls]) read(given);
+      const { ms, attempt } = parseOutputFacts(given);
+      expect(ms >= 0 && attempt >= 0).toBe(true);
+      expect(decodeBitmap(given, 20)).toHaveLength(3);
+      const gens = decodeGens(given, { from: 0, to: 3 });
+      expect(gens === undefined || gens.length === 3).toBe(true);
+    }),
+    { numRuns: 2 * numRuns },
+  );
+});

@@ -1,0 +1,98 @@
+import { calm } from "../scenarios/calm.ts";
+import { edit, type Mutant } from "./mutant.ts";
+
+const hangs = "a pack that never ends, under a limit of 300 s";
+const kills = "a pack that ends its process, under a limit of 300 s";
+const killsAll = "a pack that ends the process of the only instance, which also leads";
+
+/** Liveness and rest: what ends, after how many attempts, and what costs nothing. */
+export const rules14to20: readonly Mutant[] = [
+  {
+    without: "an end of work that hits its time limit",
+    rule: 14,
+    killedBy: "every run ends in time",
+    cases: [hangs],
+    edits: edit("coordinator/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
+  },
+  {
+    without: "a record for a message that is delivered again (it is computed again)",
+    rule: 15,
+    killedBy: "few processes die of one piece of work",
+    cases: [kills, killsAll],
+    edits: edit("worker/handleWork.ts", "if (again) return endSilent(ports, message);", ""),
+  },
+  {
+    without: "a limit to processes that die of one piece of work",
+    rule: 15,
+    killedBy: "few processes die of one piece of work",
+    cases: [kills, killsAll],
+    edits: edit("coordinator/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
+      edit("worker/earlierSends.ts", "if (notes.length < limits.diedSendsMax) return;", "return;"),
+    ),
+  },
+  {
+    without: "a sealed shard that stays as it is",
+    rule: 16,
+    killedBy: "a sealed shard never changes",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "coordinator/combine.ts",
+      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);",
+      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
+    ),
+  },
+  {
+    without: "forgetting the sends of a pack that has ended",
+    rule: 16,
+    killedBy: "the state stays small",
+    cases: { seedsFrom: 1 },
+    edits: edit("coordinator/track.ts", "delete state.again[index];", ""),
+  },
+  {
+    without: "begun packs that a new leader knows of",
+    rule: 17,
+    killedBy: "every run ends in time",
+    cases: ["a leader is killed every eight seconds, and a worker with its pack"],
+    edits: edit(
+      "coordinator/openRun.ts",
+      "working: state,",
+      "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) },",
+    ),
+  },
+  {
+    without: "patience with packs that wait in the queue (silence counts from their send)",
+    rule: 17,
+    killedBy: "hardly anything is computed twice",
+    cases: Object.keys(calm),
+    edits: edit(
+      "coordinator/resend.ts",
+      "const begunMs = begunAtMs(state, pack);",
+      "const begunMs: number | undefined = sentAtMs(state, pack);",
+    ),
+  },
+  {
+    without: "rest for a paused run",
+    rule: 18,
+    killedBy: "what has nothing to do costs nothing",
+    cases: ["a paused run rests, and a resume wakes it"],
+    edits: edit("coordinator/rest.ts", "if (deadline !== undefined) return false;", "return false;"),
+  },
+  {
+    without: "a growing pause for a run in trouble",
+    rule: 19,
+    killedBy: "what has nothing to do costs nothing",
+    cases: ["an operator leases the state of a run and never lets go"],
+    edits: edit("coordinator/trouble.ts", "localMs < known.untilMs", "localMs < 0"),
+  },
+  {
+    without: "counting the messages before packs are taken for lost (time alone decides)",
+    rule: 20,
+    killedBy: "messages do not pile up",
+    cases: ["nobody works for six hours"],
+    edits: edit(
+      "coordinator/resend.ts",
+      "const lost = queued !== undefined && queued < unfinished.length;",
+      "const lost = queued !== undefined;",
+    ),
+  },
+];

@@ -1,0 +1,113 @@
+import { workOf } from "../../../../src/model/message.ts";
+import { isFinal } from "../../../../src/model/state.ts";
+import type { Role } from "../../../support/engineInstance.ts";
+import type { DoomedTask } from "../../../support/rangesCode.ts";
+import { play, type Script } from "../script.ts";
+import { deepTree, type SimulationResult } from "../stage.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** Work that never ends, or that ends its process, each kind of it under the smallest, the default and a large limit. */
+
+const chunks = 13;
+const doomedChunk = 5;
+const kinds = ["plan", "pack", "node", "finish"] as const;
+type Kind = (typeof kinds)[number];
+const limitsMs = [1_000, 300_000, 1_800_000];
+
+const isDoomed = (kind: Kind, { kind: task, from = 0, to = 0, chunks: folded = 0 }: DoomedTask): boolean => {
+  if (kind === "pack") return task === "compute" && from <= doomedChunk && doomedChunk < to;
+  if (kind === "node") return task === "fold" && folded > 1 && folded < chunks;
+  return task === kind;
+};
+
+/** Keeps so many instances alive, as the platform does: one that died is replaced a few seconds later. */
+export function platform(script: Script, count: number, role: Role = {}): void {
+  const { world, engine } = script;
+  for (let one = 0; one < count; one += 1) script.start(role);
+  const replace = (): void => {
+    const alive = engine.instances.filter((one) => !one.isDead()).length;
+    for (let one = alive; one < count && script.replaces; one += 1) script.start(role);
+    engine.client.clock.after(1_000 + world.random.number() * 3_000, replace);
+  };
+  replace();
+}
+
+/** When the doomed work of run `r` first began, and how often. */
+function doomedIn({ judge }: Script, kind: Kind) {
+  const begun = judge.begun.filter(
+    ({ task, handling: { message } }) => message?.run === "r" && isDoomed(kind, task),
+  );
+  const works = new Map<string, number>();
+  for (const { handling } of begun) {
+    const work = handling.message === undefined ? undefined : workOf(handling.message);
+    const name = JSON.stringify(work);
+    works.set(name, (works.get(name) ?? 0) + 1);
+  }
+  return { firstMs: begun[0]?.atMs ?? 0, mostOfOne: Math.max(0, ...works.values()) };
+}
+
+async function doomed(
+  kind: Kind,
+  doom: "hangs" | "kills",
+  packLimitMs: number,
+  instances: number,
+): Promise<SimulationResult> {
+  return play({ seed: 50 + instances, tree: deepTree, chunkMs: () => 400, packLimitMs }, async (script) => {
+    const { world, judge, engine, broken, must, run } = script;
+    broken.doom = (task, id) => (id === "r" && isDoomed(kind, task) ? doom : undefined);
+    platform(script, instances, { breakAfterMs: 4_000 });
+    await script.submit({ id: "r", chunks, packSize: 1 });
+    await script.submit({ id: "beside", chunks: 30, packSize: 1 });
+    await script.untilEnded(1, "beside");
+    script.mustBe("complete", 1, "beside");
+    await script.until(
+      "r ends",
+      () => isFinal(run()?.state?.phase ?? "planning"),
+      4 * packLimitMs + 7_200_000,
+    );
+    script.mustBe("failed");
+    const { firstMs, mostOfOne } = doomedIn(script, kind);
+    const error = run()?.state?.error?.message ?? "";
+    if (doom === "hangs") {
+      const tookMs = world.nowMs() - firstMs;
+      if (tookMs > 3 * packLimitMs + 120_000)
+        judge.report("every run ends in time", `${kind} at its limit took ${Math.round(tookMs / 1_000)} s`);
+      if (mostOfOne > 4)
+        judge.report("few attempts are made at work that never ends", `${mostOfOne} of one ${kind}`);
+      must(/time limit/.test(error), `the failure tells of the limit: ${error}`);
+    } else {
+      const dead = engine.instances.filter((one) => one.isDead()).length;
+      if (mostOfOne > 4 || (kind !== "node" && dead > 4))
+        judge.report(
+          "few processes die of one piece of work",
+          `${dead} died of ${mostOfOne} attempts at one ${kind}`,
+        );
+      must(/ended its process 3 times/.test(error), `the failure tells of dead processes: ${error}`);
+    }
+    script.replaces = false;
+    broken.doom = undefined;
+  });
+}
+
+const cases = kinds.flatMap((kind) =>
+  limitsMs.flatMap((limitMs) => [
+    [
+      `a ${kind} that never ends, under a limit of ${limitMs / 1_000} s`,
+      () => doomed(kind, "hangs", limitMs, 4),
+    ] as const,
+    [
+      `a ${kind} that ends its process, under a limit of ${limitMs / 1_000} s`,
+      () => doomed(kind, "kills", limitMs, 4),
+    ] as const,
+  ]),
+);
+
+export const endless: Readonly<Record<string, Scenario>> = {
+  ...Object.fromEntries(cases),
+  ...Object.fromEntries(
+    kinds.map((kind) => [
+      `a ${kind} that ends the process of the only instance, which also leads`,
+      () => doomed(kind, "kills", 300_000, 1),
+    ]),
+  ),
+};

@@ -1,0 +1,89 @@
+import { findManifest } from "../../../../src/client/result.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../../../src/model/bitmap.ts";
+
+import { encodeMessage, type MessageOf } from "../../../../src/model/message.ts";
+import { simNames as names } from "../../../support/engineWorld.ts";
+import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { deepTree } from "../stage.ts";
+import type { Scenario } from "./scenarios.ts";
+
+type Forged = Pick<MessageOf<"finish">, "kind"> | Pick<MessageOf<"combine">, "kind" | "level" | "index">;
+
+/** A stranger who can write into the queue has only the first pack folded. It goes past the checkers of sends. */
+async function forge(script: Script, what: Forged): Promise<void> {
+  const run = script.run();
+  if (run === undefined) return;
+  run.forged = true;
+  const members = emptyBitmap(40);
+  setBit(members, 0);
+  const { uid } = run;
+  const common = { v: 1, run: "r", uid, gen: 1, send: 1, turn: 0, members: encodeBitmap(members) } as const;
+  const text = encodeMessage({ ...common, ...what });
+  await script.engine.storage.queues.send(names.urgent, text);
+}
+
+async function mustBeWithoutResult(script: Script): Promise<void> {
+  const given = await script.world.finish(
+    findManifest(script.engine.client, "r").then(
+      () => true,
+      () => false,
+    ),
+  );
+  script.must(!given, "nobody is given the forged result");
+}
+
+export const forgeries: Readonly<Record<string, Scenario>> = {
+  "a forged finish with other members ends in a failure and not in a result": () =>
+    play({ seed: 41, chunkMs: () => 400 }, async (script) => {
+      const { run, must } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await forge(script, { kind: "finish" });
+      await script.until("there is a manifest", () => run()?.manifests.has(1) === true);
+      must(run()?.state?.phase === "computing", "the run is still at work");
+      await mustBeWithoutResult(script);
+      await script.untilEnded();
+      script.mustBe("failed");
+      must(run()?.state?.error?.code === "manifest-differs", "its error says why");
+      await mustBeWithoutResult(script);
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      must(run()?.manifests.get(2)?.complete === true, "the retry has every chunk");
+    }),
+
+  "a forged combine with other members ends in a failure, and a retry folds all of them": () =>
+    play({ seed: 42, tree: deepTree, chunkMs: () => 400 }, async (script) => {
+      const { run, must } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await forge(script, { kind: "combine", level: 1, index: 0 });
+      await script.untilEnded();
+      script.mustBe("failed");
+      must(run()?.state?.error?.code === "manifest-differs", "its error says why");
+      await mustBeWithoutResult(script);
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      must(run()?.manifests.get(2)?.complete === true, "the retry has every chunk");
+    }),
+
+  "a forged finish in a run that is cancelled gives it no result": () =>
+    play({ seed: 43, chunkMs: () => 400 }, async (script) => {
+      const { run } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await forge(script, { kind: "finish" });
+      await script.until("there is a manifest", () => run()?.manifests.has(1) === true);
+      await script.tell("cancel");
+      await script.untilEnded();
+      script.mustBe("cancelled");
+      await mustBeWithoutResult(script);
+    }),
+};

@@ -1,0 +1,129 @@
+import { StorageError } from "../../../../src/model/errors.ts";
+import { runBlobs } from "../../../../src/model/names.ts";
+import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { platform } from "./endless.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** Rest: what has nothing to do costs nothing. And progress under leaders that do not live long. */
+
+/** Calls of everyone that reach storage while so much time passes, but for the host's polls of its queues. */
+async function callsDuring(script: Script, ms: number): Promise<number> {
+  let calls = 0;
+  const { hold } = script;
+  script.hold = (call) => {
+    if (!call.op.startsWith("queues.")) calls += 1;
+    return hold?.(call);
+  };
+  await script.world.advance(ms);
+  script.hold = hold;
+  return calls;
+}
+
+const minutes = 60_000;
+
+export const rest: Readonly<Record<string, Scenario>> = {
+  "a paused run rests, and a resume wakes it": () =>
+    play({ seed: 61, chunkMs: () => 2_000 }, async (script) => {
+      const { world, run, judge, must } = script;
+      const role = { breakAfterMs: 4_000, tickEveryMs: 60_000 };
+      script.start(role);
+      script.start(role);
+      await world.advance(minutes);
+      const idle = await callsDuring(script, 30 * minutes);
+      await script.submit({ id: "r", chunks: 60, packSize: 1 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 10);
+      await script.tell("pause");
+      await world.advance(2 * minutes);
+      const resting = await callsDuring(script, 30 * minutes);
+      if (resting > idle + 30)
+        judge.report(
+          "what has nothing to do costs nothing",
+          `${resting} calls while paused, ${idle} while idle`,
+        );
+      must(
+        script.engine.instances.every((one) => !one.leading()),
+        "nobody leads for a paused run",
+      );
+      const before = run()?.parts.size ?? 0;
+      await script.tell("resume");
+      await script.until("packs are computed again", () => (run()?.parts.size ?? 0) > before, 15_000);
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "an operator leases the state of a run and never lets go": () =>
+    play({ seed: 62, chunkMs: () => 1_000 }, async (script) => {
+      const { run, judge, engine, must } = script;
+      script.start({ breakAfterMs: 4_000 });
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 2 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 4);
+      const uid = run()?.uid ?? "";
+      let refusing = true;
+      let refused = 0;
+      script.hold = ({ op, args }) => {
+        if (!refusing || op !== "blobs.replace" || args[1] !== runBlobs("r", uid).state) return undefined;
+        refused += 1;
+        return Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased by hand"));
+      };
+      await script.submit({ id: "s", chunks: 10, packSize: 1 });
+      await script.untilEnded(1, "s");
+      script.mustBe("complete", 1, "s");
+      refused = 0;
+      await script.world.advance(10 * minutes);
+      if (refused > 60)
+        judge.report(
+          "what has nothing to do costs nothing",
+          `${refused} writes that cannot succeed in ten minutes`,
+        );
+      const skipped = engine.log.filter(
+        ({ event, fields }) => event === "run-skipped" && fields["run"] === "r",
+      );
+      must(skipped.length > 0 && skipped.length < 30, `it is told now and then, not ${skipped.length} times`);
+      refusing = false;
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "nobody works for six hours": () =>
+    play({ seed: 63, chunkMs: () => 1_000 }, async (script) => {
+      const { world, run, judge } = script;
+      script.start(leaderOnly);
+      const worker = script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 10);
+      worker.terminate();
+      await world.advance(6 * 60 * minutes);
+      const sent = run()?.sent.length ?? 0;
+      // Those that were begun when it left may be sent now and then.
+      if (sent > 41 + 2 * 24 + 10) judge.report("messages do not pile up", `${sent} messages for 40 packs`);
+      script.start(workerOnly);
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "a leader is killed every eight seconds, and a worker with its pack": () =>
+    play({ seed: 64, chunkMs: () => 3_000 }, async (script) => {
+      const { world, run, judge, engine } = script;
+      const limitMs = 300_000;
+      platform(script, 3, { works: false, breakAfterMs: 4_000, tickEveryMs: 1_000 });
+      script.start(workerOnly);
+      const victim = script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 24, packSize: 1 });
+      await script.until("most packs are done", () => (run()?.parts.size ?? 0) >= 18);
+      victim.kill();
+      const killedMs = world.nowMs();
+      while (script.replaces && run()?.manifests.size === 0 && world.nowMs() - killedMs < limitMs) {
+        await world.advance(8_000);
+        engine.instances.find((one) => one.leading())?.kill();
+      }
+      script.replaces = false;
+      const tookMs = world.nowMs() - killedMs;
+      if (tookMs > 60_000)
+        judge.report(
+          "every run ends in time",
+          `the pack of a dead worker took ${Math.round(tookMs / 1_000)} s`,
+        );
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+};
