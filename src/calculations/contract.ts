@@ -14,6 +14,11 @@ import type { Files } from "./files.ts";
 export interface Calculation<Params, Input, Part> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
   readonly name: string;
+  /**
+   * Names this code: 1 to 40 letters, digits, `.`, `_`, `+` and `-`. Partials of two versions are never folded together, so
+   * change it whenever a result may change. Without it every change of the file, or of a file that it imports, counts.
+   */
+  readonly version?: string;
   /** One line for `leasefold calculations`. */
   readonly summary: string;
   /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */

@@ -40,6 +40,7 @@ type Params = z.infer<typeof params>;
 /** Draws a view of the Mandelbrot set. A partial is a number of tiles with a byte for each pixel. */
 export const mandelbrot = defineCalculation<Params, undefined, TileSpans>({
   name: "mandelbrot",
+  version: "1",
   summary: "Draws the Mandelbrot set tile by tile as one PNG file.",
   params,
   plan: tileCount,

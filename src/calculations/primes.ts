@@ -12,6 +12,7 @@ const toMax = rootMax ** 2;
 /** Counts the primes from `from` to `to`, both included. A partial is the count of one stretch of numbers. */
 export const primes = defineCalculation({
   name: "primes",
+  version: "1",
   summary: "Counts the primes up to a number with a segmented sieve.",
   params: z.strictObject({
     to: z.coerce.number().int().min(0).max(toMax).default(1e9).describe("count primes up to this number"),

@@ -20,6 +20,7 @@ const planRows = 3;
 /** Counts the ways to place n queens that do not attack each other. Its chunks are skewed by nature. */
 export const queens = defineCalculation<Params, Prefix, number>({
   name: "queens",
+  version: "1",
   summary: "Counts the solutions of the n-queens problem by prefixes of the board.",
   params,
   plan: ({ n }) => prefixes(n, Math.min(planRows, n), { columns: 0, left: 0, right: 0 }),

@@ -3,12 +3,13 @@ import * as module from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "../model/errors.ts";
+import { noteImport, noteLoad } from "./moduleGraph.ts";
 
 let hooked = false;
 
 /**
- * Makes `import "leasefold"` work from a user's file wherever it lies, in this thread. The library is
- * `leasefold.mjs` beside the bundle, or `leasefold.ts` beside this file.
+ * Makes `import "leasefold"` work from a user's file wherever it lies, in this thread, and has `moduleGraph.ts` note what
+ * a file imports. The library is `leasefold.mjs` beside the bundle, or `leasefold.ts` beside this file.
  */
 export function resolveLeasefold(): void {
   if (hooked) return;
@@ -25,8 +26,16 @@ export function resolveLeasefold(): void {
     throw new ConfigError("no-library", "leasefold.mjs is missing beside the app; run npm run build");
   const url = pathToFileURL(file).href;
   module.registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === "leasefold" ? { url, shortCircuit: true } : next(specifier, context),
+    resolve(specifier, context, next) {
+      if (specifier === "leasefold") return { url, shortCircuit: true };
+      const found = next(specifier, context);
+      noteImport(context.parentURL, specifier, found.url);
+      return found;
+    },
+    load(url, context, next) {
+      noteLoad(url);
+      return next(url, context);
+    },
   });
   hooked = true;
 }

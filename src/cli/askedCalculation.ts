@@ -1,6 +1,8 @@
 import type { DescribedCalculation } from "../client/describeCalculations.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
+import { InputError } from "../model/errors.ts";
+import { shownIdentity } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
 import { fileAsked, nameAsked } from "./knownCalculations.ts";
 
@@ -22,24 +24,59 @@ export async function askedCalculation(session: Session, asked: string): Promise
     if (found !== undefined) return found;
   }
   const calculation = calculations.get(name);
+  const code = calculations.versionOf(name);
   return {
-    name,
-    summary: calculation.summary,
-    params: calculations.describeParams(calculation),
+    ...{ name, summary: calculation.summary, params: calculations.describeParams(calculation), code },
     check: (params) => void calculations.parseParams(calculation, params),
-    submit: async (request) =>
-      submit({ ...(await session.client()), calculations }, { ...request, calculation: name }),
+    async submit(request) {
+      await checkInstances(session, name, code);
+      return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
+    },
   };
 }
+
+/**
+ * Instances that run here and have other code would enqueue the run's work again and again; that is told before it is
+ * submitted. Where none runs here, or none answers, the leader says so in the run's status.
+ */
+async function checkInstances(session: Session, name: string, code: string): Promise<void> {
+  const instances = await session.instances();
+  const there = await instances?.calculations().catch(() => undefined);
+  if (there === undefined) return;
+  const theirs = there.find((one) => one.name === name);
+  if (theirs === undefined) {
+    const known = there.map((one) => one.name).join(", ");
+    throw otherCode(`${name}: the instances do not have it; they have ${known}. ${cure}`);
+  }
+  if (theirs.code !== code) {
+    const both = `${shownIdentity(theirs.code)} there, ${shownIdentity(code)} here`;
+    throw otherCode(`the instances run another version: ${both}. ${cure}`);
+  }
+}
+
+const cure = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
+
+const fileIsNewer = (code: string): InputError =>
+  otherCode(
+    `the file is newer than what the instances run, which is ${shownIdentity(code)}. Restart them ("leasefold down", ` +
+      `then "leasefold up"), or start them with --watch, which loads a changed file`,
+  );
+
+const otherCode = (message: string): InputError =>
+  new InputError("conflict", "other-code", message, { field: "calculation" });
 
 async function ofInstances(session: Session, name: string): Promise<AskedCalculation | undefined> {
   const instances = await session.instances();
   const found = (await instances?.calculations())?.find((one) => one.name === name);
   if (instances === undefined || found === undefined) return undefined;
+  const { changed, ...described } = found;
   return {
-    ...found,
+    ...described,
     // Only its own code can tell, and that runs there: `submit` tells.
     check: () => undefined,
-    submit: (request) => instances.submit({ ...request, calculation: name }),
+    async submit(request) {
+      if (changed === true) throw fileIsNewer(found.code);
+      return instances.submit({ ...request, calculation: name });
+    },
   };
 }

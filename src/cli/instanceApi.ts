@@ -45,7 +45,12 @@ const paramSchema = z.object({
   description: z.string(),
 });
 const listSchema = z.object({
-  calculations: z.array(z.object({ name: z.string(), summary: z.string(), params: z.array(paramSchema) })),
+  calculations: z.array(
+    z.object({
+      ...{ name: z.string(), summary: z.string(), params: z.array(paramSchema), code: z.string() },
+      changed: z.literal(true).optional(),
+    }),
+  ),
 });
 const submittedSchema = z.object({
   run: z.string(),

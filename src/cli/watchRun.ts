@@ -2,6 +2,7 @@ import type { Client } from "../client/client.ts";
 import type { RunView } from "../client/runView.ts";
 import { status } from "../client/status.ts";
 import { StorageError } from "../model/errors.ts";
+import { refusedText } from "../model/identity.ts";
 import type { Screen, Session } from "./cli.ts";
 import { runFailed } from "./exitCodes.ts";
 import { liveLine } from "./render/liveLine.ts";
@@ -27,6 +28,7 @@ export async function watchRun(
   const startMs = cli.clock.monotonicMs();
   let busy = 0;
   let down: string | undefined;
+  let waiting: string | undefined;
   try {
     for (;;) {
       const downNow = await session.instancesDown();
@@ -38,6 +40,12 @@ export async function watchRun(
       const view = await statusOrBusy(client, run, busy);
       busy = view === undefined ? busy + 1 : 0;
       if (view !== undefined) {
+        const waitsNow = view.otherCode === undefined ? undefined : refusedText(view.otherCode);
+        if (waitsNow !== waiting && waitsNow !== undefined) {
+          await live.end();
+          await session.note(`waiting: ${waitsNow}`);
+        }
+        waiting = waitsNow;
         await live.show(
           progressLine(view, screen.columns - 1),
           `${view.word} ${view.paused} ${view.terms.length}`,

@@ -32,8 +32,8 @@ export async function attemptsUnderWay(
   if (notes.length === 0) return [];
   const state = await unlessUnreadable(() => readState(client, run.run, run.uid), { newer: true });
   if (state === undefined || isFinal(state.value.phase)) return [];
-  const { generation } = state.value;
-  const blobs = runBlobs(run.run, run.uid);
+  const { generation, origin } = state.value;
+  const blobs = runBlobs(run.run, run.uid, origin);
   const open = notes
     .flatMap((note) => {
       const parsed = parseTried(note.name);
@@ -47,7 +47,7 @@ export async function attemptsUnderWay(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const read = await boundedMap(open, clientLimits.readsAtOnce, async ({ name, work, send }) => {
     const attempt = await readNote(client, name);
-    if (attempt === undefined || (await isDone(client, run, generation, work))) return [];
+    if (attempt === undefined || (await isDone(client, { ...run, origin }, generation, work))) return [];
     return [{ work, generation, send, attempt }];
   });
   return read.flat();
@@ -62,11 +62,11 @@ async function readNote(client: Client, name: string): Promise<Failure | undefin
 /** Whether another attempt has written the output. */
 async function isDone(
   { storage, names }: Client,
-  { run, uid }: { readonly run: string; readonly uid: string },
+  { run, uid, origin }: { readonly run: string; readonly uid: string; readonly origin: number | undefined },
   generation: number,
   work: Work,
 ): Promise<boolean> {
-  const blobs = runBlobs(run, uid);
+  const blobs = runBlobs(run, uid, origin);
   const found =
     work.kind === "finish"
       ? await storage.blobs.head(names.results, resultBlobs(run, uid).manifest(generation))

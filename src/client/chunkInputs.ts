@@ -35,14 +35,14 @@ export async function chunkInputs(
 }
 
 /** Reads segments in ascending order and keeps one of them, since each may hold megabytes. */
-function segmentReader(client: Client, { run, uid }: Plan, attempt: string) {
+function segmentReader(client: Client, { run, uid, origin }: Plan, attempt: string) {
   let reads = 0;
   let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
   return async (number: number): Promise<readonly unknown[] | "enough"> => {
     if (held?.number === number) return held.inputs;
     if (reads === clientLimits.inputSegmentsRead) return "enough";
     reads += 1;
-    const name = runBlobs(run, uid).segment(attempt, number);
+    const name = runBlobs(run, uid, origin).segment(attempt, number);
     const found = await client.storage.blobs.read(client.names.runs, name);
     const segment =
       found.kind === "missing"

@@ -6,9 +6,15 @@ export interface DescribedCalculation {
   readonly name: string;
   readonly summary: string;
   readonly params: readonly ParamRow[];
+  /** Identity of its code in this process, see `identity.ts`. */
+  readonly code: string;
+  /** Its file was changed since this process loaded it. */
+  readonly changed?: true | undefined;
 }
 
 export const describeCalculations = (calculations: Calculations): readonly DescribedCalculation[] =>
-  calculations
-    .list()
-    .map((one) => ({ name: one.name, summary: one.summary, params: calculations.describeParams(one) }));
+  calculations.list().map((one) => ({
+    ...{ name: one.name, summary: one.summary, params: calculations.describeParams(one) },
+    code: calculations.versionOf(one.name),
+    ...(calculations.changedSince?.(one.name) === true ? { changed: true } : {}),
+  }));

@@ -2,7 +2,7 @@ import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/names.ts";
 import { chunksOfPack } from "../model/packs.ts";
-import { type Failure, failureSchema } from "../model/run.ts";
+import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import type { ListedBlob, ListPage } from "../storage/ports.ts";
 import { attemptsUnderWay, type TriedNote } from "./attemptsUnderWay.ts";
 import { boundedMap } from "./boundedMap.ts";
@@ -10,7 +10,7 @@ import { chunkInputs } from "./chunkInputs.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
 import { whereAny } from "./places.ts";
-import { readPlan, requireSpec } from "./runDocuments.ts";
+import { readPlan, readState, requireSpec } from "./runDocuments.ts";
 import { unlessUnreadable } from "./unlessUnreadable.ts";
 
 /** How one send of one piece of work ended without output; or, of work still tried, how its latest attempt did. */
@@ -63,6 +63,12 @@ export async function failures(
   };
 }
 
+/** The plan of the newest generation: a retry may have planned anew. */
+async function planNow(client: Client, run: Pick<Failures, "run" | "uid">): Promise<Plan> {
+  const state = await readState(client, run.run, run.uid);
+  return readPlan(client, { ...run, origin: state?.value.origin });
+}
+
 /** What the plan knows of failed packs and their records do not say. */
 async function withPlan(
   client: Client,
@@ -72,7 +78,7 @@ async function withPlan(
 ): Promise<readonly FailureView[]> {
   const asks = (one: FailureView): boolean => one.pack !== undefined && (inputs || one.chunks === undefined);
   if (!found.some(asks)) return found;
-  const plan = await unlessUnreadable(() => readPlan(client, run), { newer: true });
+  const plan = await unlessUnreadable(() => planNow(client, run), { newer: true });
   if (plan === undefined) return found;
   const packs = inputs ? found.flatMap(({ pack }) => pack ?? []) : [];
   const inputsOf = await chunkInputs(client, plan, packs);

@@ -65,9 +65,9 @@ export async function readManifest(
 /** The plan of a run that has a result; throws `CorruptDataError` where it is gone. */
 export async function readPlan(
   client: Client,
-  { run, uid }: { readonly run: string; readonly uid: string },
+  { run, uid, origin }: { readonly run: string; readonly uid: string; readonly origin?: number | undefined },
 ): Promise<Plan> {
-  const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid).plan);
+  const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid, origin).plan);
   if (found.kind === "missing") throw new CorruptDataError("plan-missing", `the plan of ${run} is gone`);
   return decodeJson(planSchema, found.body, `the plan of ${run}`);
 }

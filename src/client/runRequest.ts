@@ -32,6 +32,10 @@ export interface RunRequest {
 export interface CheckedRequest {
   readonly calculation: AnyCalculation;
   readonly params: unknown;
+  /** As asked for, where the schema made something else of them. */
+  readonly given: unknown;
+  /** Identity of the code that validated them. */
+  readonly code: string;
   readonly id: string | undefined;
   readonly packSize: number | undefined;
   readonly cap: number;
@@ -47,7 +51,10 @@ export interface CheckedRequest {
 export function checkRequest(request: RunRequest, calculations: Calculations): CheckedRequest {
   const calculation = asked("calculation", () => calculations.get(request.calculation));
   const params = calculations.parseParams(calculation, request.params ?? {});
+  const asGiven = request.params ?? {};
+  const given = canonicalJson(asGiven) === canonicalJson(params) ? undefined : asGiven;
   checkParamsSize(params);
+  checkParamsSize(asGiven);
   const id = request.id === undefined ? undefined : asked("id", () => parseRunId(String(request.id)));
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
   const cap = checkCap(request.cap ?? limits.capDefault);
@@ -58,7 +65,8 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   const options = { packSize, tolerate, packLimitMs, attempts, deadline };
   const work = { calculation: calculation.name, params, ...options };
   const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
-  return { calculation, params, id, cap, ...options, requestHash };
+  const code = calculations.versionOf(calculation.name);
+  return { calculation, params, given, code, id, cap, ...options, requestHash };
 }
 
 /** What is unknown elsewhere is a wrong field here, since the thing asked for is the new run. */

@@ -1,4 +1,5 @@
 import { type CallCounts, dollarsOf, noCalls } from "../model/calls.ts";
+import type { Refused } from "../model/identity.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
@@ -19,6 +20,10 @@ export interface RunView {
   readonly run: string;
   readonly uid: string;
   readonly calculation: string;
+  /** Identity of the code that computes or computed it, see `identity.ts`. */
+  readonly code?: string;
+  /** It waits, because the instances have other code. */
+  readonly otherCode?: Refused;
   readonly params: unknown;
   readonly phase: RunPhase;
   readonly word: RunWord;
@@ -56,7 +61,7 @@ export interface RunView {
   readonly error?: { readonly code: string; readonly message: string };
   readonly result?: Pick<
     Manifest,
-    "generation" | "contentType" | "bytes" | "sha256" | "folded" | "complete" | "missing"
+    "generation" | "contentType" | "bytes" | "sha256" | "folded" | "complete" | "missing" | "code" | "mixed"
   >;
 }
 
@@ -87,6 +92,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     run: spec.value.run,
     uid: spec.value.uid,
     calculation: spec.value.calculation,
+    ...codeOf(spec.value, state, phase),
     params: spec.value.params,
     phase,
     word: wordOf(phase, state, marker, manifest),
@@ -107,6 +113,16 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     dollars: dollarsOf(state?.calls ?? noCalls),
     ...(state?.error === undefined || phase === "waiting" ? {} : { error: state.error }),
     ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
+  };
+}
+
+function codeOf(spec: Spec, state: State | undefined, phase: RunPhase): Pick<RunView, "code" | "otherCode"> {
+  // Of an older version's run nothing is known once it is planned.
+  const code = state?.layout === undefined ? (state?.code ?? spec.code) : state.code;
+  const refused = phase === "waiting" || isFinal(phase) ? undefined : state?.otherCode;
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(refused === undefined ? {} : { otherCode: { wanted: refused.wanted, theirs: refused.theirs } }),
   };
 }
 
@@ -179,14 +195,10 @@ function answerOf(given: number, state: State | undefined, marker: Marker | unde
   return isFinal(state.phase) && !endless ? "too-late" : "pending";
 }
 
-const resultOf = ({ generation, contentType, bytes, sha256, folded, complete, missing }: Manifest) => ({
-  generation,
-  contentType,
-  bytes,
-  sha256,
-  folded,
-  complete,
-  missing,
-});
+const resultOf = (manifest: Manifest): NonNullable<RunView["result"]> => {
+  const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed } = manifest;
+  const shown = { generation, contentType, bytes, sha256, folded, complete, missing, code };
+  return mixed === undefined ? shown : { ...shown, mixed };
+};
 
 const iso = (ms: number): string => new Date(ms).toISOString();

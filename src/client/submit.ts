@@ -100,6 +100,8 @@ function createSpec(client: Client, request: CheckedRequest, id: string, uid: st
     uid,
     calculation: request.calculation.name,
     params: request.params,
+    ...(request.given === undefined ? {} : { given: request.given }),
+    code: request.code,
     ...(request.packSize === undefined ? {} : { packSize: request.packSize }),
     ...(request.tolerate === undefined ? {} : { tolerate: request.tolerate }),
     ...(request.packLimitMs === undefined ? {} : { packLimitMs: request.packLimitMs }),

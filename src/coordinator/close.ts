@@ -82,7 +82,8 @@ export async function cleanUp(
   const { layout } = state;
   if (state.phase === "complete" && manifest?.complete === true && layout !== undefined) {
     const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
-    const nodes = topLevel(layout) > 0 ? [cleanupMessage(state)] : [];
+    const more = topLevel(layout) > 0 || state.origin !== undefined;
+    const nodes = more ? [cleanupMessage(state)] : [];
     const messages = [...shards.map((shard) => cleanupMessage(state, shard)), ...nodes];
     await sendAll(
       ports,

@@ -7,6 +7,7 @@ import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
 import { markProgress } from "./progressMarks.ts";
+import { trackRefused } from "./refused.ts";
 import { resendPacks, resendTasks } from "./resend.ts";
 import type { Seen } from "./seen.ts";
 import { tally } from "./tally.ts";
@@ -38,11 +39,14 @@ export function decide(
   trackRate(draft, memory, time.localMs);
   markProgress(draft, time.nowMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
-  else trackFailures(draft, memory, seen);
+  else {
+    trackFailures(draft, memory, seen);
+    trackRefused(draft, memory, seen, time);
+  }
   if (draft.ending !== undefined) return draft;
   if (draft.state.keep === true) giveUpRest(draft);
 
-  askForPlan(draft, time.nowMs);
+  askForPlan(draft, seen.spec, time.nowMs);
   resendPacks(draft, memory, time, seen.queued);
   resendTasks(draft, memory, time);
   updateWindow(draft.state, memory, share);

@@ -85,6 +85,8 @@ export interface Memory {
   readonly tried: Map<string, number>;
   /** When a task last said that it is at work, by `workName`, storage's time. */
   readonly aliveMs: Map<string, number>;
+  /** What had ended when this last grew, and when that was seen, storage's time. */
+  ended?: { readonly what: string; readonly atMs: number };
   /** When the queues were last counted because nothing had ended for long. */
   countedMs: number;
   /** Groups of open shards looked at so far: where the next look begins when it cannot look at all. */
@@ -156,13 +158,11 @@ export function layoutOf(state: State): Layout & { readonly packMs: number } {
   return state.layout;
 }
 
-const common = (state: State, send: number) => ({
-  v: wireVersion as 1,
-  run: state.run,
-  uid: state.uid,
-  gen: state.generation,
-  send,
-  turn: state.turn,
+const common = ({ run, uid, generation, turn, code, mix, origin }: State, send: number) => ({
+  ...{ v: wireVersion as 1, run, uid, gen: generation, send, turn },
+  ...(code === undefined ? {} : { code }),
+  ...(mix === undefined ? {} : { mix }),
+  ...(origin === undefined ? {} : { origin }),
 });
 
 const flags = ({ repeat, alone }: { readonly repeat: boolean; readonly alone?: boolean | undefined }) => ({

@@ -1,5 +1,6 @@
 import { emptyBitmap, encodeBitmap } from "../model/bitmap.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../model/packs.ts";
+import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import { addSend, addTask, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
 import { recountAhead } from "./seen.ts";
@@ -7,9 +8,11 @@ import { outcomeOf } from "./track.ts";
 import { isUrgent, type Share } from "./window.ts";
 
 /** Has the run planned if it is not. The request is recorded first and sent after. */
-export function askForPlan(draft: Draft, nowMs: number): void {
+export function askForPlan(draft: Draft, spec: Pick<Spec, "code">, nowMs: number): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
+  // The code that validated the parameters plans them; a retry from the start said itself which code.
+  if (state.origin === undefined && spec.code !== undefined) state.code = spec.code;
   addTask(draft, "plan", nowMs);
 }
 
@@ -47,12 +50,12 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
 }
 
 /**
- * In the first turn of the first generation only packs that an earlier leader sent and did not live to record can have
+ * In the first turn of the generation that planned only packs that an earlier leader sent and did not live to record can have
  * a partial already; their message says that it may be a repeat. Later such shards are listed first.
  */
 export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);
-  const first = state.generation === 1;
+  const first = state.generation === (state.origin ?? 1);
   const to = first ? shard + 1 : Math.min(shard + recountAhead, shardsOf(layout));
   for (let next = shard; next < to; next += 1) {
     if (next in state.open || next in state.sealed) continue;

@@ -1,4 +1,4 @@
-import { parseBegun, parseFailure, parseTried, type runBlobs } from "../model/names.ts";
+import { parseBegun, parseFailure, parseOtherCode, parseTried, type runBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import type { Memory } from "./draft.ts";
 import { type List, type PageBudget, takePages } from "./pageBudget.ts";
@@ -33,14 +33,23 @@ export async function listFailures(
   return listed.flatMap((one) => one.blobs);
 }
 
-/** Records of ended sends, attempts that threw, and tasks that say that they are at work. */
-export function toldBy(blobs: readonly ListedBlob[]): Pick<Seen, "failures" | "tried" | "alive"> {
+/** Records of ended sends, attempts that threw, tasks that are at work, and instances with other code. */
+export function toldBy(
+  blobs: readonly ListedBlob[],
+): Pick<Seen, "failures" | "tried" | "alive"> & Required<Pick<Seen, "otherCode">> {
   return {
     failures: blobs.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
     tried: blobs.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
     alive: blobs.flatMap(({ name, lastModifiedMs }) => {
       const begun = parseBegun(name);
       return begun === undefined ? [] : [{ ...begun, atMs: lastModifiedMs }];
+    }),
+    otherCode: blobs.flatMap(({ name, metadata, lastModifiedMs }) => {
+      const other = parseOtherCode(name);
+      const { wanted, theirs } = metadata;
+      return other === undefined || wanted === undefined
+        ? []
+        : [{ ...other, wanted, theirs, atMs: lastModifiedMs }];
     }),
   };
 }

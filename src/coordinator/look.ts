@@ -40,7 +40,7 @@ export async function look(
   const nodesNow = nodePages(wanted.nodes, budget);
   if (nodesNow && wanted.nodes.length > 0) memory.nodesMs = localMs;
   const groups = turnOf(wanted.groups, memory, budget, pagesMax);
-  const at = runBlobs(state.run, state.uid);
+  const at = runBlobs(state.run, state.uid, state.origin);
   const list: List = async (prefix, options) => {
     const all: ListedBlob[] = [];
     let cursor: string | undefined;
@@ -69,6 +69,7 @@ export async function look(
   }
   if (wanted.queued) memory.countedMs = localMs;
 
+  const { otherCode, ...told } = toldBy(failures);
   return {
     nowMs,
     spec,
@@ -76,7 +77,8 @@ export async function look(
     parts: parts.flatMap((one) => one.blobs).flatMap(seenOutput),
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
-    ...toldBy(failures),
+    ...told,
+    ...(failuresNow ? { otherCode } : {}),
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     ...(queued === undefined ? {} : { queued }),
     ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
@@ -129,12 +131,12 @@ function nodePages(asked: Nodes, budget: PageBudget): boolean {
 async function lookForNodes(
   blobs: BlobStore,
   names: Names,
-  { run, uid, generation }: State,
+  { run, uid, generation, origin }: State,
   asked: Nodes,
   list: List,
   signal: AbortSignal,
 ): Promise<SeenNode[]> {
-  const at = runBlobs(run, uid);
+  const at = runBlobs(run, uid, origin);
   if (asked.length <= headsAtMost) {
     const found = await Promise.all(
       asked.map(async ({ level, index }) => {

@@ -31,8 +31,8 @@ export async function openRun(
   const spec = await readSpec(ports, owner, listed.id);
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
   if (spec?.uid !== marker.uid) return "to-delete";
-  const { generation, cap } = marker;
-  const request: SealRequest = { id: listed.id, uid: spec.uid, generation, cap, nowMs };
+  const { generation, cap, redo, code } = marker;
+  const request: SealRequest = { id: listed.id, uid: spec.uid, generation, cap, redo, code, nowMs };
   const chain = await sealState(
     { blobs, names: ports.names, nextSequence: ports.nextSequence },
     owner,

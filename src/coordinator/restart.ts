@@ -2,7 +2,7 @@ import { encodeBitmap, fullBitmap } from "../model/bitmap.ts";
 import type { Marker } from "../model/marker.ts";
 import { workName } from "../model/names.ts";
 import { type Layout, packsOf, packsOfShard, sizeOf } from "../model/packs.ts";
-import type { State } from "../model/state.ts";
+import { firstState, type State } from "../model/state.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
 import { tally } from "./tally.ts";
 
@@ -25,21 +25,24 @@ export function beginTurn(state: State): void {
  */
 export function beginGeneration(
   closed: State,
-  { generation, cap }: Pick<Marker, "generation" | "cap">,
+  { generation, cap, redo, code }: Pick<Marker, "generation" | "cap" | "redo" | "code">,
   nowMs: number,
 ): State {
+  if (redo === "recompute") return fromTheStart(closed, { generation, cap, code }, nowMs);
   const {
     finishedMs: _finished,
     error: _error,
     answer: _answer,
     keep: _keep,
     trying: _trying,
+    otherCode: _otherCode,
     ...rest
   } = closed;
   const state: State = {
     ...rest,
     generation,
     cap,
+    ...(redo === "mix" ? mixed(closed, code) : {}),
     retriedMs: nowMs,
     phase: closed.layout === undefined ? "planning" : "computing",
     paused: false,
@@ -66,6 +69,30 @@ export function beginGeneration(
   walkAgain(state);
   tally(state);
   return state;
+}
+
+/** Other code computes what is missing, beside what is there. */
+function mixed(closed: State, code: string | undefined): Pick<State, "code" | "mix"> {
+  if (code === undefined || closed.code === undefined) return {};
+  const all = new Set([...(closed.mix ?? []), closed.code]);
+  all.delete(code);
+  return { code, mix: [...all].sort() };
+}
+
+/** Everything anew, under a plan of its own: nothing of the generations before is folded or written over. */
+function fromTheStart(
+  closed: State,
+  { generation, cap, code }: Pick<Marker, "generation" | "cap" | "code">,
+  nowMs: number,
+): State {
+  const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
+  return {
+    ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
+    ...{ term, termid, sequence, turn, command, calls, terms },
+    ...(refused === undefined ? {} : { refused }),
+    ...{ retriedMs: nowMs, origin: generation },
+    ...(code === undefined ? {} : { code }),
+  };
 }
 
 function walkAgain(state: State): void {

@@ -27,11 +27,20 @@ export interface Seen {
   readonly tried: readonly SeenFailure[];
   /** Tasks that said when they were last at work, storage's time. */
   readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
+  /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
+  readonly otherCode?: readonly SeenOtherCode[];
   /** No list page was left for its open shards. */
   readonly unlisted: boolean;
   /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
   readonly queued?: number;
   readonly manifest?: Manifest;
+}
+
+export interface SeenOtherCode {
+  readonly generation: number;
+  readonly wanted: string;
+  readonly theirs: string | undefined;
+  readonly atMs: number;
 }
 
 export interface SeenOutput {

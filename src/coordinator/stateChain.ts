@@ -2,6 +2,7 @@ import type { CameBy } from "../election/record.ts";
 import { decodeJson, wireVersion } from "../model/decode.ts";
 import { LeasefoldError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
+import type { Marker } from "../model/marker.ts";
 import { type Names, runBlobs } from "../model/names.ts";
 import { firstState, isFinal, type State, stateSchema } from "../model/state.ts";
 import type { BlobStore } from "../storage/ports.ts";
@@ -61,6 +62,9 @@ export interface SealRequest {
   readonly uid: string;
   readonly generation: number;
   readonly cap: number;
+  /** How a new generation begins where other code is to compute it. */
+  readonly redo?: Marker["redo"];
+  readonly code?: string | undefined;
   readonly nowMs: number;
 }
 
@@ -69,7 +73,7 @@ export interface SealRequest {
  * again for its generation; a marker of a higher one begins that.
  */
 export async function sealState(store: StateStore, owner: Ownership, run: SealRequest): Promise<StateChain> {
-  const { id, uid, generation, cap, nowMs } = run;
+  const { id, uid, generation, cap, redo, code, nowMs } = run;
   const blob = runBlobs(id, uid).state;
   const mine = { term: owner.term, holder: owner.holder, atMs: nowMs };
   for (;;) {
@@ -92,7 +96,7 @@ export async function sealState(store: StateStore, owner: Ownership, run: SealRe
     const ours = state.termid === owner.termid;
     if (!retried && (over || ours)) return chain;
     if (!ours && state.term >= owner.term) throw new DeposedError(state.term);
-    const next = retried ? beginGeneration(state, { generation, cap }, nowMs) : state;
+    const next = retried ? beginGeneration(state, { generation, cap, redo, code }, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     const written = { ...next, terms, updatedMs: nowMs };
     // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan.

@@ -8,6 +8,7 @@ import {
   setBit,
 } from "../model/bitmap.ts";
 import { addCalls, decodeCalls } from "../model/calls.ts";
+import { accepts } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
 import { parseOutputFacts } from "../model/output.ts";
@@ -21,7 +22,9 @@ import type { Seen, SeenOutput } from "./seen.ts";
 export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
   const { state } = draft;
   if (state.phase !== "planning" || plan === undefined) return;
-  const { chunks, packSize, shardSize, fanIn, packMs } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, code } = plan;
+  if (code === undefined) delete state.code;
+  else state.code = code;
   state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
@@ -31,7 +34,7 @@ export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
 
 /**
  * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
- * recounted takes exactly what its list holds.
+ * recounted takes exactly what its list holds. A partial of other code counts as missing.
  */
 export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
@@ -47,11 +50,12 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const done = recount ? emptyBitmap(size) : decodeBitmap(open.done, size);
     const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, size);
     for (const { index, contentType } of found.get(shard) ?? []) {
+      const facts = parseOutputFacts(contentType);
+      if (!accepts(state, facts.code)) continue;
       if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
       if (failed !== undefined) clearBit(failed, index - packs.from);
       delete state.again[index];
       if (recount) continue;
-      const facts = parseOutputFacts(contentType);
       draft.gained += 1;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
@@ -71,9 +75,10 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   for (const { level, index, contentType } of nodes) {
     const name = workName({ kind: "node", level, index });
     const node = level === 1 ? state.sealed[index] : state.groups[name];
-    if (node === undefined || node.node || node.gen !== state.generation) continue;
-    node.node = true;
     const facts = parseOutputFacts(contentType);
+    if (node === undefined || node.node || node.gen !== state.generation) continue;
+    if (!accepts(state, facts.code)) continue;
+    node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
     state.calls = addCalls(state.calls, facts.calls);
     delete state.tasks[name];

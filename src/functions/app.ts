@@ -40,10 +40,11 @@ export async function makeApp(basis: Basis): Promise<App> {
   const names = namesOf(settings.LEASEFOLD_NAMESPACE);
   const calculations = await loadCalculations(files);
   // Built-in calculations go with the version of the app, which may differ while it is deployed anew.
+  const builtIn = new Set((await loadCalculations([])).list().map(({ name }) => name));
   const own = calculations
     .list()
-    .map(({ name }) => `${name} ${calculations.versionOf(name)}`)
-    .filter((one) => one.includes(" sha256:"));
+    .filter(({ name }) => !builtIn.has(name))
+    .map(({ name }) => calculations.versionOf(name));
   const about = {
     ...(appName === undefined ? {} : { app: appName }),
     version,
@@ -56,6 +57,7 @@ export async function makeApp(basis: Basis): Promise<App> {
     threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     files,
+    versionOf: calculations.versionOf,
     access: allowedFiles(blobFiles(forWorker.blobs), [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])]),
     onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
   });
@@ -76,6 +78,7 @@ export async function makeApp(basis: Basis): Promise<App> {
     worker: {
       ...{ storage: forWorker, names, clock, random, log, userCode, packLimitMs, tree: limits },
       versionOf: calculations.versionOf,
+      checkParams: (name, params) => void calculations.parseParams(calculations.get(name), params),
       foldBytesMax: limits.foldBytesMax,
       // An attempt at its limit must still be able to say so before the host kills the process.
       endRetryMs: Math.min(limits.endRetryMs, host.functionTimeoutMs / 8),

@@ -125,8 +125,15 @@ export const limits = {
   packLimitMs: 300_000,
   /** A worker believes what it read of a run's marker for so long. */
   markerTrustMs: 5_000,
+  /** A run whose code no instance has fails after so long without any outcome: time to finish or undo a deployment. */
+  identityWaitMs: 600_000,
+  /** A worker that enqueues work again for other code says so this often, and is believed for a few times as long. */
+  identityNoteEveryMs: 30_000,
+  identityNoteTrustMs: 120_000,
   /** A message that may succeed later is enqueued again, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
+  /** The same for urgent work that other code is to do: each level of a run's tree waits for its few messages. */
+  otherCodeDelayS: 5,
   /** A message of a newer version is enqueued again so often: a day, which no rolling deploy takes. Then it is dropped. */
   heldForNewerMax: 2_880,
   /** Plan, combine and finish that work for longer say so this often; see `taskLateMs`. */

@@ -24,6 +24,10 @@ const markerSchema = z.object({
   command: number,
   /** With `cancelled`: the run finishes with what is done. */
   keep: z.literal("1").optional(),
+  /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with what is there. */
+  redo: z.enum(["recompute", "mix"]).optional(),
+  /** With `redo`: the identity of the code that is to compute. */
+  code: z.string().min(1).optional(),
   /** The command under which the leader found nothing more to do while the run is paused: nobody has to lead for it. */
   rests: number.optional(),
   /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
@@ -42,6 +46,8 @@ export const encodeMarker = (marker: Marker): Record<string, string> => ({
   turn: String(marker.turn),
   command: String(marker.command),
   ...(marker.keep === undefined ? {} : { keep: marker.keep }),
+  ...(marker.redo === undefined ? {} : { redo: marker.redo }),
+  ...(marker.code === undefined ? {} : { code: marker.code }),
   ...(marker.rests === undefined ? {} : { rests: String(marker.rests) }),
   ...(marker.by === undefined ? {} : { by: marker.by }),
   ...(marker.judged === undefined ? {} : { judged: marker.judged }),

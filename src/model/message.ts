@@ -24,6 +24,12 @@ const common = {
   silent: z.boolean().optional(),
   /** Processes died with this work, so nothing else runs beside it. */
   alone: z.boolean().optional(),
+  /** Identity of the code that is to do it; absent: that of the plan. */
+  code: z.string().optional(),
+  /** Identities whose outputs are folded as well. */
+  mix: z.array(z.string()).optional(),
+  /** The generation whose plan it belongs to; absent: the first. */
+  origin: z.int().positive().optional(),
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [

@@ -14,6 +14,8 @@
  *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
  *                                failed/….tried               the latest attempt of that send threw, others are to come
  *                                failed/….{attempt}.begun     an attempt of work that was sent before has begun
+ *                                failed/code.{gen}.{hash}     instances with other code enqueue that work again
+ *                      {id}/{uid}/anew/{gen}/              plan, parts and nodes of a retry that computes all anew
  *                      _dropped/{sha256}                   a message that could not be understood
  *                      _expiry                             says when old runs were last looked for
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
@@ -23,6 +25,7 @@
  *
  * Numbers in names are zero-padded, so that lists come in numeric order; prefixes end in `/`.
  */
+import { ruleBroken } from "./blobNameRule.ts";
 import { InputError } from "./errors.ts";
 
 export interface Names {
@@ -87,9 +90,6 @@ export function namedLeaseBlob(name: string): string {
   return `leases/${name}`;
 }
 
-/** Blob names have 1,024 characters (Naming and Referencing Containers, Blobs, and Metadata); ours share them with a prefix. */
-const nameCharactersMax = 1_000;
-
 /** Throws `InputError` naming the rule that this name of an uploaded file breaks. */
 export const checkInputName = (name: string): void => checkBlobName("a blob", name);
 
@@ -98,20 +98,6 @@ function checkBlobName(kind: string, name: string): void {
   if (rule === undefined) return;
   const message = `${quoted(name)} is no name for ${kind}: ${rule}`;
   throw new InputError("invalid", "bad-name", message, { field: "name" });
-}
-
-function ruleBroken(name: unknown): string | undefined {
-  if (typeof name !== "string" || name.length < 1 || name.length > nameCharactersMax) {
-    return `use 1 to ${nameCharactersMax} characters`;
-  }
-  // Neither survives the way into a URL and back on every path.
-  if (/[\p{Cc}\\]/u.test(name) || !name.isWellFormed())
-    return "control characters and backslashes are not allowed";
-  const parts = name.split("/");
-  if (parts.length > 200 || parts.some((part) => part === "" || part.endsWith("."))) {
-    return "no part between slashes may be empty or end with a dot";
-  }
-  return name.trim() === name ? undefined : "it cannot begin or end with a space";
 }
 
 const quoted = (text: unknown): string => {
@@ -154,30 +140,35 @@ export type Work =
 const near = (shard: number, digits: number): string =>
   digits === 0 ? `${shardName(shard)}/` : shardName(shard).slice(0, -digits);
 
-/** Blob names of one run, by uid, in container `runs`. */
-export function runBlobs(id: string, uid: string) {
+/** Blob names of one run, by uid, in container `runs`. Plan and outputs go by the generation that planned, `origin`. */
+export function runBlobs(id: string, uid: string, origin = 1) {
   const root = `${id}/${uid}/`;
+  const base = baseOf(root, origin);
   return {
     root,
-    plan: `${root}plan.json`,
+    plan: `${base}plan.json`,
     state: `${root}state.json`,
-    segment: (attempt: string, segment: number) => `${root}plan/${attempt}/${pad(segment, 6)}`,
-    parts: `${root}parts/`,
-    partsOf: (shard: number) => `${root}parts/${shardName(shard)}/`,
+    segment: (attempt: string, segment: number) => `${base}plan/${attempt}/${pad(segment, 6)}`,
+    parts: `${base}parts/`,
+    partsOf: (shard: number) => `${base}parts/${shardName(shard)}/`,
     /** The parts of up to `10 ** digits` neighbouring shards, `shard` among them. */
-    partsNear: (shard: number, digits: number) => `${root}parts/${near(shard, digits)}`,
-    part: (shard: number, pack: number) => `${root}parts/${shardName(shard)}/${packName(pack)}`,
-    nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
+    partsNear: (shard: number, digits: number) => `${base}parts/${near(shard, digits)}`,
+    part: (shard: number, pack: number) => `${base}parts/${shardName(shard)}/${packName(pack)}`,
+    nodesOf: (generation: number, level: number) => `${base}nodes/${pad(generation, 3)}/${level}/`,
     /** Up to `10 ** digits` neighbouring nodes of a level, `index` among them. */
     nodesNear: (generation: number, level: number, index: number, digits: number) =>
-      `${root}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
+      `${base}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
     node: (generation: number, level: number, index: number) =>
-      `${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
-    nodes: `${root}nodes/`,
+      `${base}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
+    nodes: `${base}nodes/`,
+    /** Partials and nodes of generations before, which this one does not build on. */
+    outputsBefore: Array.from({ length: origin - 1 }, (_, at) => baseOf(root, at + 1)).flatMap(outputsIn),
     failures: `${root}failed/`,
     failuresNear: (shard: number, digits: number) => `${root}failed/${near(shard, digits)}`,
-    /** Failures of plan, nodes and finish. */
-    taskFailures: ["node/", "plan.", "finish."].map((kind) => `${root}failed/${kind}`),
+    /** Failures of plan, nodes and finish, and the notes of instances with other code. */
+    taskFailures: ["node/", "plan.", "finish.", "code."].map((kind) => `${root}failed/${kind}`),
+    /** Instances that have this identity, told by a hash, enqueue work of the generation again. */
+    otherCode: (generation: number, hash: string) => `${root}failed/code.${pad(generation, 3)}.${hash}`,
     failure: (work: Work, generation: number, send: number) =>
       `${root}failed/${workName(work)}.${ending(generation, send)}`,
     tried: (work: Work, generation: number, send: number) =>
@@ -189,6 +180,9 @@ export function runBlobs(id: string, uid: string) {
       `${root}failed/${workName(work)}.${ending(generation, send)}.${tag}.begun`,
   };
 }
+
+const baseOf = (root: string, origin: number) => (origin === 1 ? root : `${root}anew/${pad(origin, 3)}/`);
+const outputsIn = (base: string) => [`${base}parts/`, `${base}nodes/`];
 
 /** Blob names of one run's answers, in container `results`. */
 export function resultBlobs(id: string, uid: string) {
@@ -232,6 +226,12 @@ export const parseTried = (blob: string) =>
 /** The send of which an attempt began, or undefined for a name that says no such thing. */
 export const parseBegun = (blob: string) =>
   begunEnding.test(blob) ? parseFailure(blob.replace(begunEnding, "")) : undefined;
+
+/** The generation of which instances with other code enqueue work again, or undefined for a name that says no such thing. */
+export function parseOtherCode(blob: string): { readonly generation: number } | undefined {
+  const match = /\/failed\/code\.(\d+)\.[^/]+$/.exec(blob);
+  return match === null ? undefined : { generation: Number(match[1]) };
+}
 
 /** What a failure record's name says, or undefined for a name that is none. */
 export function parseFailure(

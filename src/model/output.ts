@@ -4,7 +4,7 @@ import { decodeValue } from "./decode.ts";
 
 /**
  * What a partial or node tells about itself in its content type, which a plain list returns without reading it:
- * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; code=leasefold%201.2.3`.
+ * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; code=primes%401`.
  */
 export interface OutputFacts {
   /** Time that a thread worked on it. */
@@ -13,7 +13,7 @@ export interface OutputFacts {
   readonly attempt: number;
   /** Storage calls of that worker since its last report. */
   readonly calls: CallCounts;
-  /** Version of the code that computed a partial; a node has those of all below it in its metadata. */
+  /** Identity of the code that made it; a node has those of all below it in its metadata. */
   readonly code?: string | undefined;
 }
 
@@ -55,11 +55,11 @@ export interface FoldFacts {
   readonly folded: number;
   /** Attempts of the packs folded, together. */
   readonly attempts: number;
-  /** Versions of the code that computed them. */
+  /** Identities of the code that computed and folded them. */
   readonly code: readonly string[];
 }
 
-/** Metadata shares 8 KB with a node's inline bytes; more versions than this are not told. */
+/** Metadata shares 8 KB with a node's inline bytes; more identities than this are not told. */
 const versionsMax = 16;
 
 export const encodeFoldFacts = ({ members, folded, attempts, code }: FoldFacts): Record<string, string> => ({

@@ -24,6 +24,10 @@ export const specSchema = z.object({
   calculation: z.string(),
   /** As validated by the calculation's schema, defaults filled in. */
   params: z.unknown(),
+  /** As the person gave them, where the schema made something else of them: workers check these. */
+  given: z.unknown().optional(),
+  /** Identity of the code that validated them, see `identity.ts`. */
+  code: z.string().optional(),
   /** Chunks per pack, where the user pinned it. */
   packSize: z.int().positive().optional(),
   tolerate: toleranceSchema.optional(),
@@ -44,6 +48,10 @@ export const planSchema = z.object({
   v: version,
   run: idSchema,
   uid: idSchema,
+  /** The generation that planned anew; absent for the first. Names of the plan, partials and nodes go by it. */
+  origin: z.int().positive().optional(),
+  /** Identity of the code that planned, see `identity.ts`: the same code computes. */
+  code: z.string().optional(),
   chunks: count,
   packSize: z.int().positive(),
   shardSize: z.int().positive(),
@@ -80,8 +88,12 @@ export const manifestSchema = z.object({
   /** True if every chunk was folded; else `missing` lists the chunk ranges that were not. */
   complete: z.boolean(),
   missing: z.array(rangeSchema),
-  /** Versions of the code that computed the partials: `leasefold 1.2.3`, or `sha256:…` of a user's file. */
+  /** The generation whose plan was computed; absent for the first. */
+  origin: z.int().positive().optional(),
+  /** Identities of the code that computed, folded and finished. Several only where a retry asked to mix. */
   code: z.array(z.string()).default([]),
+  /** Several identities are folded into this result, because a retry asked for it. */
+  mixed: z.boolean().optional(),
   /** Deliveries that the folded partials took, one per pack where nothing was tried again. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */

@@ -20,7 +20,7 @@ const hostPrefix = "extensions.queues.";
 const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_KEEP_DAYS: { means: "old runs go after the shorter time, 0 is never", unsafe: true },
   LEASEFOLD_CALCULATIONS: {
-    means: "packs fail where a calculation is missing, and other code may give another result",
+    means: "a run waits for an app that has its code",
     unsafe: true,
   },
   LEASEFOLD_SOURCES: { means: "packs fail where their source is not allowed", unsafe: true },
@@ -54,8 +54,8 @@ const cut = (text: string): string =>
   text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax - 1)}…` : text;
 
 /**
- * The values that an app tells, by the names of their settings. `calculations` are those of the user's files, each as
- * `name version`: their code must agree, their paths need not.
+ * The values that an app tells, by the names of their settings. `calculations` are the identities of
+ * those of the user's files: their code must agree, their paths need not.
  */
 export function sharedSettings(
   settings: Settings,

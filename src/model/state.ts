@@ -86,6 +86,14 @@ export const stateSchema = z.object({
   cap: z.int().positive(),
   command: count,
   answer: z.enum(["done", "too-late", "refused"]).optional(),
+  /** Identity of the code that computes; absent until planned, and where the plan records none. */
+  code: z.string().optional(),
+  /** Identities whose partials count as well, because a retry asked to mix. */
+  mix: z.array(z.string()).optional(),
+  /** The generation that planned anew; absent for the first. Names of plan, partials and nodes go by it. */
+  origin: z.int().positive().optional(),
+  /** No instance at work has this code, and since when nothing was computed; see `refused.ts`. */
+  otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent under this turn and generation, in that order, or had their partial before. */
   cursor: count,

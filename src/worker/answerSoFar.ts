@@ -1,6 +1,7 @@
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
 import { joined, rangesOfShard } from "../model/coverage.ts";
 import { wireVersion } from "../model/decode.ts";
+import type { WantedCode } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
 import { resultBlobs } from "../model/names.ts";
 import { chunksOfPack, type Range, shardsOf } from "../model/packs.ts";
@@ -24,16 +25,16 @@ type CoveringOutput = FoundOutput & { readonly covers: readonly Range[] };
  * chunks it covers. Writes its answer and nothing else.
  */
 export async function answerSoFar(ports: WorkerPorts, job: Job<"sofar">): Promise<string> {
-  const { message, tag } = job;
-  const { run, uid, gen } = message;
+  const { message, tag, wanted } = job;
+  const { run, uid, gen, origin } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);
-  const plan = await ports.documents.plan(run, uid);
+  const plan = await ports.documents.plan(run, uid, origin);
   const tally = foldTally();
   const covers: Range[] = [];
   const { parts, task } = await foldBounded(
     ports,
     { calculation, params },
-    outputsSoFar(ports, plan, message),
+    outputsSoFar(ports, plan, message, wanted),
     {
       task: whileWanted(ports, job),
       gone: "left-out",
@@ -92,7 +93,12 @@ export async function writeAnswer(
 }
 
 /** Nodes and partials in index order. Shards are looked at so many at a time, so that the lists held stay short. */
-async function* outputsSoFar(ports: WorkerPorts, plan: Plan, message: SoFar): AsyncGenerator<CoveringOutput> {
+async function* outputsSoFar(
+  ports: WorkerPorts,
+  plan: Plan,
+  message: SoFar,
+  wanted: WantedCode,
+): AsyncGenerator<CoveringOutput> {
   const shards = shardsOf(plan);
   const nodes = decodeBitmap(message.nodes, shards);
   const open = new Set(message.open);
@@ -100,13 +106,13 @@ async function* outputsSoFar(ports: WorkerPorts, plan: Plan, message: SoFar): As
   for (let from = 0; from < shards; from += limits.fanIn) {
     const some = [...generations].slice(from, from + limits.fanIn);
     const sealed = some.filter(([shard]) => hasBit(nodes, shard) && !open.has(shard));
-    const found = await findNodes(ports, plan, 1, new Map(sealed));
+    const found = await findNodes(ports, plan, 1, new Map(sealed), wanted);
     for (const [shard] of some) {
       const node = found.get(shard);
       if (node !== undefined) {
         yield { ...node, covers: rangesOfShard(plan, shard, node.facts.members, "folded") };
       } else if (open.has(shard)) {
-        for (const [pack, partial] of await findPacks(ports, plan, shard)) {
+        for (const [pack, partial] of await findPacks(ports, plan, shard, wanted)) {
           yield { ...partial, covers: [chunksOfPack(plan, pack)] };
         }
       }

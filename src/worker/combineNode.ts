@@ -16,19 +16,20 @@ import { writeOutput } from "./writeOutput.ts";
  * keeps the hashes, or neighbouring nodes of the level below in the generations that the message gives.
  */
 export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Promise<string> {
-  const { message } = job;
-  const { run, uid, index, level, gen, members } = message;
+  const { message, wanted } = job;
+  const { run, uid, origin, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(run, uid);
-  const plan = await ports.documents.plan(run, uid);
+  const plan = await ports.documents.plan(run, uid, origin);
   if (index >= (nodeCounts(plan)[level - 1] ?? 0)) {
     throw new MalformedWorkError("bad-range", `there is no node ${level}/${index} in run ${run}`);
   }
   const below =
     level === 1
-      ? await wantedPacks(ports, plan, index, members)
-      : await wantedNodes(ports, plan, level - 1, childrenOf(plan, level, index), message);
+      ? await wantedPacks(ports, plan, index, members, wanted)
+      : await wantedNodes(ports, plan, level - 1, childrenOf(plan, level, index), message, wanted);
 
-  const tally = foldTally();
+  const code = ports.versionOf(calculation);
+  const tally = foldTally([code]);
   const hashes: Uint8Array[] = [];
   const { parts, ms, task } = await foldBounded(ports, { calculation, params }, below, {
     task: whileWanted(ports, job),
@@ -41,10 +42,12 @@ export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Prom
   const folded = await ports.userCode.fold({ calculation, params, parts }, task);
   await stillWanted(ports, message, "write");
   if (level === 1) await writeHashes(ports, message, index, hashes);
-  return writeOutput(ports, runBlobs(run, uid).node(gen, level, index), {
+  const output = {
     bytes: folded.bytes,
     ms: ms + folded.ms,
+    code,
     attempt: attemptOf(message),
     metadata: encodeFoldFacts({ ...tally.facts(), ...(level === 1 ? { members } : {}) }),
-  });
+  };
+  return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, wanted);
 }

@@ -7,7 +7,7 @@ import { DroppedError, StorageLostError } from "./ports.ts";
 /** Specs, plans and plan segments: written once, so what was read once is kept. */
 export interface Documents {
   spec(run: string, uid: string): Promise<Spec>;
-  plan(run: string, uid: string): Promise<Plan>;
+  plan(run: string, uid: string, origin?: number): Promise<Plan>;
   /** Inputs of the chunks `[from, to)`, or undefined where the plan is a plain count. */
   inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
 }
@@ -48,7 +48,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
   }
 
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
-    const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
+    const name = runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number);
     const found = await blobs.read(names.runs, name);
     if (found.kind === "missing")
       throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
@@ -65,9 +65,9 @@ export function documents(blobs: BlobStore, names: Names): Documents {
         if (spec.uid !== uid) throw new DroppedError("the id belongs to another run now");
         return spec;
       }),
-    plan: (run, uid) =>
-      once(`plan ${run} ${uid}`, async () => {
-        const name = runBlobs(run, uid).plan;
+    plan: (run, uid, origin = 1) =>
+      once(`plan ${run} ${uid} ${origin}`, async () => {
+        const name = runBlobs(run, uid, origin).plan;
         const found = await blobs.read(names.runs, name);
         if (found.kind === "missing") throw new StorageLostError("storage-lost", `${name} is gone`);
         return decodeJson(planSchema, found.body, name);
@@ -80,7 +80,7 @@ export function documents(blobs: BlobStore, names: Names): Documents {
         const start = starts[number] as number;
         if (start >= to) break;
         const all = await once(
-          `${plan.run} ${plan.uid} ${number}`,
+          `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number}`,
           () => segment(plan, attempt, number),
           segments,
           segmentsKept,

@@ -1,7 +1,9 @@
 import { LeasefoldError } from "../model/errors.ts";
+import { accepts } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
 import { type WorkMessage, workOf } from "../model/message.ts";
 import { parseBegun, resultBlobs, runBlobs } from "../model/names.ts";
+import { parseOutputFacts } from "../model/output.ts";
 import type { WorkerPorts } from "./ports.ts";
 
 /**
@@ -18,11 +20,14 @@ export class ProcessEndedError extends LeasefoldError {
 
 /** Whether the output is there, or the manifest: then its inputs may well be cleaned up already. */
 export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const { run, uid, gen } = message;
+  const { run, uid, gen, origin } = message;
   const { runs, results } = ports.names;
-  const at = runBlobs(run, uid);
-  const isThere = async (container: string, name: string): Promise<boolean> =>
-    (await ports.storage.blobs.head(container, name)).kind === "found";
+  const at = runBlobs(run, uid, origin);
+  const isThere = async (container: string, name: string): Promise<boolean> => {
+    const found = await ports.storage.blobs.head(container, name);
+    // One of other code is as good as none: whoever has the right code replaces it.
+    return found.kind === "found" && accepts(message, parseOutputFacts(found.properties.contentType).code);
+  };
   switch (message.kind) {
     case "plan":
       return isThere(runs, at.plan);

@@ -7,9 +7,11 @@ import { outputThere } from "./earlierSends.ts";
 import { endSend } from "./endSend.ts";
 import { noteTried } from "./failureRecord.ts";
 import { fateOf } from "./fateOf.ts";
+import { noteOtherCode } from "./otherCodeNote.ts";
 import { persist } from "./persist.ts";
 import { type Delivery, StorageLostError, type WorkerPorts } from "./ports.ts";
 import { recordDropped } from "./recordDropped.ts";
+import { OtherCodeError } from "./rightCode.ts";
 import { putBack } from "./understand.ts";
 
 /**
@@ -38,10 +40,10 @@ export async function endAttempt(
     case "malformed":
       return persist(ports, () => recordDropped(ports, delivery, error));
     case "put-back":
-      failed(false);
-      // Whoever stops hands its work over at once.
+      // Each message of the run says the same, and one line of the log is enough.
+      if (!(error instanceof OtherCodeError) || (await noteOtherCode(ports, message, error))) failed(false);
       return persist(ports, () =>
-        putBack(ports.storage, unchanged(message, delivery), code === "stopping" ? 0 : undefined),
+        putBack(ports.storage, unchanged(message, delivery), delayOf(error, delivery)),
       );
     case "again":
       failed(false);
@@ -57,6 +59,12 @@ export async function endAttempt(
       await persist(ports, () => endSend(ports, message, final ? { ...failure, final } : failure));
     }
   }
+}
+
+/** Whoever stops hands its work over at once. */
+function delayOf(error: unknown, { urgent }: Delivery): number {
+  if (error instanceof LeasefoldError && error.code === "stopping") return 0;
+  return urgent && error instanceof OtherCodeError ? limits.otherCodeDelayS : limits.retryDelayS;
 }
 
 /** The same message, which still tells that it was delivered before. */

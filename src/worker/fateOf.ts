@@ -1,5 +1,6 @@
 import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
 import { DroppedError, MalformedWorkError, StorageLostError } from "./ports.ts";
+import { OtherCodeError } from "./rightCode.ts";
 
 /**
  * What becomes of a message whose attempt did not succeed: it is completed in silence (`drop`); recorded as one that
@@ -20,6 +21,8 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
   // Storage that is away and an instance that stops say nothing about the work.
+  // Who asks learns at once that this code cannot answer.
+  if (error instanceof OtherCodeError && asked) return "end";
   if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "put-back";
   // The leader decides whether work that takes too long is given another attempt.
   if (error instanceof LeasefoldError && error.code === "time-limit") return "end";

@@ -1,5 +1,6 @@
 import { encodeCalls } from "../model/calls.ts";
 import { decodeJson, wireVersion } from "../model/decode.ts";
+import { isMixed, type WantedCode } from "../model/identity.ts";
 import { resultBlobs } from "../model/names.ts";
 import { packsOf } from "../model/packs.ts";
 import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
@@ -20,18 +21,18 @@ import { stillWanted, whileWanted } from "./stillWanted.ts";
  * results are never read.
  */
 export async function finishRun(ports: WorkerPorts, job: Job<"finish">): Promise<string> {
-  const { message, tag } = job;
-  const { run, uid, gen } = message;
+  const { message, tag, wanted } = job;
+  const { run, uid, gen, origin } = message;
   const spec = await ports.documents.spec(run, uid);
-  const plan = await ports.documents.plan(run, uid);
+  const plan = await ports.documents.plan(run, uid, origin);
   const { calculation, params, requestHash } = spec;
   const directly = foldsPacksDirectly(plan);
-  const tally = foldTally();
+  const tally = foldTally([ports.versionOf(calculation)]);
   const hashes: Uint8Array[] = [];
   const { parts, task } = await foldBounded(
     ports,
     { calculation, params },
-    await topOfTree(ports, plan, message),
+    await topOfTree(ports, plan, message, wanted),
     {
       task: whileWanted(ports, job),
       gone: "fails",
@@ -73,6 +74,8 @@ export async function finishRun(ports: WorkerPorts, job: Job<"finish">): Promise
     complete: missing.length === 0,
     missing,
     code: [...code],
+    ...(origin === undefined ? {} : { origin }),
+    ...(isMixed(code) ? { mixed: true } : {}),
     attempts,
     terms: message.terms ?? [],
     calls: encodeCalls(ports.report.take()),
@@ -89,11 +92,13 @@ async function topOfTree(
   ports: WorkerPorts,
   plan: Plan,
   message: Job<"finish">["message"],
+  wanted: WantedCode,
 ): Promise<FoundOutput[]> {
   if (packsOf(plan) === 0) return [];
   const level = topLevel(plan);
-  if (level === 0) return wantedPacks(ports, plan, 0, message.members);
-  return wantedNodes(ports, plan, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
+  if (level === 0) return wantedPacks(ports, plan, 0, message.members, wanted);
+  const nodes = { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 };
+  return wantedNodes(ports, plan, level, nodes, message, wanted);
 }
 
 /** The manifest of another attempt stands; that it decodes is all this one needs. */

@@ -12,6 +12,7 @@ import { endSend } from "./endSend.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import { rightCode } from "./rightCode.ts";
 import { stillWanted } from "./stillWanted.ts";
 import { understand } from "./understand.ts";
 import { verifyPack } from "./verifyPack.ts";
@@ -47,6 +48,7 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   const again = delivery.attempt > 1 || message.silent === true;
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
   if (again) return endSilent(ports, message);
+  const wanted = await rightCode(ports, message);
   const notes = message.repeat === true ? await checkEarlierAttempts(ports, message, limitMs) : 0;
   const alone = message.alone === true || notes >= limits.diedSendsAlone;
 
@@ -54,7 +56,7 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   const note = beginNote(ports, message, tag);
   try {
     return await ports.watch.during(message, (signal) =>
-      dispatch(ports, { message, delivery, tag, limitMs, alone, signal, begin: note.begin }),
+      dispatch(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
     );
   } finally {
     await note.remove();

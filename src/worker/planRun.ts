@@ -4,6 +4,7 @@ import { wireVersion } from "../model/decode.ts";
 import { runBlobs } from "../model/names.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
+import { checkParams } from "./checkParams.ts";
 import type { Job, WorkerPorts } from "./ports.ts";
 import { stillWanted, whileWanted } from "./stillWanted.ts";
 
@@ -14,9 +15,10 @@ import { stillWanted, whileWanted } from "./stillWanted.ts";
  */
 export async function planRun(ports: WorkerPorts, job: Job<"plan">): Promise<string> {
   const { message, tag } = job;
-  const { run, uid } = message;
+  const { run, uid, origin } = message;
   const spec = await ports.documents.spec(run, uid);
-  const at = runBlobs(run, uid);
+  checkParams(ports, spec);
+  const at = runBlobs(run, uid, origin);
   const starts: number[] = [];
   const samples: Samples = new Map();
   let from = 0;
@@ -47,6 +49,8 @@ export async function planRun(ports: WorkerPorts, job: Job<"plan">): Promise<str
     v: wireVersion,
     run,
     uid,
+    ...(origin === undefined ? {} : { origin }),
+    code: ports.versionOf(calculation),
     chunks: planned.chunks,
     packSize,
     shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),

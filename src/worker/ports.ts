@@ -1,4 +1,5 @@
 import { LeasefoldError } from "../model/errors.ts";
+import type { WantedCode } from "../model/identity.ts";
 import type { Log } from "../model/log.ts";
 import type { MessageOf, WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
@@ -24,8 +25,10 @@ export interface WorkerPorts {
   readonly packLimitMs: number;
   /** For so long a worker repeats the call that says how its attempt ended. */
   readonly endRetryMs: number;
-  /** The version of a calculation's code, as partials and the manifest tell it. */
+  /** The identity of a calculation's code in this process. Throws `InputError` where it has none. */
   readonly versionOf: (calculation: string) => string;
+  /** Throws `InputError` for parameters that the calculation's schema in this process refuses. */
+  readonly checkParams?: (calculation: string, params: unknown) => void;
   /** `limits.foldBytesMax`, but for tests of folds in many batches. */
   readonly foldBytesMax: number;
   /** `limits`, but for tests of deep trees. */
@@ -54,6 +57,8 @@ export interface Attempt {
   readonly tag: string;
   /** Time that user code has in this attempt, from when a thread takes it. */
   readonly limitMs: number;
+  /** Whose outputs may be folded. */
+  readonly wanted: WantedCode;
   /** Processes died with this work, so nothing else runs beside it. */
   readonly alone: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */

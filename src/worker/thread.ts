@@ -25,6 +25,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
   let startedMs = performance.now();
   try {
     const known = await calculations;
+    const has = known.versionOf(task.calculation);
+    if (task.code !== undefined && has !== task.code)
+      return { ok: false, ms: 0, code: "other-code", message: "", has };
     if ((await ask({ say: "taken" })).say === "drop")
       return { ok: false, ms: 0, code: "dropped", message: "" };
     startedMs = performance.now();

@@ -3,9 +3,10 @@ import { Piscina } from "piscina";
 import type { FileAccess } from "../calculations/files.ts";
 import { placeOf } from "../calculations/placeOf.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../model/errors.ts";
+import { OtherCodeError } from "./rightCode.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
-import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadWork } from "./threadTask.ts";
+import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
 
@@ -20,6 +21,8 @@ export function threadPool(options: {
   readonly memoryMb: number;
   /** Files of the user's calculations, absolute. */
   readonly files: readonly string[];
+  /** Identity of a calculation's code as this process tells it; a thread that has other code computes nothing. */
+  readonly versionOf?: (calculation: string) => string;
   /** Where calculations read their own files. */
   readonly access: FileAccess;
   /** A thread died between two tasks. It is replaced; many in a row mean that threads cannot start. */
@@ -89,18 +92,21 @@ export function threadPool(options: {
     });
 
     try {
-      const task = { ...work, port: port2, limitMs };
+      const code = options.versionOf?.(work.calculation);
+      const task: ThreadTask = { ...work, code, limitMs, port: port2 };
       pool ??= start();
       const result = (await pool.run(task, { transferList: [port2], signal: stop.signal })) as ThreadAnswer;
       if (refusal !== undefined) throw refusal.error;
       if (result.ok) return { value: result.value, ms: result.ms };
+      if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
       throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (refusal !== undefined) throw refusal.error;
       if (overdue !== undefined) throw overdue;
       if (stopping !== undefined) throw stopping;
-      throw error instanceof CalculationError ? error : threadFailure(error, options.memoryMb);
+      if (error instanceof CalculationError || error instanceof OtherCodeError) throw error;
+      throw threadFailure(error, options.memoryMb);
     } finally {
       ended.abort();
       clearTimeout(timer);

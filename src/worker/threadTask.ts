@@ -8,7 +8,12 @@ export interface ThreadData {
 }
 
 /** What the pool hands to a thread, and what they say to each other over the task's own port. */
-export type ThreadTask = { readonly port: MessagePort; readonly limitMs: number } & ThreadWork;
+export type ThreadTask = {
+  readonly port: MessagePort;
+  readonly limitMs: number;
+  /** Identity of the code that the process has told of; a thread that starts later may find another file. */
+  readonly code: string | undefined;
+} & ThreadWork;
 
 export type ThreadWork =
   | { readonly kind: "plan"; readonly calculation: string; readonly params: unknown }
@@ -61,6 +66,8 @@ export type ThreadAnswer =
   | {
       readonly ok: false;
       readonly ms: number;
+      /** With `other-code`: the identity of what this thread has loaded. */
+      readonly has?: string;
       readonly code: string;
       readonly message: string;
       readonly stack?: string | undefined;

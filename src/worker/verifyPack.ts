@@ -9,8 +9,8 @@ import { whileWanted } from "./stillWanted.ts";
 /** Computes a pack again and writes the hash of its partial, and nothing else. The run may have ended long ago. */
 export async function verifyPack(ports: WorkerPorts, job: Job<"verify">): Promise<string> {
   const { message, delivery } = job;
-  const { run, uid, pack } = message;
-  const plan = await ports.documents.plan(run, uid);
+  const { run, uid, origin, pack } = message;
+  const plan = await ports.documents.plan(run, uid, origin);
   if (pack >= packsOf(plan)) {
     throw new MalformedWorkError("bad-range", `run ${run} has ${packsOf(plan)} packs, and no pack ${pack}`);
   }

@@ -1,5 +1,6 @@
+import { accepts, type WantedCode } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
-import { type OutputFacts, outputContentType } from "../model/output.ts";
+import { type OutputFacts, outputContentType, parseOutputFacts } from "../model/output.ts";
 import { persist } from "./persist.ts";
 import type { WorkerPorts } from "./ports.ts";
 
@@ -9,12 +10,16 @@ export interface Output extends Omit<OutputFacts, "calls"> {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Writes one partial or node, create-only. Small ones also ride in the metadata, which a list returns. */
+/**
+ * Writes one partial or node, create-only. Small ones also ride in the metadata, which a list returns. One of other code
+ * that stands there counts as missing for every fold, and is replaced.
+ */
 export async function writeOutput(
   ports: WorkerPorts,
   name: string,
   { bytes, metadata, ...facts }: Output,
-): Promise<"created" | "existed"> {
+  wanted: WantedCode = {},
+): Promise<"created" | "existed" | "replaced"> {
   const inline = bytes.length <= limits.inlineBytesMax;
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
@@ -22,8 +27,16 @@ export async function writeOutput(
     contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.report.take() }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
   };
-  const written = await persist(ports, () =>
-    ports.storage.blobs.create(ports.names.runs, name, bytes, write),
-  );
-  return written.kind;
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
+  return persist(ports, async () => {
+    const created = await blobs.create(runs, name, bytes, write);
+    if (created.kind === "created" || wanted.code === undefined) return created.kind;
+    const there = await blobs.head(runs, name);
+    if (there.kind === "missing") return "existed";
+    const { contentType, etag } = there.properties;
+    if (accepts(wanted, parseOutputFacts(contentType).code)) return "existed";
+    const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
+    return replaced.kind === "replaced" ? "replaced" : "existed";
+  });
 }

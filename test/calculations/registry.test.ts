@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { ConfigError, InputError } from "../../src/model/errors.ts";
-import { version } from "../../src/model/version.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 let folder = "";
@@ -29,13 +28,13 @@ describe("the registry", () => {
     expect(known.get("primes").name).toBe("primes");
   });
 
-  test("tells the version of the code: of this build, or of a user's file by its bytes", async () => {
+  test("tells the identity of the code: declared by a built-in calculation, or a user's file by its bytes", async () => {
     const known = await loadCalculations([failingFile]);
-    expect(known.versionOf("primes")).toBe(`leasefold ${version}`);
+    expect(known.versionOf("primes")).toBe("primes@1");
     const hash = createHash("sha256")
       .update(await readFile(failingFile))
       .digest("hex");
-    expect(known.versionOf("failing")).toBe(`sha256:${hash.slice(0, 12)}`);
+    expect(known.versionOf("failing")).toBe(`failing@sha256:${hash.slice(0, 12)}`);
     expect(thrownBy(() => known.versionOf("pi"))).toBeInstanceOf(InputError);
   });
 

@@ -49,7 +49,7 @@ async function api(status: number, body: unknown, headers = {}) {
 
 describe("the running instances, asked over HTTP", () => {
   it("answer with their calculations to whoever holds the key, the first of them that can", async () => {
-    const calculations = [{ name: "sum", summary: "adds", params: [] }];
+    const calculations = [{ name: "sum", summary: "adds", params: [], code: "sum@1" }];
     expect(await (await api(200, { calculations })).calculations()).toEqual(calculations);
     expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
       ["/api/calculations", "key"],

@@ -236,6 +236,7 @@ describe("a run", () => {
           { from: 100, to: 200 },
           { from: 300, to: 301 },
         ],
+        code: ["primes@1"],
       },
     });
     expect(text).toContain("complete with gaps");

@@ -17,7 +17,7 @@ import { markerWatch } from "../../src/worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
-import { type RangesOptions, rangesCode } from "./rangesCode.ts";
+import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
 import { simProcess } from "./simProcess.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
 
@@ -39,6 +39,8 @@ export interface Role {
   readonly keepDays?: number;
   /** Early takeover; default never. */
   readonly breakAfterMs?: number;
+  /** Identity of its calculation's code. */
+  readonly code?: string;
   /** Seen from outside, everything it writes is of another wire version. */
   readonly translated?: (storage: Storage) => Storage;
 }
@@ -116,16 +118,20 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
       packLimitMs,
     },
   );
+  const own = role.code ?? firstCode;
   const worker: WorkerPorts = {
     ...shared,
-    userCode: rangesCode(clock, role.threads ?? threadsEach, random, { ...parts.code, kill: self.die }),
+    userCode: rangesCode(clock, role.threads ?? threadsEach, random, {
+      ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
+      ...{ ...parts.code, kill: self.die },
+    }),
     documents: documents(storage.blobs, names),
     watch: markerWatch(storage.blobs, names, clock),
     report: callReport(storage.meter),
     packLimitMs,
     endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,
-    versionOf: () => "test",
+    versionOf: () => own,
     foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
   };
   const tick = (startedBy: "tick" | "wake") =>

@@ -25,7 +25,9 @@ export interface RangesOptions {
   readonly kill?: () => void;
   /** Bytes added to each partial, to make it too large for metadata. */
   readonly padding?: number;
-  /** Every result says in a last line which attempt made it, as a result with a timestamp would. */
+  /** Identity of this code: every partial says in a second line which codes made it, and every result in a last one. */
+  readonly code?: string | undefined;
+  /** Every result says in a line which which attempt made it, as a result with a timestamp would. */
   readonly signed?: boolean;
 }
 
@@ -80,9 +82,15 @@ export function rangesCode(
     }
   }
 
-  const encode = (ranges: Ranges) => Buffer.from(JSON.stringify(ranges) + " ".repeat(options.padding ?? 0));
+  const stamp = (parts: readonly Uint8Array[]): string => {
+    if (options.code === undefined) return "";
+    const codes = parts.flatMap((part) => codesIn(Buffer.from(part).toString()));
+    return `\n${[...new Set([...codes, options.code])].sort().join(",")}`;
+  };
+  const encode = (ranges: Ranges, from: readonly Uint8Array[] = []) =>
+    Buffer.from(JSON.stringify(ranges) + " ".repeat(options.padding ?? 0) + stamp(from));
   const fold = (parts: readonly Uint8Array[]): Ranges => {
-    const all = joined(parts.flatMap((part) => JSON.parse(Buffer.from(part).toString()) as Ranges));
+    const all = joined(parts.flatMap(rangesIn));
     options.onFold?.(all);
     return all;
   };
@@ -122,24 +130,31 @@ export function rangesCode(
     fold: ({ parts }, task) =>
       onThread(task, { kind: "fold", chunks: chunksIn(parts) }, async () => {
         await clock.sleep(5);
-        return { bytes: encode(fold(parts)), ms: 5 };
+        return { bytes: encode(fold(parts), parts), ms: 5 };
       }),
     finish: ({ parts, folded }, task) =>
       onThread(task, { kind: "finish", chunks: folded }, async () => {
         await clock.sleep(5);
         const ranges = fold(parts).map(([from, to]) => [from, to]);
         const signature = options.signed === true ? `\n${random.uuid()}` : "";
-        const body = Buffer.from(`${JSON.stringify(ranges)}${signature}`);
+        const body = Buffer.from(`${JSON.stringify(ranges)}${signature}${stamp(parts)}`);
         return { body, contentType: "application/json", extension: "json", ms: 5 };
       }),
     async stop() {},
   };
 }
 
+const rangesIn = (part: Uint8Array): Ranges =>
+  JSON.parse(Buffer.from(part).toString().split("\n")[0] ?? "") as Ranges;
+
+/** The codes that a partial or a result says it was made by. */
+export const codesIn = (text: string): string[] => {
+  const last = text.split("\n").at(-1) ?? "";
+  return last.includes("@") ? last.split(",") : [];
+};
+
 const chunksIn = (parts: readonly Uint8Array[]): number =>
-  parts
-    .flatMap((part) => JSON.parse(Buffer.from(part).toString()) as Ranges)
-    .reduce((sum, [from, to]) => sum + to - from, 0);
+  parts.flatMap(rangesIn).reduce((sum, [from, to]) => sum + to - from, 0);
 
 /** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
 function limited<T>(
@@ -197,11 +212,14 @@ const ranges: AnyCalculation = defineCalculation({
   zero: (): Ranges => [],
 });
 
+/** What instances and people have unless a simulation gives them other code. */
+export const firstCode = "ranges@1";
+
 /** Stands for the registry, with this one calculation. */
 export const rangesCalculations: Calculations = {
   list: () => [ranges],
   get: () => ranges,
-  versionOf: () => "test",
+  versionOf: () => firstCode,
   parseParams,
   describeParams,
 };

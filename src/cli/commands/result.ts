@@ -12,6 +12,7 @@ interface Options {
   readonly output?: string;
   readonly generation?: number;
   readonly soFar?: boolean;
+  readonly manifest?: boolean;
   readonly wait?: number;
 }
 
@@ -23,6 +24,7 @@ export function addResult(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("-o, --output <file>", "write to a file; it appears only when the whole result was right")
     .option("--generation <n>", "an older result than the newest", wholeOption)
+    .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
     .option("--so-far", "while the run works: what it would give if it ended now, folded by a worker")
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
@@ -32,19 +34,22 @@ export function addResult(program: Command, session: Session): void {
         options.soFar === true
           ? await tellSoFar(session, run, options)
           : await findManifest(client, run, { generation: options.generation });
+      if (options.manifest === true && manifest !== undefined) return await session.printJson(manifest);
       if (manifest !== undefined) await tellResult(session, run, manifest, options.output);
     });
 }
 
-function checkOptions({ soFar, generation, wait }: Options): void {
+function checkOptions({ soFar, generation, wait, manifest }: Options): void {
   const rule =
-    soFar === true && generation !== undefined
-      ? "--generation: an answer so far is always of the newest generation"
-      : soFar !== true && wait !== undefined
-        ? "--wait: is for --so-far; a result is there or it is not"
-        : wait !== undefined && wait < 1
-          ? "--wait: give at least one second"
-          : undefined;
+    soFar === true && manifest === true
+      ? "--manifest: an answer so far has none"
+      : soFar === true && generation !== undefined
+        ? "--generation: an answer so far is always of the newest generation"
+        : soFar !== true && wait !== undefined
+          ? "--wait: is for --so-far; a result is there or it is not"
+          : wait !== undefined && wait < 1
+            ? "--wait: give at least one second"
+            : undefined;
   if (rule !== undefined) throw new InputError("invalid", "bad-option", rule);
 }
 

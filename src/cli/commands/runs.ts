@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type ListedRun, runs } from "../../client/runs.ts";
+import { shownIdentity } from "../../model/identity.ts";
 import type { Session } from "../cli.ts";
 import { noteInstancesDown } from "../noteInstancesDown.ts";
 import { count, duration, percent } from "../render/amounts.ts";
@@ -13,7 +14,8 @@ export function addRuns(program: Command, session: Session): void {
   program
     .command("runs")
     .description("list the runs, active ones first, then the newest")
-    .action(async () => {
+    .addOption(new Option("--output <format>", "wide: with the identity of the code").choices(["wide"]))
+    .action(async ({ output }: { readonly output?: "wide" }) => {
       const all = await runs(await session.client());
       await noteInstancesDown(session);
       if (session.json()) return await session.printJson({ runs: all });
@@ -24,16 +26,26 @@ export function addRuns(program: Command, session: Session): void {
         { title: "DONE", right: true },
         { title: "PACKS", right: true },
         { title: "ELAPSED", right: true },
+        ...(output === "wide" ? [{ title: "CODE" }] : []),
         { title: "CALCULATION", gives: true },
       ];
-      await session.cli.out.write(table(session.cli.out, columns, all.map(rowOf)));
+      const rows = all.map((run) => rowOf(run, output === "wide"));
+      await session.cli.out.write(table(session.cli.out, columns, rows));
     });
 }
 
-function rowOf(run: ListedRun): readonly (string | Cell)[] {
+function rowOf(run: ListedRun, wide: boolean): readonly (string | Cell)[] {
   const style = styleOfWord(run.word);
   if (!("phase" in run)) {
-    return [run.run, { text: run.word.replaceAll("-", " "), style }, "", "", "", oneLine(run.error.message)];
+    return [
+      run.run,
+      { text: run.word.replaceAll("-", " "), style },
+      "",
+      "",
+      "",
+      ...(wide ? [""] : []),
+      oneLine(run.error.message),
+    ];
   }
   const { packs } = run;
   return [
@@ -42,6 +54,7 @@ function rowOf(run: ListedRun): readonly (string | Cell)[] {
     packs === undefined ? "" : percent(packs.done + packs.failed, packs.total),
     packs === undefined ? "" : count(packs.total),
     duration(run.elapsedS),
+    ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
     `${run.calculation} ${oneLine(JSON.stringify(run.params))}`,
   ];
 }

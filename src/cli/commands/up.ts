@@ -9,6 +9,7 @@ import type { ConnectOptions, Session } from "../cli.ts";
 import { checkNamespace } from "../connect.ts";
 import { detachUp } from "../detachUp.ts";
 import { checkCalculations, checkInstances, checkPorts } from "../instanceOptions.ts";
+import { reloadChanged } from "../reloadChanged.ts";
 import { duration } from "../render/amounts.ts";
 import { paint } from "../render/colour.ts";
 import { instanceLine } from "../render/instanceEvent.ts";
@@ -19,6 +20,7 @@ interface Options extends ConnectOptions {
   readonly data?: string;
   readonly port?: number;
   readonly calculation: readonly string[];
+  readonly watch?: boolean;
   readonly detach?: boolean;
 }
 
@@ -34,6 +36,7 @@ export function addUp(program: Command, session: Session): void {
     .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations", [])
+    .option("--watch", "load the files of --calculation anew when they change, one instance after the other")
     .option("--detach", 'go on in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
@@ -96,11 +99,22 @@ async function up(session: Session, options: Options, calculations: readonly str
     await tellReady(session, embedded, options.data);
     told = true;
     for (const line of lines) await session.print(line);
+    if (options.watch === true) {
+      const { signal } = cli;
+      void reloadChanged(cli, calculations, embedded.instances, signal, (line) =>
+        tellNow(session, line, tell),
+      );
+    }
     await untilStopped(cli.signal, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {
     await embedded.stop();
   }
+}
+
+function tellNow(session: Session, line: string, tell: (line: string) => void): void {
+  const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
+  tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
 }
 
 function tellEvent(
@@ -113,8 +127,7 @@ function tellEvent(
   if (event.kind === "state" && (!isUp || session.cli.signal.aborted)) return;
   const line = instanceLine(event);
   if (line === undefined) return;
-  const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
-  tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
+  tellNow(session, line, tell);
 }
 
 async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
@@ -161,6 +174,7 @@ const argumentsOf = (options: Options, calculations: readonly string[]): readonl
   ...["up", "--instances", String(options.instances)],
   ...(options.data === undefined ? [] : ["--data", options.data]),
   ...(options.port === undefined ? [] : ["--port", String(options.port)]),
+  ...(options.watch === true ? ["--watch"] : []),
   ...calculations.flatMap((file) => ["--calculation", isAbsolute(file) ? file : resolve(file)]),
   ...(options.namespace === undefined ? [] : ["--namespace", options.namespace]),
 ];

@@ -1,6 +1,7 @@
 import type { RunView } from "../../client/runView.ts";
 import type { TimeLeft } from "../../client/timeLeft/timeLeft.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
+import { refusedText, shownIdentity } from "../../model/identity.ts";
 import type { Screen } from "../cli.ts";
 import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
 import { paint, styleOfWord } from "./colour.ts";
@@ -12,7 +13,7 @@ import { tryingText } from "./tryingText.ts";
 const nameWidth = 13;
 
 /** The point of an error often stands at its end. */
-const wrapped: ReadonlySet<string> = new Set(["trying", "error"]);
+const wrapped: ReadonlySet<string> = new Set(["waiting", "trying", "error"]);
 
 /** Everything about one run, one fact a line. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
@@ -31,6 +32,8 @@ export function runDetails(screen: Screen, view: RunView): string {
 function factsOf(view: RunView): readonly (readonly [string, string])[] {
   const { packs, chunks, rate, command, result, error } = view;
   const facts: [string, string][] = [["calculation", `${view.calculation} ${JSON.stringify(view.params)}`]];
+  if (view.code !== undefined) facts.push(["code", shownIdentity(view.code)]);
+  if (view.otherCode !== undefined) facts.push(["waiting", refusedText(view.otherCode)]);
   if (view.word === "not-accepted")
     facts.push(["note", "its submit broke off; submit it again with the same id"]);
   if (packs !== undefined) {
@@ -62,6 +65,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
       "result",
       `${bytes(result.bytes)} ${result.contentType}, sha256 ${result.sha256.slice(0, 12)}…`,
     ]);
+    if (result.mixed === true) facts.push(["mixed", result.code.map(shownIdentity).join(", ")]);
     if (!result.complete) facts.push(["missing", `chunks ${rangesText(result.missing)}`]);
   }
   return facts;

@@ -1,3 +1,4 @@
+import { InputError } from "../../model/errors.ts";
 import type { Marker } from "../../model/marker.ts";
 import type { Manifest } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
@@ -14,6 +15,8 @@ export interface CommandFacts {
   /** Also of a marker that does not decode. */
   readonly markerEtag: string | undefined;
   readonly state: State | undefined;
+  /** Identity of the calculation's code in this process, where it knows the calculation. */
+  readonly code?: string | undefined;
   /** Of the state's generation; only where the run has ended and a retry is asked for. */
   readonly manifest?: Manifest | undefined;
 }
@@ -28,8 +31,19 @@ export async function readCommandFacts(client: Client, id: string, retry: boolea
   const uid = spec?.value.uid ?? marker?.value.uid ?? "";
   const facts = { uid, hasSpec: spec !== undefined, marker: marker?.value, markerEtag: marker?.etag };
   const state = spec === undefined ? undefined : (await readState(client, id, uid))?.value;
-  if (!retry || state === undefined || !isFinal(state.phase)) return { ...facts, state };
+  if (!retry || spec === undefined || state === undefined || !isFinal(state.phase))
+    return { ...facts, state };
   // A manifest that nobody can read is no result, and a retry is how to come by one.
   const read = () => readManifest(client, state, state.generation);
-  return { ...facts, state, manifest: await unlessUnreadable(read, { newer: false }) };
+  const code = codeHere(client, spec.value.calculation);
+  return { ...facts, state, code, manifest: await unlessUnreadable(read, { newer: false }) };
+}
+
+function codeHere({ calculations }: Client, calculation: string): string | undefined {
+  try {
+    return calculations.versionOf(calculation);
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
 }

@@ -1,4 +1,5 @@
 import { InputError } from "../../model/errors.ts";
+import { shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
 import { isFinal, type State } from "../../model/state.ts";
@@ -14,8 +15,17 @@ type Steering =
   /** Packs in flight at most. */
   | { readonly kind: "cap"; readonly cap: number };
 
+/** A retry by other code than before is refused unless it says how. */
+interface Retry {
+  readonly kind: "retry";
+  /** All packs anew under a new plan, or what is missing beside what is there. */
+  readonly redo?: Marker["redo"];
+  /** Identity of the code that instances have now, where the caller knows better than this process. */
+  readonly code?: string | undefined;
+}
+
 /** What may be asked of a run. */
-export type Change = Steering | { readonly kind: "retry" } | { readonly kind: "delete" };
+export type Change = Steering | Retry | { readonly kind: "delete" };
 
 export type Next =
   /** `stands`: the marker says so already, and nothing is written. */
@@ -25,7 +35,7 @@ export type Next =
 
 /**
  * Pure: the marker that a command leads to. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
- * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry` or `still-working`.
+ * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working` or `other-code`.
  */
 export function nextMarker(id: string, change: Change, facts: CommandFacts): Next {
   const { uid, hasSpec, marker, markerEtag } = facts;
@@ -35,7 +45,7 @@ export function nextMarker(id: string, change: Change, facts: CommandFacts): Nex
   // A deletion removes the spec before the marker.
   if (!hasSpec) return { kind: "leaving" };
   if (marker?.want === "delete") throw beingDeleted(id);
-  return change.kind === "retry" ? nextGeneration(id, facts) : withinGeneration(id, change, facts);
+  return change.kind === "retry" ? nextGeneration(id, change, facts) : withinGeneration(id, change, facts);
 }
 
 /** A run can be deleted at any time, also where only a part of it is there or can be read. */
@@ -46,22 +56,44 @@ function deletion({ uid, marker, state }: CommandFacts): Next {
 }
 
 /** A retry is a marker of the next generation; asked for twice it is one. */
-function nextGeneration(id: string, { uid, marker, state, manifest }: CommandFacts): Next {
+function nextGeneration(id: string, change: Retry, facts: CommandFacts): Next {
+  const { uid, marker, state, manifest } = facts;
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
     if (marker.want === "cancelled") throw stillWorking(id, "being cancelled");
+    if (change.redo !== undefined && marker.redo !== change.redo) throw stillWorking(id, "being retried");
     return { kind: "stands", marker };
   }
   if (state === undefined || !isFinal(state.phase)) {
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
   }
-  if (state.phase === "complete" && manifest?.complete === true) {
+  if (state.phase === "complete" && manifest?.complete === true && change.redo !== "recompute") {
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
   }
-  const { keep: _ofTheLast, ...from } = marker ?? closedMarker(uid, state);
+  const { keep: _keep, redo: _redo, code: _code, ...from } = marker ?? closedMarker(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
-  return { kind: "write", marker: { ...from, want: "run", generation, turn, command } };
+  const how = howToRedo(id, change, state, change.code ?? facts.code);
+  return { kind: "write", marker: { ...from, ...how, want: "run", generation, turn, command } };
+}
+
+/** What other code than before is to do with what is there. `here`: the identity of the code that instances have now. */
+function howToRedo(
+  id: string,
+  { redo }: Retry,
+  state: State,
+  here: string | undefined,
+): Pick<Marker, "redo" | "code"> {
+  const same = state.code === undefined || here === undefined || here === state.code;
+  if (redo === undefined && !same) throw otherCode(id, state.code ?? "", here ?? "");
+  if (redo === "mix" && here === undefined) {
+    const cure = "name its file in LEASEFOLD_CALCULATIONS, or ask the instances over HTTP";
+    throw conflict("unknown-code", `nobody here knows which code the instances of run ${id} have; ${cure}`);
+  }
+  if (redo === undefined || (redo === "mix" && same)) return {};
+  const code = here === undefined ? {} : { code: here };
+  // Nothing was computed, so there is nothing to mix with.
+  return { redo: state.layout === undefined ? "recompute" : redo, ...code };
 }
 
 function withinGeneration(id: string, change: Steering, { marker, state }: CommandFacts): Next {
@@ -123,6 +155,13 @@ export const beingDeleted = (id: string): InputError =>
 
 const stillWorking = (id: string, how: string): InputError =>
   conflict("still-working", `run ${id} is ${how}; only a run that has ended can be retried`);
+
+const otherCode = (id: string, before: string, here: string): InputError =>
+  conflict(
+    "other-code",
+    `run ${id} was computed by ${shownIdentity(before)}; the instances have ${shownIdentity(here)} now. Retry with ` +
+      `--recompute (all packs anew) or --mix (the result records both), or start instances with ${shownIdentity(before)}`,
+  );
 
 const notAccepted = (id: string): InputError =>
   conflict(

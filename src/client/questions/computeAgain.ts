@@ -10,6 +10,8 @@ import { clientLimits } from "../clientLimits.ts";
 import { newUid } from "../newRunId.ts";
 import { answerPace } from "./answerPace.ts";
 
+type Asked = Pick<Manifest, "run" | "uid" | "generation" | "origin" | "code" | "mixed">;
+
 /**
  * Asks workers to compute packs again, a bounded number at a time, and gives their answers by pack. Ends when all
  * have come, after `waitMs` without any, or with the signal; the answers are deleted.
@@ -18,7 +20,7 @@ import { answerPace } from "./answerPace.ts";
  */
 export async function computeAgain(
   client: Client,
-  { run, uid, generation }: Pick<Manifest, "run" | "uid" | "generation">,
+  { run, uid, generation, origin, code, mixed }: Asked,
   packs: readonly number[],
   options: {
     readonly waitMs: number;
@@ -46,6 +48,8 @@ export async function computeAgain(
       turn: 0,
       tag,
       pack,
+      ...(origin === undefined ? {} : { origin }),
+      ...(mixed === true ? { mix: code } : {}),
     } as const;
     return queues.send(urgent, encodeMessage(message));
   };

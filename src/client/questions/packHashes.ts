@@ -16,11 +16,11 @@ const hashBytes = 32;
  */
 export async function readPackHashes(
   client: Client,
-  { run, uid, generation }: Pick<Manifest, "run" | "uid" | "generation">,
+  { run, uid, generation, origin = 1 }: Pick<Manifest, "run" | "uid" | "generation" | "origin">,
   layout: Layout,
   shard: number,
 ): Promise<PackHashes> {
-  for (let at = generation; at >= 1; at -= 1) {
+  for (let at = generation; at >= origin; at -= 1) {
     const name = resultBlobs(run, uid).hashes(at, shard);
     const found = await client.storage.blobs.read(client.names.results, name);
     if (found.kind === "found") return decodeHashes(found, layout, shard, name);

@@ -27,7 +27,7 @@ export async function lookCloser(
 ): Promise<Found> {
   const { runs, results } = ports.names;
   const { id, uid } = folder;
-  const { parts, nodes, root } = runBlobs(id, uid);
+  const { root } = runBlobs(id, uid);
   const spec = await readDocument(ports, owner, runs, specBlob(id), specSchema);
   if (spec === "unreadable") return "kept";
   if (spec?.value.uid !== uid) {
@@ -44,8 +44,8 @@ export async function lookCloser(
   const name = resultBlobs(id, uid).manifest(state.value.generation);
   const manifest = await readDocument(ports, owner, results, name, manifestSchema);
   if (manifest === undefined || manifest === "unreadable" || !manifest.value.complete) return "kept";
-  await deleteAll(ports, owner, runs, parts);
-  await deleteAll(ports, owner, runs, nodes);
+  const { parts, nodes, outputsBefore } = runBlobs(id, uid, state.value.origin);
+  for (const prefix of [parts, nodes, ...outputsBefore]) await deleteAll(ports, owner, runs, prefix);
   return "orphan";
 }
 

@@ -42,7 +42,7 @@ export function foldersOn(
     }
     current.newestMs = Math.max(current.newestMs, lastModifiedMs);
     if (rest === "state.json") current.stateMs = lastModifiedMs;
-    if (/^(parts|nodes)\//.test(rest)) current.hasParts = true;
+    if (/^(anew\/\d+\/)?(parts|nodes)\//.test(rest)) current.hasParts = true;
   }
   return { ended, open: current };
 }

@@ -51,9 +51,17 @@ export const changeRun: ApiHandler = async (request, client) => {
   return fresh(await command(client, routeParam(request, "id"), changeOf(body)), 202);
 };
 
-/** 202: computes what a run that has ended did not, and folds it into a result of the next generation. */
-export const retryRun: ApiHandler = async (request, client) =>
-  fresh(await command(client, routeParam(request, "id"), { kind: "retry" }), 202);
+const retrySchema = z.strictObject({ redo: z.enum(["recompute", "mix"]).optional() });
+
+/**
+ * 202: computes what a run that has ended did not, and folds it into a result of the next generation. 409 `other-code`
+ * where this instance has other code than computed it, unless the body says how: `{"redo": "recompute"}` or `"mix"`.
+ */
+export const retryRun: ApiHandler = async (request, client) => {
+  const hasBody = request.headers.get("content-type") !== null;
+  const { redo } = hasBody ? await readBody(request, retrySchema) : {};
+  return fresh(await command(client, routeParam(request, "id"), { kind: "retry", redo }), 202);
+};
 
 /** 202: the run is gone when `GET runs/{id}` answers 404. */
 export const deleteRun: ApiHandler = async (request, client) =>

@@ -1,3 +1,4 @@
+import { accepts, type WantedCode } from "../../model/identity.ts";
 import { lastNumberOf, runBlobs } from "../../model/names.ts";
 import { decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOfShard, sizeOf } from "../../model/packs.ts";
@@ -11,30 +12,40 @@ export interface FoundOutput {
 }
 
 export type Found = Map<number, FoundOutput>;
-type Run = { readonly run: string; readonly uid: string };
+type Run = { readonly run: string; readonly uid: string; readonly origin?: number | undefined };
 
-/** The partials of a shard that are there, by pack. */
-export async function findPacks(ports: WorkerPorts, plan: Layout & Run, shard: number): Promise<Found> {
+/** The partials of a shard that are there, by pack. One of other code counts as missing. */
+export async function findPacks(
+  ports: WorkerPorts,
+  plan: Layout & Run,
+  shard: number,
+  wanted: WantedCode,
+): Promise<Found> {
   const { from, to } = packsOfShard(plan, shard);
   const found: Found = new Map();
-  for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid).partsOf(shard))) {
+  for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid, plan.origin).partsOf(shard))) {
     const pack = lastNumberOf(blob.name);
     if (!(pack >= from && pack < to)) continue;
     const { attempt, code } = parseOutputFacts(blob.contentType);
+    if (!accepts(wanted, code)) continue;
     const folded = sizeOf(chunksOfPack(plan, pack));
     found.set(pack, { blob, facts: { folded, attempts: attempt, code: code === undefined ? [] : [code] } });
   }
   return found;
 }
 
-/** The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. */
+/**
+ * The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. One that
+ * holds other code counts as missing.
+ */
 export async function findNodes(
   ports: WorkerPorts,
-  { run, uid }: Run,
+  { run, uid, origin }: Run,
   level: number,
   generations: ReadonlyMap<number, number>,
+  code: WantedCode,
 ): Promise<Found> {
-  const at = runBlobs(run, uid);
+  const at = runBlobs(run, uid, origin);
   const found: Found = new Map();
   for (const generation of new Set(generations.values())) {
     const wanted = [...generations.keys()].filter((index) => generations.get(index) === generation);
@@ -43,7 +54,8 @@ export async function findNodes(
     for await (const blob of listOutputs(ports, prefix)) {
       const index = lastNumberOf(blob.name);
       if (generations.get(index) !== generation) continue;
-      found.set(index, { blob, facts: decodeFoldFacts(blob.metadata, blob.name) });
+      const facts = decodeFoldFacts(blob.metadata, blob.name);
+      if (facts.code.every((one) => accepts(code, one))) found.set(index, { blob, facts });
     }
   }
   return found;

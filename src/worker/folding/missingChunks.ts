@@ -37,8 +37,8 @@ async function membersOfShards(
   gen: number,
 ): Promise<Map<number, string | undefined>> {
   const members = new Map<number, string | undefined>();
-  for (let generation = 1; generation <= gen; generation += 1) {
-    const nodes = runBlobs(plan.run, plan.uid).nodesOf(generation, 1);
+  for (let generation = plan.origin ?? 1; generation <= gen; generation += 1) {
+    const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
     for await (const { name, metadata } of listOutputs(ports, nodes)) {
       members.set(lastNumberOf(name), decodeFoldFacts(metadata, name).members);
     }

@@ -1,4 +1,5 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
+import type { WantedCode } from "../../model/identity.ts";
 import { type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { decodeGens } from "../../model/tree.ts";
@@ -13,9 +14,10 @@ export async function wantedPacks(
   plan: Plan,
   shard: number,
   members: string | undefined,
+  code: WantedCode,
 ): Promise<FoundOutput[]> {
   const wanted = membersOf(plan, shard, members);
-  return allOf(await findPacks(ports, plan, shard), wanted, "the partial of pack");
+  return allOf(await findPacks(ports, plan, shard, code), wanted, "the partial of pack");
 }
 
 /** Neighbouring nodes of a level, in index order, each in its generation. */
@@ -25,9 +27,10 @@ export async function wantedNodes(
   level: number,
   nodes: Range,
   message: { readonly gen: number; readonly childGens?: string | undefined },
+  code: WantedCode,
 ): Promise<FoundOutput[]> {
   const generations = generationsOf(nodes, message);
-  const found = await findNodes(ports, plan, level, generations);
+  const found = await findNodes(ports, plan, level, generations, code);
   return allOf(found, generations.keys(), `level ${level}: the node`);
 }
 

@@ -1,6 +1,7 @@
 import { leaderBlob } from "../../../src/model/names.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
+import { firstCode } from "../../support/rangesCode.ts";
 import { burnMessages, doubleMessages } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";
 import type { Stage } from "./stage.ts";
@@ -13,11 +14,28 @@ export interface Company {
   cast(): Role;
   /** Instances of the next version have begun to take over; those before them are of the old one. */
   newer: { readonly old: readonly EngineInstance[] } | undefined;
+  /** Identity of the code that those who come have. */
+  code: string;
+}
+
+export const codes = [firstCode, "ranges@2"] as const;
+
+/** Whoever comes from now on has other code, or what was there before; some of those who are there go. */
+export function changeCode(company: Company): void {
+  const { engine, world } = company.play;
+  company.code = company.code === firstCode ? codes[1] : firstCode;
+  join(company, { leads: true, works: true });
+  for (const one of engine.instances) if (!one.isDead() && world.random.number() < 0.3) one.terminate();
 }
 
 /** Another instance, of the version that is deployed now. */
-export function join({ play, cast, newer }: Company, role: Role = {}): EngineInstance {
-  return play.start({ ...cast(), ...role, ...(newer === undefined ? {} : { translated: newerVersion }) });
+export function join({ play, cast, newer, code }: Company, role: Role = {}): EngineInstance {
+  return play.start({
+    code,
+    ...cast(),
+    ...role,
+    ...(newer === undefined ? {} : { translated: newerVersion }),
+  });
 }
 
 type Mishap = (victim: EngineInstance, company: Company) => Promise<void> | void;

@@ -1,8 +1,9 @@
 import type { Random } from "../../../src/storage/ports.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import type { SubmitRequest } from "../../support/engineWorld.ts";
+import { firstCode } from "../../support/rangesCode.ts";
 import { hopelessCode } from "./checks/reasons.ts";
-import { type Company, join, strike } from "./mishaps.ts";
+import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { quiet } from "./quiet.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
@@ -10,9 +11,11 @@ import { users } from "./users.ts";
 
 /**
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
- * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end.
+ * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
+ * negative seed gives a world in which the code of instances is changed and changed back.
  */
-export async function simulate(seed: number): Promise<SimulationResult> {
+export async function simulate(of: number): Promise<SimulationResult> {
+  const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
@@ -37,18 +40,19 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     leads: random.number() < 0.9,
     works: random.number() < 0.9,
   });
-  const company: Company = { play, weather, cast, newer: undefined };
+  const company: Company = { play, weather, cast, newer: undefined, code: firstCode };
   // Whatever the draw, one instance at least leads and works.
   join(company, { leads: true, works: true });
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
 
   const requests = requestsFrom(random);
-  const people = users(company, requests);
+  const people = users(company, requests, of < 0);
   breakSome(play, requests[0]);
   const blows = 3 + Math.floor(random.number() * 7);
   for (let blow = 0; blow < blows && judge.violations.length === 0; blow += 1) {
     await world.advance(random.number() * random.number() * 9_000);
-    if (random.number() < 0.55) await strike(company);
+    if (of < 0 && random.number() < 0.3) changeCode(company);
+    else if (random.number() < 0.55) await strike(company);
     else people.act();
   }
   await world.advance(random.number() * 4_000);
@@ -60,6 +64,8 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   for (const one of play.engine.instances) one.resume();
   for (const one of company.newer?.old ?? []) one.terminate();
   join(company, { leads: true, works: true });
+  // Each run has one instance at least with its code.
+  for (const code of of < 0 ? codes : []) join(company, { leads: true, works: true, code });
   await people.settle();
   if (random.number() < 0.5) {
     broken.chunks.clear();

@@ -81,6 +81,16 @@ test(`worlds ${from} to ${to}: whatever happens, every promise of the engine is 
   for (const [name, count] of Object.entries(sum)) expect([name, count > 5]).toEqual([name, true]);
 }, 36_000_000);
 
+test("worlds -1 to -60: whoever has which code, no result folds two unless it was asked to, and every run ends", async () => {
+  const seeds = Array.from({ length: thorough ? to : 60 }, (_, index) => -1 - index);
+  let sum = noFigures;
+  await all(seeds, ({ result }) => {
+    sum = addFigures(sum, result.figures);
+  });
+  console.log(`${seeds.length} worlds of changing code: ${JSON.stringify(sum)}`);
+  expect(sum.retries).toBeGreaterThan(5);
+}, 3_600_000);
+
 test.each(["leader", "worker"] as const)(
   "a %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who) => {

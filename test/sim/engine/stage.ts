@@ -17,6 +17,7 @@ import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
 import { watchStorage, workIn } from "./checks/effects.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
 import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
+import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
@@ -188,6 +189,8 @@ const checks = [
   onlyWorthlessIsDeleted,
   retryIsExact,
   oldRunIsNeverMet,
+  noResultFoldsTwo,
+  otherCodeComputesNothing,
   failsForAReason,
   commandsTakeEffect,
   sealedStaysSealed,

@@ -26,7 +26,8 @@ interface Accepted {
   readonly generation: number;
 }
 
-export function users(company: Company, requests: readonly SubmitRequest[]): Users {
+/** `changing`: whoever retries has the code of now, and often says what to do with what other code has computed. */
+export function users(company: Company, requests: readonly SubmitRequest[], changing = false): Users {
   const { play, weather } = company;
   const { world, judge } = play;
   const { random } = world;
@@ -63,6 +64,15 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
       accepted.push({ id, uid, change, generation });
       if (change.kind === "delete") gone.add(id);
     });
+  const retry = (): Change => {
+    if (!changing) return { kind: "retry" };
+    const kind = random.number();
+    return {
+      kind: "retry",
+      redo: kind < 0.3 ? undefined : kind < 0.65 ? "recompute" : "mix",
+      code: company.code,
+    };
+  };
   const draw = (): SubmitRequest => requests[Math.floor(random.number() * requests.length)] as SubmitRequest;
 
   for (const request of requests) ask(request);
@@ -75,7 +85,7 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
       else if (kind < 0.4) tell(request.id, { kind: "resume" });
       else if (kind < 0.5) tell(request.id, { kind: "cancel" });
       else if (kind < 0.65) tell(request.id, { kind: "cap", cap: 1 + Math.floor(random.number() * 20) });
-      else if (kind < 0.78) tell(request.id, { kind: "retry" });
+      else if (kind < 0.78) tell(request.id, retry());
       else if (kind < 0.88) tell(request.id, { kind: "delete" });
       else ask(request);
     },
@@ -90,7 +100,7 @@ export function users(company: Company, requests: readonly SubmitRequest[]): Use
     },
     async retryAll() {
       await world.until(() => requests.every(({ id }) => !isWorking(id)), 3_600_000);
-      for (const { id } of requests) if (!gone.has(id)) tell(id, { kind: "retry" });
+      for (const { id } of requests) if (!gone.has(id)) tell(id, retry());
       await world.finish(Promise.all(underWay));
     },
     async resumeAll() {

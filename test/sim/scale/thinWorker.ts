@@ -17,7 +17,8 @@ export function thinWorker(options: WorkerOptions): Instance {
   const { queues } = storage;
   const ports = workerPorts(options);
   const { signal } = new AbortController();
-  const attempt = { tag: "", limitMs: ports.packLimitMs, alone: false, signal, begin: async () => {} };
+  const task = { tag: "", limitMs: ports.packLimitMs, alone: false, wanted: {} };
+  const attempt = { ...task, signal, begin: async () => {} };
   const stopping = new AbortController();
   let running = 0;
 

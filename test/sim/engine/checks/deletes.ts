@@ -1,7 +1,7 @@
 import { parseBegun } from "../../../../src/model/names.ts";
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
-import { type Place, placeOf, type RunRecord } from "./ledger.ts";
+import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 
 const checker = "deleted only what is worthless";
 
@@ -24,7 +24,7 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
     // An attempt takes back its own note that it has begun.
     if (parseBegun(`/${place.rest}`) !== undefined) return undefined;
-    if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
+    if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
     return complete ? undefined : "its run has no complete result";
   }

@@ -11,6 +11,7 @@ export type Effect =
       readonly name: string;
       readonly body: Uint8Array | string;
       readonly metadata: Readonly<Record<string, string>>;
+      readonly contentType: string;
       readonly etag: string;
     }
   | { readonly kind: "removed"; readonly container: string; readonly name: string }
@@ -42,7 +43,8 @@ export function watchStorage(
     etag: string,
   ): void => {
     const { body = "", write } = content;
-    tell({ kind, container, name, body, metadata: write?.metadata ?? {}, etag });
+    const { metadata = {}, contentType = "" } = write ?? {};
+    tell({ kind, container, name, body, metadata, contentType, etag });
   };
   const watchedBlobs: BlobStore = {
     ...blobs,

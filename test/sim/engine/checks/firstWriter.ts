@@ -1,7 +1,10 @@
 import type { Check, Scene } from "./judge.ts";
-import { parsed, placeOf } from "./ledger.ts";
+import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 
-/** Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced. */
+/**
+ * Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced, and a partial
+ * of other code than the plan's by one of the right code.
+ */
 export const firstWriterWins =
   ({ ledger, report }: Scene): Check =>
   (effect) => {
@@ -11,11 +14,21 @@ export const firstWriterWins =
     if (effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
     // Notes of attempts tell of the latest, and nothing is folded or judged by their bytes.
-    if (place.kind === "run" && /\.(begun|tried)$/.test(place.rest)) return;
+    if (place.kind === "run" && /\.(begun|tried)$|^failed\/code\./.test(place.rest)) return;
+    if (place.kind === "run" && isCured(ledger.record(place.id, place.uid), place.rest, effect.contentType))
+      return;
     if ((place.kind === "run" && place.rest !== "state.json") || place.kind === "result") {
       report("the first writer wins", `${effect.name} was replaced`);
     }
   };
+
+/** A partial that no fold takes gives way to one of the plan's code. */
+function isCured(run: RunRecord, at: string, contentType: string): boolean {
+  const { origin, rest } = underPlan(at);
+  if (!rest.startsWith("parts/") || origin !== run.origin) return false;
+  const wanted = run.state?.code;
+  return codeOf(contentType) === wanted && run.codes.get(numberAtEnd(rest)) !== wanted;
+}
 
 /** Bytes of a newer wire version are never replaced, judged or thrown away by whoever does not understand them. */
 export function newerIsRespected({ ledger, report }: Scene): Check {

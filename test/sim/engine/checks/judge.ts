@@ -16,6 +16,8 @@ export type Checker =
   | "the cap is kept"
   | "deleted only what is worthless"
   | "a retry computes what has no partial"
+  | "no result folds two identities unless it was asked to"
+  | "other code computes nothing"
   | "an old run is never met"
   | "fails only for a reason"
   | "commands are answered"

@@ -20,8 +20,14 @@ export interface RunRecord {
   deleteAskedMs?: number;
   /** Everything of this uid that is there, spec and marker left out: name by when it was written. */
   readonly blobs: Map<string, number>;
-  /** ETags of the partials that are there, by pack. */
+  /** ETags of the partials that are there, by pack; of the newest plan. */
   readonly parts: Map<number, string>;
+  /** The identities that made them. */
+  readonly codes: Map<number, string>;
+  /** The generation of the newest plan. */
+  origin: number;
+  /** Generations that were asked for with a choice about other code. */
+  readonly redone: Map<number, { readonly redo: string; readonly code: string }>;
   readonly failures: Map<string, SeenRecord>;
   readonly manifests: Map<number, Manifest>;
   /** An operator deleted something of it. */
@@ -89,6 +95,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
+      ...{ codes: new Map(), origin: 1, redone: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
@@ -120,12 +127,14 @@ export class Ledger {
   }
 
   #write(effect: Written): void {
-    const { container, name, body, etag } = effect;
+    const { container, name, body } = effect;
     const place = placeOf(container, name);
     if (place.kind === "marker") {
       const marker = markerIn(effect.metadata);
       const run = this.record(place.id, marker.uid);
       run.marker = marker;
+      const { redo, code = "" } = effect.metadata;
+      if (redo !== undefined) run.redone.set(marker.generation, { redo, code });
       if (marker.want === "delete") run.deleteAskedMs ??= this.#nowMs();
     } else if (place.kind === "spec") {
       const spec = parsed<Spec>(body);
@@ -136,15 +145,23 @@ export class Ledger {
       const run = this.record(place.id, place.uid);
       run.blobs.set(key(container, name), this.#nowMs());
       if (place.kind === "result") this.#result(run, name, place.rest, body);
-      else this.#document(run, name, place.rest, body, etag);
+      else this.#document(run, name, place.rest, effect);
     }
   }
 
-  #document(run: RunRecord, name: string, rest: string, body: Uint8Array | string, etag: string): void {
-    if (rest === "plan.json") run.plan = parsed<Plan>(body);
-    else if (rest === "state.json") this.#state(run, parsed<State>(body));
-    else if (rest.startsWith("parts/")) run.parts.set(numberAtEnd(rest), etag);
-    else if (rest.startsWith("failed/")) {
+  #document(run: RunRecord, name: string, at: string, { body, etag, contentType }: Written): void {
+    const { origin, rest } = underPlan(at);
+    if (rest === "plan.json") {
+      run.plan = parsed<Plan>(body);
+      run.origin = origin;
+      run.parts.clear();
+    } else if (rest === "state.json") this.#state(run, parsed<State>(body));
+    else if (rest.startsWith("parts/")) {
+      // What a late writer adds to an older plan is read by nobody.
+      if (origin !== run.origin) return;
+      run.parts.set(numberAtEnd(rest), etag);
+      run.codes.set(numberAtEnd(rest), codeOf(contentType));
+    } else if (rest.startsWith("failed/")) {
       const at = parseFailure(name);
       if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
     }
@@ -175,13 +192,23 @@ export class Ledger {
       const run = this.record(place.id, place.uid);
       run.blobs.delete(key(container, name));
       if (place.rest === "state.json") delete run.state;
-      if (place.rest.startsWith("parts/")) run.parts.delete(numberAtEnd(place.rest));
+      const { origin, rest } = underPlan(place.rest);
+      if (rest.startsWith("parts/") && origin === run.origin) run.parts.delete(numberAtEnd(rest));
       if (place.rest.startsWith("failed/")) run.failures.delete(name);
       if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
       this.results.delete(name);
     }
   }
 }
+
+/** A name below its plan's own place, see `runBlobs`. */
+export function underPlan(rest: string): { readonly origin: number; readonly rest: string } {
+  const match = /^anew\/(\d+)\/(.*)$/.exec(rest);
+  return match === null ? { origin: 1, rest } : { origin: Number(match[1]), rest: match[2] ?? "" };
+}
+
+export const codeOf = (contentType: string): string =>
+  decodeURIComponent(/; code=([^;\s]+)/.exec(contentType)?.[1] ?? "");
 
 const key = (container: string, name: string): string => `${container}/${name}`;
 export const numberAtEnd = (rest: string): number => Number(rest.slice(rest.lastIndexOf("/") + 1));

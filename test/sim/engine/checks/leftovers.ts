@@ -1,6 +1,6 @@
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Scene } from "./judge.ts";
-import type { RunRecord } from "./ledger.ts";
+import { type RunRecord, underPlan } from "./ledger.ts";
 
 /** At the end of a world, after clean-up and the sweep of what late writers left. */
 export function checkEnds({ ledger, report }: Scene): void {
@@ -42,7 +42,7 @@ const always = [
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
 function isDocumented(run: RunRecord, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
-  const rest = name.split("/").slice(3).join("/");
+  const { rest } = underPlan(name.split("/").slice(3).join("/"));
   if (always.some((pattern) => pattern.test(rest))) return true;
   const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
   return !complete && /^(parts|nodes)\//.test(rest);

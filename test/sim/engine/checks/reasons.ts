@@ -16,9 +16,9 @@ export const hopelessCode = "not-json";
 
 /**
  * A send ends in an error only where user code threw or took too long; a run fails only where some work has such an
- * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline or on a
- * forged manifest. Silence,
- * storage that is away and clean-up are no failures.
+ * end, or as many ends by time limit, by dead processes or in poison as are given, or past its deadline, on a forged
+ * manifest, or after it has waited for its code long enough and in words. Silence, storage that is away and clean-up are
+ * no failures.
  */
 export const failsForAReason =
   ({ ledger, report, begun }: Scene): Check =>
@@ -36,6 +36,7 @@ export const failsForAReason =
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
       if (run.forged === true && state.error?.code === "manifest-differs") return;
+      if (state.error?.code === "other-code" && waitedInWords(state)) return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,
@@ -69,6 +70,12 @@ function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): b
       (died >= limits.diedSendsMax && silentAttempts(run.uid, name, begun) >= limits.diedSendsMax - 1),
   );
 }
+
+/** It said what it waits for, for as long as it may, and says what to do. */
+const waitedInWords = ({ error, otherCode: refused, updatedMs }: State): boolean =>
+  refused !== undefined &&
+  updatedMs - refused.sinceMs >= limits.identityWaitMs &&
+  /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");
 
 const silentAttempts = (uid: string, name: string, begun: Scene["begun"]): number =>
   begun.filter(({ handling: { message }, returned }) => {

@@ -3,7 +3,10 @@ import { placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "a retry computes what has no partial";
 
-/** A later generation sends no pack that had its partial when it was asked for, and leaves those as they are. */
+/**
+ * A later generation sends no pack that had its partial when it was asked for, and leaves those as they are; but one that
+ * computes everything anew.
+ */
 export function retryIsExact({ ledger, report }: Scene): Check {
   /** Partials at the time of each retry, by uid and generation. */
   const before = new Map<string, ReadonlyMap<number, string>>();
@@ -21,10 +24,10 @@ export function retryIsExact({ ledger, report }: Scene): Check {
     if (effect.kind === "created" || effect.kind === "marked") {
       const place = placeOf(effect.container, effect.name);
       if (place.kind === "marker") {
-        const { uid = "", generation } = effect.metadata;
+        const { uid = "", generation, redo } = effect.metadata;
         const key = `${uid} ${generation}`;
         if (Number(generation) > 1 && !before.has(key))
-          before.set(key, new Map(ledger.record(place.id, uid).parts));
+          before.set(key, redo === "recompute" ? new Map() : new Map(ledger.record(place.id, uid).parts));
       } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCases } from "../../election/runCases.ts";
 import { type SimulationCode, simulationCode } from "../../election/simulationCode.ts";
 import type { EngineCase, EngineCaseDone } from "../simulationWorker.ts";
+import { changedCodeRules } from "./changedCodeRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { rules1to6 } from "./rules1to6.ts";
 import { rules7to9 } from "./rules7to9.ts";
@@ -13,7 +14,7 @@ import { rules14to25 } from "./rules14to25.ts";
  * A simulation that cannot fail proves nothing. Each rule of DESIGN, section 3, is broken in turn, and the checker
  * that the table names has to see it; the code as it is has to pass the very same cases.
  */
-const mutants = [...rules1to6, ...rules7to9, ...rules10to12, ...rules14to25];
+const mutants = [...rules1to6, ...rules7to9, ...rules10to12, ...rules14to25, ...changedCodeRules];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();
 const threads = 2;

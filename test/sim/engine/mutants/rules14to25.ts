@@ -27,7 +27,11 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
     edits: edit("coordinator/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
-      edit("worker/earlierSends.ts", "if (notes.length < limits.diedSendsMax) return notes.length;", "return notes.length;"),
+      edit(
+        "worker/earlierSends.ts",
+        "if (notes.length < limits.diedSendsMax) return notes.length;",
+        "return notes.length;",
+      ),
     ),
   },
   {

@@ -190,13 +190,13 @@ export const rules1to6: readonly Mutant[] = [
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "model/names.ts",
-      "`${root}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`",
-      "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/${pad(index, 5)}`",
+      "`${base}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`",
+      "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/${pad(index, 5)}`",
     ).concat(
       edit(
         "model/names.ts",
-        "`${root}nodes/${pad(generation, 3)}/${level}/`",
-        "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/`",
+        "`${base}nodes/${pad(generation, 3)}/${level}/`",
+        "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/`",
       ),
     ),
   },

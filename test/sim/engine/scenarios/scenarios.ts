@@ -1,5 +1,6 @@
 import type { SimulationResult } from "../stage.ts";
 import { calm } from "./calm.ts";
+import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
@@ -22,6 +23,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...forgeries,
   ...poison,
   ...versions,
+  ...changedCode,
   ...zombies,
   ...endless,
   ...rest,

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/**
+ * The files of a user's calculation as this thread has loaded them: the file itself and whatever it imports, through
+ * any number of files and packages. Together they are its code, and their hash names it.
+ *
+ * Not promised: what code reads by itself (data files, `import()` while it computes) and the `leasefold` library. An
+ * author whose results depend on those declares a `version`.
+ */
+const imports = new Map<string, Map<string, string>>();
+const loaded = new Map<string, string>();
+
+export function noteImport(parent: string | undefined, specifier: string, url: string): void {
+  if (parent === undefined || !isFile(parent) || !isFile(url)) return;
+  const known = imports.get(parent) ?? new Map<string, string>();
+  imports.set(parent, known.set(specifier, url));
+}
+
+/** Called right before a file is read to be run, so the hash is that of the code that runs. */
+export function noteLoad(url: string): void {
+  if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
+}
+
+/** Hex SHA-256 of the code behind a loaded file: of the file alone where it imports no other. */
+export const loadedHash = (url: string): string => graphHash(url, (file) => loaded.get(file) ?? hashOf(file));
+
+/** The same of the files as they are now: another one where a file was changed since, or is gone. */
+export function hashNow(url: string): string {
+  try {
+    return graphHash(url, hashOf);
+  } catch {
+    return "gone";
+  }
+}
+
+/** The files behind a loaded file, itself first. */
+export const filesBehind = (url: string): readonly string[] =>
+  graphOf(url).map((file) => fileURLToPath(file));
+
+/** In the order in which a walk by sorted specifiers meets them, so that it is the same wherever the files lie. */
+function graphOf(root: string): readonly string[] {
+  const met = new Set([root]);
+  for (const url of met) {
+    for (const [, next] of edgesOf(url)) met.add(next);
+  }
+  return [...met];
+}
+
+function graphHash(root: string, hashOfFile: (url: string) => string): string {
+  const graph = graphOf(root);
+  if (graph.length === 1) return hashOfFile(root);
+  const places = new Map(graph.map((url, place) => [url, place]));
+  const rows = graph.map((url) => [
+    hashOfFile(url),
+    ...edgesOf(url).map(([specifier, next]) => [specifier, places.get(next)]),
+  ]);
+  return createHash("sha256").update(JSON.stringify(rows)).digest("hex");
+}
+
+const edgesOf = (url: string): readonly (readonly [string, string])[] =>
+  [...(imports.get(url) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const isFile = (url: string): boolean => url.startsWith("file:");
+
+const hashOf = (url: string): string =>
+  createHash("sha256")
+    .update(readFileSync(fileURLToPath(url)))
+    .digest("hex");

@@ -1,0 +1,53 @@
+import { limits } from "./limits.ts";
+
+/**
+ * The identity of a calculation's code: `name@version`. The version is declared, or `sha256:` and 12 hex digits of the
+ * loaded files. The plan of a run fixes one identity; every partial and node carries the identity that made it.
+ *
+ * Not promised: that two programs of one declared version compute the same. Whoever declares a version says so.
+ */
+export const identityOf = (name: string, version: string): string => `${name}@${version}`;
+
+/** What an author may declare as `version`. */
+export const declaredVersionPattern = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$/;
+
+/** Which code a piece of work belongs to. Without `code` any does: its plan is of a version that recorded none. */
+export interface WantedCode {
+  /** The identity that computes, folds and finishes. */
+  readonly code?: string | undefined;
+  /** Identities whose partials are folded as well, because a retry asked for it. */
+  readonly mix?: readonly string[] | undefined;
+}
+
+/** Whether an output of this code may be folded. Outputs of older versions carry no identity and count as the plan's. */
+export function accepts({ code, mix = [] }: WantedCode, of: string | undefined): boolean {
+  if (code === undefined || of === undefined || !of.includes("@")) return true;
+  return of === code || mix.includes(of);
+}
+
+/** Whether these identities, among what older versions noted, are of more than one code. */
+export const isMixed = (codes: readonly string[]): boolean =>
+  new Set(codes.filter((code) => code.includes("@"))).size > 1;
+
+/** For people: `mc-var 3f2a8b1c9d0e`. */
+export const shownIdentity = (identity: string): string =>
+  identity.replace("@sha256:", " ").replace("@", " ");
+
+/** Which code a run waits for, and which code the instances have that took its work and enqueued it again. */
+export interface Refused {
+  readonly wanted: string;
+  /** Without any: the instances do not know the calculation. */
+  readonly theirs: readonly string[];
+}
+
+/** `no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b…`. */
+export function refusedText({ wanted, theirs }: Refused): string {
+  const have = theirs.length === 0 ? "no calculation of that name" : theirs.map(shownIdentity).join(", ");
+  return `no instance has ${shownIdentity(wanted)}; they have ${have}`;
+}
+
+/** What ends a run that nobody could compute, with what to do. */
+export const refusedTooLong = (refused: Refused): string =>
+  `${refusedText(refused)}, and nothing was computed for more than ${limits.identityWaitMs / 60_000} minutes. ` +
+  `Start instances with ${shownIdentity(refused.wanted)} and retry, or retry with --recompute (all packs anew) ` +
+  `or --mix (the result records both)`;

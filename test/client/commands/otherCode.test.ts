@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import type { CommandFacts } from "../../../src/client/commands/commandFacts.ts";
+import { type Change, nextMarker } from "../../../src/client/commands/nextMarker.ts";
+import type { Manifest } from "../../../src/model/run.ts";
+import { firstState, type State } from "../../../src/model/state.ts";
+
+const ended: State = {
+  ...firstState({ run: "r", uid: "u", generation: 1, cap: 9, nowMs: 0 }),
+  phase: "failed",
+  code: "sum@1",
+  layout: { chunks: 4, packSize: 1, shardSize: 4, fanIn: 2, packMs: 1 },
+};
+const facts = (code: string | undefined, more: Partial<CommandFacts> = {}): CommandFacts => ({
+  ...{ uid: "u", hasSpec: true, marker: undefined, markerEtag: undefined, state: ended, code },
+  ...more,
+});
+const retry = (more: Omit<Extract<Change, { kind: "retry" }>, "kind"> = {}): Change => ({
+  kind: "retry",
+  ...more,
+});
+const markerOf = (change: Change, of: CommandFacts) => {
+  const next = nextMarker("r", change, of);
+  return next.kind === "leaving" ? undefined : next.marker;
+};
+
+describe("a retry by other code than computed the run", () => {
+  it("is refused, with both codes and the choice", () => {
+    expect(() => nextMarker("r", retry(), facts("sum@2"))).toThrow(
+      /^run r was computed by sum 1; the instances have sum 2 now\. Retry with --recompute .* or --mix .* or start instances with sum 1$/,
+    );
+    expect(() => nextMarker("r", retry({ code: "sum@2" }), facts("sum@1"))).toThrow(
+      /the instances have sum 2/,
+    );
+  });
+
+  it.each(["recompute", "mix"] as const)("says with %s which code is to compute", (redo) => {
+    expect(markerOf(retry({ redo }), facts("sum@2"))).toMatchObject({ generation: 2, redo, code: "sum@2" });
+  });
+
+  it("needs no choice where the code is the same, or nobody knows it", () => {
+    for (const code of ["sum@1", undefined])
+      expect(markerOf(retry(), facts(code))).not.toHaveProperty("redo");
+    const old = { ...ended };
+    delete old.code;
+    expect(markerOf(retry(), facts("sum@2", { state: old }))).not.toHaveProperty("redo");
+  });
+
+  it("mixes only with code that somebody knows, and with something that was computed", () => {
+    expect(() => nextMarker("r", retry({ redo: "mix" }), facts(undefined))).toThrow(
+      /nobody here knows which code/,
+    );
+    const unplanned = { ...ended };
+    delete unplanned.layout;
+    const of = facts("sum@2", { state: unplanned });
+    expect(markerOf(retry({ redo: "mix" }), of)).toMatchObject({ redo: "recompute", code: "sum@2" });
+  });
+
+  it("of a complete run is only accepted where everything is computed anew", () => {
+    const complete = {
+      state: { ...ended, phase: "complete" as const },
+      manifest: { complete: true } as Manifest,
+    };
+    expect(() => nextMarker("r", retry({ redo: "mix" }), facts("sum@2", complete))).toThrow(
+      /nothing to retry/,
+    );
+    expect(markerOf(retry({ redo: "recompute" }), facts("sum@2", complete))).toMatchObject({ generation: 2 });
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { newDraft, newMemory } from "../../src/coordinator/draft.ts";
+import { trackRefused } from "../../src/coordinator/refused.ts";
+import { limits } from "../../src/model/limits.ts";
+import { firstState, type State } from "../../src/model/state.ts";
+
+const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
+const planning: State = { ...first, code: "sum@1" };
+const note = (atMs: number, theirs: string | undefined = "sum@2", generation = 1) => ({
+  ...{ generation, wanted: "sum@1", theirs, atMs },
+});
+const limitMs = 60_000;
+
+/** Each look's notes are of that moment. */
+function looks(state: State, timesMs: readonly number[], of = note) {
+  const memory = newMemory(0);
+  let draft = newDraft(state);
+  for (const nowMs of timesMs) {
+    draft = newDraft(draft.state);
+    trackRefused(draft, memory, { otherCode: [of(nowMs)], nowMs }, { limitMs });
+  }
+  return draft;
+}
+
+describe("a run whose work is enqueued again by instances with other code", () => {
+  it("says at once what it waits for", () => {
+    const { state, noted, ending } = looks(planning, [1_000]);
+    expect(state.otherCode).toEqual({ wanted: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
+    expect({ noted, ending }).toEqual({ noted: true, ending: undefined });
+  });
+
+  it("fails with what to do when nothing has ended for the limit, also under a new leader", () => {
+    const endMs = 1_000 + limits.identityWaitMs + limitMs;
+    expect(looks(planning, [1_000, endMs]).ending).toBeUndefined();
+    const waiting = looks(planning, [1_000]).state;
+    expect(looks(waiting, [endMs + 1]).ending).toMatchObject({
+      phase: "failed",
+      error: {
+        code: "other-code",
+        message: expect.stringMatching(/^no instance has sum 1; they have sum 2.*--mix/),
+      },
+    });
+  });
+
+  it("takes it back with any outcome, with a sign of life, while it is paused, and when the notes end", () => {
+    const waiting = looks(planning, [1_000]).state;
+    const seenThen = (change: Partial<State>, atMs = 2_000, aliveMs?: number) => {
+      const memory = newMemory(0);
+      trackRefused(newDraft(waiting), memory, { nowMs: 1_500 }, { limitMs });
+      if (aliveMs !== undefined) memory.aliveMs.set("plan", aliveMs);
+      const draft = newDraft({ ...waiting, ...change });
+      trackRefused(draft, memory, { otherCode: [note(2_000)], nowMs: atMs }, { limitMs });
+      return draft.state.otherCode;
+    };
+    expect(seenThen({})).toBeDefined();
+    expect(seenThen({ paused: true })).toBeUndefined();
+    expect(seenThen({}, 2_000, 1_900)).toBeUndefined();
+    expect(seenThen({}, 2_001 + limits.identityNoteTrustMs)).toBeUndefined();
+    const layout = { chunks: 4, packSize: 1, shardSize: 4, fanIn: 2, packMs: 1_000 };
+    expect(seenThen({ phase: "computing", layout })).toBeUndefined();
+  });
+
+  it("is not said for notes of a generation before", () => {
+    expect(looks({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
+  });
+});

@@ -1,0 +1,205 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startInstances } from "../../src/local/instances.ts";
+import { type LocalFile, localFilePath, readLocalFile } from "../../src/local/localFile.ts";
+import { isAlive } from "../../src/local/supervisor.ts";
+
+/** The stories of docs/CHANGING.md, with the built program on this machine. `npm test` builds before. */
+const root = join(import.meta.dirname, "../..");
+const bin = join(root, "bin/leasefold.js");
+
+const environment = (): Record<string, string | undefined> => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
+  ),
+  TMPDIR: join(folder, "tmp"),
+  XDG_RUNTIME_DIR: join(folder, "run"),
+});
+
+let folder: string;
+let up: ChildProcess | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-e2e-"));
+  await mkdir(join(folder, "tmp"));
+  await mkdir(join(folder, "run"), { mode: 0o700 });
+});
+afterEach(async () => {
+  await down();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Ends with `up`: its instances and the storage see that it is gone. */
+async function down(): Promise<void> {
+  const child = up;
+  up = undefined;
+  if (child === undefined || child.exitCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGINT");
+  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  await gone;
+  clearTimeout(late);
+}
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+const leasefold = (...args: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const options = { cwd: folder, env: environment(), timeout: 60_000 };
+    execFile(process.execPath, [bin, ...args], options, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+
+async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+  const endMs = performance.now() + 45_000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > endMs) throw new Error(`not in time: ${what}`);
+    await sleep(100);
+  }
+}
+
+async function startUp(...args: readonly string[]): Promise<{ local: LocalFile; out: () => string }> {
+  let out = "";
+  const child = spawn(process.execPath, [bin, "up", ...args], { cwd: folder, env: environment() });
+  up = child;
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
+  const local = await until("ready", async () => {
+    if (!out.includes("ready in")) return undefined;
+    const found = await readLocalFile(await localFilePath(environment(), folder));
+    return found.kind === "found" && isAlive(found.local.supervisorPid) ? found.local : undefined;
+  });
+  return { local, out: () => out };
+}
+
+/** Each chunk gives `gives`; those from `breaksFrom` on throw. The unit is in a file of its own. */
+async function writeCalculation(name: string, gives: number, breaksFrom = 1_000_000): Promise<void> {
+  await writeFile(join(folder, "unit.mjs"), `export const unit = ${gives};\n`);
+  await writeFile(
+    join(folder, name),
+    `import { defineCalculation, z } from "leasefold";
+    import { unit } from "./unit.mjs";
+    export default defineCalculation({
+      name: "units", summary: "adds units",
+      params: z.strictObject({ n: z.coerce.number().int().default(40) }),
+      plan: ({ n }) => n,
+      compute({ index }) { if (index >= ${breaksFrom}) throw new Error("not yet"); return unit; },
+      merge: (a, b) => a + b,
+      zero: () => 0,
+    });`,
+  );
+}
+
+const statusOf = async (run: string) => JSON.parse((await leasefold("status", run, "--json")).out);
+
+test("a file that is changed while up runs is refused by submit, and loaded anew by up --watch", async () => {
+  await writeCalculation("units.mjs", 1);
+  await startUp("--instances", "1", "--calculation", "units.mjs");
+  expect((await leasefold("submit", "units", "--id", "first", "--wait")).out).toContain("40");
+  await writeCalculation("units.mjs", 10);
+  const newer = await leasefold("submit", "units");
+  expect(newer).toMatchObject({ code: 2, out: "" });
+  expect(newer.err).toMatch(/the file is newer than what the instances run.*--watch/s);
+  const other = await leasefold("submit", "./units.mjs");
+  expect(other).toMatchObject({ code: 2, out: "" });
+  expect(other.err).toMatch(
+    /the instances run another version: units [0-9a-f]{12} there, units [0-9a-f]{12} here/,
+  );
+  await down();
+
+  const { out } = await startUp("--instances", "2", "--watch", "--calculation", "units.mjs");
+  await writeCalculation("units.mjs", 100);
+  await until("both have loaded it", async () => (out().match(/is ready/g) ?? []).length >= 2);
+  expect((await leasefold("submit", "units", "--wait")).out).toContain("4000");
+});
+
+test("a retry after a restart with changed code is refused, computes everything anew, or mixes and says so", async () => {
+  const args = ["--instances", "1", "--data", "kept", "--calculation", "units.mjs"];
+  await writeCalculation("units.mjs", 1, 39);
+  await startUp(...args);
+  for (const id of ["anew", "mixed"]) {
+    const options = ["--pack-size", "1", "--attempts", "1", "--tolerate", "1", "--wait"];
+    await leasefold("submit", "units", "--id", id, ...options);
+  }
+  const { code: before } = await statusOf("anew");
+  await down();
+
+  await writeCalculation("units.mjs", 10);
+  await startUp(...args);
+  const refused = await leasefold("retry", "anew");
+  expect(refused).toMatchObject({ code: 2, out: "" });
+  expect(refused.err).toMatch(
+    /was computed by units [0-9a-f]{12}; the instances have units [0-9a-f]{12} now.*--recompute.*--mix/s,
+  );
+  expect((await leasefold("retry", "anew", "--recompute", "--wait")).out).toContain("400");
+  const anew = await statusOf("anew");
+  expect(anew).toMatchObject({ word: "complete", result: { generation: 2, code: [anew.code] } });
+  expect(anew.code).not.toBe(before);
+  expect((await leasefold("retry", "mixed", "--mix", "--wait")).out).toContain("49");
+  const mixed = await statusOf("mixed");
+  expect(mixed.result).toMatchObject({ mixed: true, code: [before, anew.code].sort() });
+  expect(JSON.parse((await leasefold("result", "mixed", "--manifest")).out)).toMatchObject({
+    mixed: true,
+    generation: 2,
+  });
+  const shown = anew.code.replace("@sha256:", " ");
+  expect((await leasefold("runs", "--output", "wide")).out).toMatch(new RegExp(`CODE.*anew.*${shown}`, "s"));
+  expect((await leasefold("status", "mixed")).out).toMatch(/mixed +units [0-9a-f]{12}, units [0-9a-f]{12}/);
+});
+
+test("of two instances with different files only the one with the run's code computes, and without it the run waits in words", async () => {
+  await writeCalculation("units.mjs", 1);
+  const { local } = await startUp("--instances", "1", "--calculation", "units.mjs");
+  await mkdir(join(folder, "other"));
+  await writeFile(join(folder, "other", "unit.mjs"), "export const unit = 10;\n");
+  await copyFile(join(folder, "units.mjs"), join(folder, "other", "units.mjs"));
+  const others = await startInstances({
+    count: 1,
+    appDir: root,
+    connectionString: local.connectionString,
+    instanceEntry: join(root, "dist", "instance.cjs"),
+    env: {
+      LEASEFOLD_CALCULATIONS: join(folder, "other", "units.mjs"),
+      LEASEFOLD_SCHEDULE: "*/2 * * * * *",
+      LEASEFOLD_NAMESPACE: local.namespace,
+      AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.500",
+      LEASEFOLD_INSTANCE: "other",
+    },
+  });
+  try {
+    const both = await leasefold("submit", "units", "--id", "both", "--pack-size", "8", "--wait");
+    expect(both.out).toContain("40");
+    expect(await statusOf("both")).toMatchObject({
+      result: { code: [expect.stringMatching(/^units@sha256:/)] },
+    });
+
+    const pid = local.instances[0]?.pid as number;
+    process.kill(pid, "SIGSTOP");
+    try {
+      expect((await leasefold("submit", "./units.mjs", "--id", "waits")).out).toContain("waits");
+      const { otherCode: refused } = await until("it says what it waits for", async () => {
+        const view = await statusOf("waits");
+        return view.otherCode === undefined ? undefined : view;
+      });
+      expect(refused.theirs).not.toContain(refused.wanted);
+      expect((await leasefold("status", "waits")).out).toMatch(
+        /waiting +no instance has units [0-9a-f]{12};\s+they\s+have\s+units/,
+      );
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await until("the right one goes on", async () => (await statusOf("waits")).word === "complete");
+    expect((await leasefold("result", "waits")).out).toContain("40");
+  } finally {
+    await others.stopAll();
+  }
+});

@@ -1,0 +1,129 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const undone =
+  "code that is changed in mid-run computes nothing, the run says so, and goes on when the change is undone";
+const nobody = "a run whose code nobody has fails with what to do, and a retry by other code is refused";
+const recomputed = "a retry that recomputes plans anew and folds nothing of the code before";
+const complete = "a complete run can be recomputed, and a third generation builds on that";
+const mixed = "a retry that mixes computes only what is missing, and its manifest says so";
+const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
+
+const leaderTakesAny = edit(
+  "coordinator/track.ts",
+  "contentType);\n      if (!accepts(state, facts.code)) continue;",
+  "contentType);",
+);
+const foldTakesAny = edit(
+  "worker/folding/foundOutputs.ts",
+  "if (!accepts(wanted, code)) continue;",
+  "if (wanted === undefined) continue;",
+);
+
+/** Which code computes, what is folded together, and what a run says that waits for its code. */
+export const changedCodeRules: readonly Mutant[] = [
+  {
+    without: "the worker's own identity against that of its work",
+    rule: 11,
+    killedBy: "other code computes nothing",
+    cases: [undone],
+    edits: edit("worker/rightCode.ts", "if (!fits && !again)", 'if (!fits && !again && kind === "sofar")'),
+  },
+  {
+    without: "the identity of a partial, for the leader and for the fold",
+    rule: 5,
+    killedBy: "no result folds two identities unless it was asked to",
+    cases: [foreign],
+    edits: leaderTakesAny.concat(foldTakesAny),
+  },
+  {
+    without: "the identity of a partial in the leader's list",
+    rule: 5,
+    killedBy: "fails only for a reason",
+    cases: [foreign],
+    edits: leaderTakesAny,
+  },
+  {
+    without: "a partial of the right code in the place of another",
+    rule: 5,
+    killedBy: "every run ends",
+    cases: [foreign],
+    edits: edit(
+      "worker/writeOutput.ts",
+      "if (accepts(wanted, parseOutputFacts(contentType).code))",
+      'if (contentType !== "")',
+    ),
+  },
+  {
+    without: "the note of who has other code",
+    rule: 11,
+    killedBy: "the scenario's own end",
+    cases: [undone],
+    edits: edit(
+      "worker/endAttempt.ts",
+      "(await noteOtherCode(ports, message, error))",
+      "noteOtherCode === undefined",
+    ),
+  },
+  {
+    without: "an end for a run whose code nobody has",
+    rule: 7,
+    killedBy: "every run ends",
+    cases: [nobody],
+    edits: edit("coordinator/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
+  },
+  {
+    without: "what was waited for by the leader before",
+    rule: 7,
+    killedBy: "every run ends",
+    cases: [nobody],
+    edits: edit("coordinator/refused.ts", "isNew ? state.otherCode?.sinceMs : undefined", "undefined"),
+  },
+  {
+    without: "patience with a run that waits for its code",
+    rule: 7,
+    killedBy: "fails only for a reason",
+    cases: [nobody],
+    edits: edit("coordinator/refused.ts", "limits.identityWaitMs + time.limitMs", "60_000"),
+  },
+  {
+    without: "outcomes that take back that a run waits",
+    rule: 7,
+    killedBy: "the scenario's own end",
+    cases: ["one instance with the right code is enough beside others with other code"],
+    edits: edit("coordinator/refused.ts", "if (!isNew) takeBack(draft);", "").concat(
+      edit(
+        "coordinator/refused.ts",
+        "const goesOn = quietMs < usualMs(state, time.limitMs) ||",
+        "const goesOn =",
+      ),
+    ),
+  },
+  {
+    without: "a choice for a retry by other code",
+    rule: 6,
+    killedBy: "the scenario's own end",
+    cases: [nobody],
+    edits: edit("client/commands/nextMarker.ts", "redo === undefined && !same", 'redo === "mix" && !same'),
+  },
+  {
+    without: "names of its own for what is computed anew",
+    rule: 6,
+    killedBy: "the scenario's own end",
+    cases: [recomputed],
+    edits: edit("model/names.ts", "origin === 1 ? root :", "origin > 0 ? root :"),
+  },
+  {
+    without: "the plan that a later generation builds on",
+    rule: 6,
+    killedBy: "the scenario's own end",
+    cases: [complete],
+    edits: edit("coordinator/draft.ts", "...(origin === undefined ? {} : { origin }),", ""),
+  },
+  {
+    without: "the word of a manifest that it is mixed",
+    rule: 6,
+    killedBy: "no result folds two identities unless it was asked to",
+    cases: [mixed],
+    edits: edit("worker/finishRun.ts", "isMixed(code) ? { mixed: true } : {}", "{}"),
+  },
+];

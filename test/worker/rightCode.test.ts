@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { InputError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { WorkMessage } from "../../src/model/message.ts";
+import { runBlobs } from "../../src/model/names.ts";
+import { parseOutputFacts } from "../../src/model/output.ts";
+import { planOf } from "../support/runFixtures.ts";
+import { workerWorld } from "./workerWorld.ts";
+
+/** Which code computes, and what a worker with other code does with a message. */
+const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 } as const;
+const plan: WorkMessage = { ...common, kind: "plan", code: "sum@1" };
+const compute: WorkMessage = { ...common, kind: "compute", shard: 0, pack: 0, from: 0, to: 1 };
+const at = runBlobs("r", "u");
+
+const done = async () => ({ bytes: Buffer.from("1"), ms: 1 });
+const userCode = {
+  plan: async () => ({ chunks: 4, list: false }),
+  compute: done,
+  fold: done,
+  finish: async () => ({ body: Buffer.from("1"), contentType: "text/plain", extension: "txt", ms: 1 }),
+  stop: async () => {},
+};
+
+async function worldOf(code: string | undefined, planned?: string) {
+  const world = await workerWorld(userCode, {
+    versionOf() {
+      if (code === undefined) throw new InputError("unknown", "unknown-calculation", "there is none");
+      return code;
+    },
+    checkParams(_name, params) {
+      if ("wrong" in (params as object)) throw new InputError("invalid", "bad-parameter", "wrong: not known");
+    },
+  });
+  await world.submit();
+  if (planned !== undefined) {
+    const text = JSON.stringify({ ...planOf(4), code: planned });
+    await world.storage.blobs.create(world.names.runs, at.plan, text);
+  }
+  const names = () => world.list("runs");
+  return { ...world, names: world.names, blobs: names };
+}
+
+test("a worker with the plan's code computes, and its partial carries the code", async () => {
+  const world = await worldOf("sum@1", "sum@1");
+  await world.work(compute);
+  const part = await world.storage.blobs.head(world.names.runs, at.part(0, 0));
+  expect(part.kind === "found" && parseOutputFacts(part.properties.contentType).code).toBe("sum@1");
+});
+
+test.each([
+  ["other code", "sum@2"],
+  ["no such calculation", undefined],
+])("a worker with %s enqueues the message again and leaves one note for its generation", async (_, code) => {
+  const world = await worldOf(code, "sum@1");
+  await world.work(compute);
+  await world.work({ ...compute, pack: 1, from: 1, to: 2 });
+  expect(world.blobs().filter((name) => name.includes("parts/"))).toEqual([]);
+  const notes = world.blobs().filter((name) => name.includes("failed/"));
+  expect(notes).toEqual([expect.stringMatching(/failed\/code\.001\.[0-9a-f]{12}$/)]);
+  expect(world.log.filter(({ event }) => event === "work-failed")).toHaveLength(1);
+  expect(await world.messages("urgent")).toEqual([]);
+  await world.world.advance(limits.otherCodeDelayS * 1_000 + 100);
+  expect(await world.messages("urgent")).toHaveLength(2);
+});
+
+test("a run is planned only by the code that validated its parameters, and the plan records it", async () => {
+  const other = await worldOf("sum@2");
+  await other.work(plan);
+  expect(other.blobs().some((name) => name.endsWith("plan.json"))).toBe(false);
+  const right = await worldOf("sum@1");
+  await right.work(plan);
+  const text = Buffer.from(await right.bytesOf(right.names.runs, at.plan)).toString();
+  expect(JSON.parse(text)).toMatchObject({ code: "sum@1", chunks: 4 });
+});
+
+test("parameters that the worker's own schema refuses end the plan before any chunk is computed", async () => {
+  const world = await workerWorld(userCode, {
+    versionOf: () => "sum@1",
+    checkParams() {
+      throw new InputError("invalid", "bad-parameter", "wrong: not known");
+    },
+  });
+  await world.submit();
+  await world.work(plan);
+  const record = Buffer.from(await world.bytesOf(world.names.runs, `${at.root}failed/plan.001.001`));
+  expect(JSON.parse(record.toString())).toMatchObject({
+    ...{ code: "bad-parameter", final: true },
+    message: "the parameters do not fit sum as the instances have it: wrong: not known",
+  });
+});
+
+test("a partial of other code is replaced, and one of the right code stands", async () => {
+  const world = await worldOf("sum@1", "sum@1");
+  const { blobs } = world.storage;
+  const write = (code: string, pack: number) =>
+    blobs.create(world.names.runs, at.part(0, pack), "x", {
+      contentType: `a/b; ms=1; attempt=1; code=${code}`,
+    });
+  await write("sum%402", 0);
+  await write("sum%401", 1);
+  await world.work({ ...compute, code: "sum@1" });
+  await world.work({ ...compute, code: "sum@1", pack: 1, from: 1, to: 2 });
+  expect(Buffer.from(await world.bytesOf(world.names.runs, at.part(0, 0))).toString()).toBe("1");
+  expect(Buffer.from(await world.bytesOf(world.names.runs, at.part(0, 1))).toString()).toBe("x");
+});
