@@ -75,7 +75,7 @@ describe("a pack", () => {
     [
       "a codec that gives no bytes",
       but({ codec: { contentType: "x", encode: () => null as never, decode: String } }),
-      /^chunk 2: encode must give a Uint8Array: it gave null$/,
+      /^chunk 2: encode must give a Uint8Array and gave null$/,
     ],
     [
       "a file that cannot be read",

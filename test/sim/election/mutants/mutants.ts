@@ -208,8 +208,8 @@ export const mutants: readonly Mutant[] = [
     lacks: "the seal",
     killedBy: "no older effect",
     file: chain,
-    find: "await chain.write({ ...next, terms, updatedMs: nowMs });",
-    replace: "void next; void terms; void nowMs;",
+    find: "await chain.write(written);",
+    replace: "void written;",
   },
   {
     lacks: "sealing only over a lower term",
