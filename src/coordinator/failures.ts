@@ -1,7 +1,7 @@
 import { decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../model/bitmap.ts";
 import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
-import { chunksOfPack, packsOfShard, rangeText, shardOf, sizeOf } from "../model/packs.ts";
+import { chunksOfPack, packsOfShard, type Range, rangeText, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
 import type { Sends } from "../model/state.ts";
 import { type Draft, layoutOf, type Memory, resendTask, roomToWrite } from "./draft.ts";
@@ -160,11 +160,13 @@ function checkTolerance(
   const why = (pack === undefined ? undefined : draft.whyFailed.get(pack)) ?? first?.message ?? "";
   // What user code threw names its chunk; anything else happened to the whole pack.
   const named = pack === undefined || /^chunk \d+: /.test(why);
-  const where = named ? "" : `chunks ${rangeText(chunksOfPack(state.layout, pack))}: `;
+  const where = named ? "" : `${chunksText(chunksOfPack(state.layout, pack))}: `;
   const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
   const failed = `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}`;
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
 }
+
+const chunksText = (range: Range): string => `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
 
 function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {
   const groups = new Map<string, SeenFailure[]>();

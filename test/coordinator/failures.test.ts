@@ -11,7 +11,7 @@ describe("failures of packs", () => {
   test("a failed pack fails a run that tolerates none, and the run says which and why", () => {
     const draft = step(sent(), { failures: [packFailure(2)] });
     expect(draft.ending?.phase).toBe("failed");
-    expect(draft.ending?.error?.message).toBe("1 of 4 chunks failed; chunks 2: it broke");
+    expect(draft.ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: it broke");
   });
 
   test("a message that names its chunk is not preceded by the range of its pack", () => {

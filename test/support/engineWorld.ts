@@ -120,15 +120,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
       const instance = startInstance(
         {
           ...parts,
-          log: (event) => {
-            if (process.env["DBG"])
-              console.log(
-                (world.nowMs() / 1000).toFixed(2),
-                event.event,
-                JSON.stringify(event.fields).slice(0, 200),
-              );
-            log.push(event);
-          },
+          log: (event) => void log.push(event),
         },
         role,
       );
