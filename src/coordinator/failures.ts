@@ -166,7 +166,8 @@ function checkTolerance(
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
 }
 
-const chunksText = (range: Range): string => `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
+const chunksText = (range: Range): string =>
+  `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
 
 function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {
   const groups = new Map<string, SeenFailure[]>();
