@@ -3,7 +3,7 @@ import { limits } from "../model/limits.ts";
 import { workName } from "../model/names.ts";
 import { chunksOfPack, packsOfShard, type Range, rangeText, shardOf, sizeOf } from "../model/packs.ts";
 import type { Tolerance } from "../model/run.ts";
-import type { Sends } from "../model/state.ts";
+import type { Sends, State } from "../model/state.ts";
 import { type Draft, layoutOf, type Memory, resendTask, roomToWrite } from "./draft.ts";
 import { resendPack, sendsOf } from "./resend.ts";
 import type { Seen, SeenFailure } from "./seen.ts";
@@ -38,7 +38,14 @@ export function trackFailures(draft: Draft, memory: Memory, seen: Seen): void {
     }
   }
   tally(state);
+  if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
   if (state.keep !== true) checkTolerance(draft, seen.spec.tolerate, current);
+}
+
+/** Whether no further attempt at a piece of work is to come. */
+function isOver(state: State, work: string): boolean {
+  const pack = /^\d+\/(\d+)$/.exec(work)?.[1];
+  return pack === undefined ? !(work in state.tasks) : outcomeOf(state)(Number(pack)) !== "open";
 }
 
 /** What work says of itself while it is under way. */
@@ -52,7 +59,7 @@ function trackSigns(draft: Draft, memory: Memory, { tried, alive }: Seen): void 
     const name = workName(work);
     memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
     // Notes of versions before told nothing.
-    if (code === "") continue;
+    if (code === "" || isOver(state, name)) continue;
     if (state.trying?.work === name && state.trying.attempts >= attempts) continue;
     state.trying = { work: name, code, message, attempts, attemptsMax };
     draft.noted = true;

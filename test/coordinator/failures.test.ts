@@ -166,6 +166,8 @@ describe("attempts that failed while others are tried", () => {
     const same = step(one.state, { tried: [tried(1)] });
     expect([same.noted, same.state.trying?.attempts]).toEqual([false, 1]);
     expect(step(one.state, { tried: [tried(2)] }).state.trying).toMatchObject({ attempts: 2 });
+    const done = step(one.state, { tried: [tried(2)], parts: parts(0, 4) });
+    expect([done.state.trying, done.noted]).toEqual([undefined, false]);
   });
 
   test("of another generation, or of a version that told no code, are not told", () => {
