@@ -3,7 +3,7 @@ import { readManifest } from "../../src/client/runDocuments.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { submit } from "../../src/client/submit.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
-import { chain, chainFile, serialChain } from "../support/chain.ts";
+import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import { cpuSecondsOf, machineSeconds } from "./cpu.ts";
 
@@ -35,7 +35,7 @@ export async function startChainApp(
   instances: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<RealApp> {
-  const app = await startRealApp({ instances, calculations: [chainFile], env }, [chain]);
+  const app = await startRealApp({ instances, calculations: [chainFile], env });
   try {
     await timedRun(app, { chunks: 8 * instances, packSize: 1 });
     return app;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { findManifest } from "../../src/client/result.ts";
 import { submit } from "../../src/client/submit.ts";
 import { busyFollower } from "../support/busyFollower.ts";
-import { chain, chainFile, serialChain } from "../support/chain.ts";
+import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 let app: RealApp;
@@ -11,7 +11,7 @@ const instances = 3;
 
 beforeAll(async () => {
   const env = { LEASEFOLD_THREADS: "1" };
-  app = await startRealApp({ instances, calculations: [chainFile], env }, [chain]);
+  app = await startRealApp({ instances, calculations: [chainFile], env });
 });
 afterAll(() => app?.stop());
 

@@ -2,8 +2,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import * as z from "zod";
-import { defineCalculation } from "../../src/calculations/contract.ts";
 import { leader } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
@@ -25,15 +23,6 @@ export default defineCalculation({
   zero: () => 0,
 });
 `;
-const known = defineCalculation<object, undefined, number>({
-  name: "slow-squares",
-  summary: "",
-  params: z.looseObject({}),
-  plan: () => 0,
-  compute: () => 0,
-  merge: () => 0,
-  zero: () => 0,
-});
 const squares = (count: number): number =>
   Array.from({ length: count }, (_, index) => index * index).reduce((a, b) => a + b, 0);
 
@@ -44,7 +33,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-chaos-"));
   const file = join(folder, "slow.mjs");
   await writeFile(file, source);
-  app = await startRealApp({ instances: 3, calculations: [file] }, [known]);
+  app = await startRealApp({ instances: 3, calculations: [file] });
 });
 afterAll(async () => {
   await app?.stop();

@@ -8,7 +8,7 @@ import { findManifest } from "../../src/client/result.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { runBlobs, specBlob } from "../../src/model/names.ts";
-import { chain, chainFile, serialChain } from "../support/chain.ts";
+import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 /** Runs are steered while they work, in real processes; what they left behind is read from storage itself. */
@@ -19,7 +19,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-steering-"));
   // Two deliveries are enough to see that a pack fails.
   const env = { AzureFunctionsJobHost__extensions__queues__maxDequeueCount: "2" };
-  app = await startRealApp({ instances: 2, calculations: [chainFile], env }, [chain]);
+  app = await startRealApp({ instances: 2, calculations: [chainFile], env });
 });
 afterAll(async () => {
   await app?.stop();

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadCalculations } from "../../src/calculations/registry.ts";
 import { command } from "../../src/client/commands/command.ts";
 import { leader } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
@@ -18,9 +17,8 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-liveness-"));
-  const known = await loadCalculations([file]);
   const env = { LEASEFOLD_PACK_LIMIT_S: String(limitS) };
-  app = await startRealApp({ instances: 2, calculations: [file], env }, [known.get("stubborn")]);
+  app = await startRealApp({ instances: 2, calculations: [file], env });
 });
 afterAll(async () => {
   await app?.stop();

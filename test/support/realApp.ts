@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { findManifest, openResult } from "../../src/client/result.ts";
@@ -21,18 +20,13 @@ export interface RealApp extends Embedded {
   result(id: string): Promise<string>;
 }
 
-/** `known` are calculations that this process, too, must know to submit them; instances load theirs from files. */
-export async function startRealApp(
-  options: Omit<EmbeddedOptions, "onEvent">,
-  known: readonly AnyCalculation[] = [],
-): Promise<RealApp> {
+/** The client knows the same calculation files as the instances: a run's identity is that of the code that submits it. */
+export async function startRealApp(options: Omit<EmbeddedOptions, "onEvent">): Promise<RealApp> {
   const events: RealApp["events"] = [];
   const onEvent = (event: InstanceEvent) => void events.push({ ...event, atMs: performance.now() });
   const embedded = await startEmbedded({ ...options, onEvent });
   const { connectionString } = embedded;
-  const builtIn = await loadCalculations([]);
-  const get = (name: string) => known.find((one) => one.name === name) ?? builtIn.get(name);
-  const calculations = { ...builtIn, get };
+  const calculations = await loadCalculations(options.calculations ?? []);
   const storage = connectStorage({ connectionString });
   const client: Client = { storage, names: namesOf("leasefold"), clock, random, calculations };
   return {
