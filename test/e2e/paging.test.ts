@@ -45,7 +45,7 @@ beforeAll(async () => {
   await ensurePlaces(client);
   app = startAppInProcess(
     client,
-    { tree, userCode: inlineCode(chain), versionOf: () => "test", packLimitMs: 60_000 },
+    { tree, userCode: inlineCode(chain), versionOf: chainCalculations.versionOf, packLimitMs: 60_000 },
     { atOnce: 4, pollMs: 100, loop: { loopMs: 500, fastLoopMs: 50 } },
   );
 });

@@ -181,7 +181,7 @@ test("where no instance can run, everyone is told, and all goes on by itself whe
   for (const command of ["leader", "runs"])
     expect((await leasefold(command)).err).toMatch(/no instance runs: one ended \d times/);
 
-  const waiting = leasefold("submit", "sum", "--n", "10", "--wait");
+  const waiting = leasefold("submit", "./quits.mjs", "--n", "10", "--wait");
   await sleep(3_000);
   await rm(join(folder, "broken"));
   const job = await waiting;
