@@ -36,9 +36,9 @@ export interface Failures {
 }
 
 /**
- * The failure records of a run in order of their work, at most `max`, and what failed and is still tried. A pack with a record may still have
- * succeeded in another send. With `inputs` the inputs of failed chunks are looked up in the plan where that is cheap.
- * Throws `InputError` for an unknown run.
+ * The failure records of a run in order of their work, at most `max`, and the failed attempts at work that is still
+ * tried. A pack with a record may still have succeeded in another send. With `inputs` the inputs of failed chunks are
+ * read from the plan where that is cheap. Throws `InputError` for an unknown run.
  */
 export async function failures(
   client: Client,

@@ -25,7 +25,7 @@ export interface RunRequest {
   readonly packLimitMs?: number | undefined;
   /** Attempts of work that throws. */
   readonly attempts?: number | undefined;
-  /** `{"ms": n}` from submit on: then the run fails, or with `"keep": true` finishes with what is done. */
+  /** `{"ms": n}` from when a leader first sees the run or its retry: then it fails, or with `"keep": true` finishes with what is done. */
   readonly deadline?: unknown;
 }
 

@@ -3,7 +3,7 @@ import type { Refused } from "../model/identity.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
-import { isFinal, type Phase, type State } from "../model/state.ts";
+import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
 import type { Read } from "./runDocuments.ts";
 import { type TimeLeft, timeLeft } from "./timeLeft/timeLeft.ts";
 
@@ -104,7 +104,9 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
-    ...(spec.value.deadline === undefined ? {} : { deadline: deadlineOf(spec.value.deadline, submittedMs) }),
+    ...(spec.value.deadline === undefined
+      ? {}
+      : { deadline: deadlineOf(spec.value.deadline, state ?? { createdMs: submittedMs }) }),
     ...(active && state?.trying !== undefined && phase !== "waiting" ? { trying: state.trying } : {}),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
@@ -126,9 +128,9 @@ function codeOf(spec: Spec, state: State | undefined, phase: RunPhase): Pick<Run
   };
 }
 
-const deadlineOf = ({ ms, keep }: NonNullable<Spec["deadline"]>, submittedMs: number) => ({
-  at: iso(submittedMs + ms),
-  keep,
+const deadlineOf = (deadline: NonNullable<Spec["deadline"]>, state: Parameters<typeof deadlineMs>[1]) => ({
+  at: iso(deadlineMs(deadline, state)),
+  keep: deadline.keep,
 });
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {

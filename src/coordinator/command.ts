@@ -1,6 +1,6 @@
 import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../model/bitmap.ts";
 import { packsOf, packsOfShard, shardsOf, sizeOf } from "../model/packs.ts";
-import type { State } from "../model/state.ts";
+import { deadlineMs, type State } from "../model/state.ts";
 import type { Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { beginTurn } from "./restart.ts";
@@ -34,12 +34,7 @@ export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker"
 export function keepDeadline(draft: Draft, { spec, nowMs }: Pick<Seen, "spec" | "nowMs">): void {
   const { state } = draft;
   const { deadline } = spec;
-  if (
-    deadline === undefined ||
-    state.keep === true ||
-    nowMs - (state.retriedMs ?? state.createdMs) <= deadline.ms
-  )
-    return;
+  if (deadline === undefined || state.keep === true || nowMs <= deadlineMs(deadline, state)) return;
   if (state.phase !== "planning" && state.phase !== "computing") return;
   if (deadline.keep && state.layout !== undefined) {
     state.keep = true;

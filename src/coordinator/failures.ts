@@ -45,7 +45,8 @@ export function trackFailures(draft: Draft, memory: Memory, seen: Seen): void {
 /** Whether no further attempt at a piece of work is to come. */
 function isOver(state: State, work: string): boolean {
   const pack = /^\d+\/(\d+)$/.exec(work)?.[1];
-  return pack === undefined ? !(work in state.tasks) : outcomeOf(state)(Number(pack)) !== "open";
+  if (pack === undefined) return !(work in state.tasks);
+  return state.layout === undefined || outcomeOf(state)(Number(pack)) !== "open";
 }
 
 /** What work says of itself while it is under way. */

@@ -50,8 +50,9 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
 }
 
 /**
- * In the first turn of the generation that planned only packs that an earlier leader sent and did not live to record can have
- * a partial already; their message says that it may be a repeat. Later such shards are listed first.
+ * In the generation that planned, a pack can have a partial before this leader sends it only where an earlier leader
+ * sent it and died before it recorded the send; its message then says that it may be a repeat. In later generations
+ * any pack can have one, so shards are listed before their packs are sent.
  */
 export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);

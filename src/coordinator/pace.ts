@@ -44,9 +44,6 @@ export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
-/** A pack that was begun so many p95 ago is a straggler. */
-const stragglerFactor = 3;
-
 /**
  * A pack that was presumed begun for longer is a straggler. Messages come in order but for a few places, which on few
  * threads take their time. Before the first outcome only the plan tells what is long, and where its samples were cut
@@ -55,14 +52,14 @@ const stragglerFactor = 3;
 export function stragglerAfterMs(state: State, limitMs: number): number {
   const { packMs } = layoutOf(state);
   if (state.durationsMs.length === 0) {
-    return packMs >= limits.packMsMax ? limitMs : stragglerFactor * packMs + limits.lateFirstMs;
+    return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.lateFirstMs;
   }
-  return Math.max(stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs(state);
+  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs(state);
 }
 
 /** What a message may wait longer because others passed it; all but one of the factor of stragglers allow for that. */
 export function outOfOrderMs(state: State): number {
-  const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (stragglerFactor - 1), 0);
+  const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
   return passedBy * mean(state.durationsMs);
 }
 

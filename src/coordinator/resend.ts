@@ -67,7 +67,8 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
   for (const [name, task] of Object.entries(state.tasks)) {
     const kind = nodeOf(name) === undefined ? name : "combine";
     const sinceMs = Math.max(task.atMs, memory.aliveMs.get(name) ?? 0);
-    const lateMs = Math.max(stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
+    const lateMs =
+      Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
     const silent = time.nowMs - sinceMs > silentAfterMs(time) + waitMs;
     const tried = (memory.tried.get(name) ?? 0) >= task.since;
     const late = time.nowMs - sinceMs > lateMs && task.late < limits.lateSendsMax && !tried;
@@ -83,9 +84,6 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
     state.sentAgain += 1;
   }
 }
-
-/** A combine is a straggler after so many times the longest one. */
-const stragglerFactor = 3;
 
 /** The packs presumed to run at once, over those that the rate tells of. */
 const rateSlack = 1.15;

@@ -10,8 +10,8 @@ export interface Send {
 }
 
 /**
- * Puts messages with bounded parallelism and stops at once when the term ends. `hedged`: slow puts are made twice. `onPut` hears of each that was put,
- * also where another one fails and this throws.
+ * Sends messages with bounded parallelism and stops at once when the term ends. `hedged`: the slowest are sent twice.
+ * `onPut` is called for each message that was sent, also where another one fails and this throws.
  */
 export async function sendAll<One extends Send>(
   ports: CoordinatorPorts,

@@ -1,3 +1,4 @@
+import { InputError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 /**
@@ -10,6 +11,19 @@ export const identityOf = (name: string, version: string): string => `${name}@${
 
 /** What an author may declare as `version`. */
 export const declaredVersionPattern = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$/;
+
+/** The identity of a calculation's code in this process, or undefined where it does not know the calculation. */
+export function identityHere(
+  { versionOf }: { readonly versionOf: (calculation: string) => string },
+  calculation: string,
+): string | undefined {
+  try {
+    return versionOf(calculation);
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}
 
 /** Which code a piece of work belongs to. Without `code` any does: its plan is of a version that recorded none. */
 export interface WantedCode {

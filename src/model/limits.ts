@@ -96,9 +96,14 @@ export const limits = {
   durationsKept: 200,
   /** Places by which a message may come out of order, in a queue that is only roughly first in, first out. */
   outOfOrderPacks: 8,
-  /** A begun pack is late after three times the p95, but never before this. */
+  /**
+   * A pack that was begun this many p95 ago is a straggler, and a plan, combine or finish after as many times the
+   * longest of its kind. The allowance for messages out of order assumes it, see `outOfOrderMs`.
+   */
+  stragglerFactor: 3,
+  /** A pack is never a straggler before this. */
   lateMsMin: 2_000,
-  /** Before the first outcome: three times the planned pack time and this. */
+  /** Before the first outcome a pack is a straggler after `stragglerFactor` times the planned pack time and this. */
   lateFirstMs: 30_000,
   lateSendsMax: 1,
   /** Attempts of work that throws, in one send. */
@@ -115,7 +120,7 @@ export const limits = {
   /** Duplicates outstanding at a time: this or the share below of the packs, whichever is more. */
   duplicatesMin: 8,
   duplicatesShare: 0.05,
-  /** Plan, combine and finish are sent again after three times the longest of their kind, or this. */
+  /** A plan, combine or finish is never a straggler before this. */
   taskLateMs: 30_000,
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,

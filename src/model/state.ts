@@ -211,3 +211,9 @@ export function firstState(of: {
     updatedMs: of.nowMs,
   };
 }
+
+/** When a run's deadline passes, in storage's time. A retry starts it anew; pauses do not extend it. */
+export const deadlineMs = (
+  deadline: { readonly ms: number },
+  { createdMs, retriedMs }: { readonly createdMs: number; readonly retriedMs?: number | undefined },
+): number => (retriedMs ?? createdMs) + deadline.ms;

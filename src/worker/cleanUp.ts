@@ -5,8 +5,8 @@ import { manifestSchema } from "../model/run.ts";
 import type { WorkerPorts } from "./ports.ts";
 
 /**
- * Deletes the partials of one shard, or without a shard all nodes and what a retry from the start left behind; only if the manifest says that the result is
- * complete.
+ * Deletes the partials of one shard, or without a shard all nodes and what a retry from the start left behind; only if
+ * the manifest says that the result is complete.
  */
 export async function cleanUp(ports: WorkerPorts, message: MessageOf<"cleanup">): Promise<string> {
   const { run, uid, gen, shard, origin = 1 } = message;

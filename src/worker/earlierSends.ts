@@ -52,8 +52,8 @@ export async function sendBegan(ports: WorkerPorts, message: WorkMessage): Promi
 }
 
 /**
- * How many attempts of this work have begun and left nothing but their notes. Throws `ProcessEndedError` where as many attempts as may die have begun and left nothing but their notes for longer
- * than an attempt can take, and a retryable error where they may still be at work.
+ * How many attempts of this work have begun and left nothing but their notes. Throws `ProcessEndedError` where at least
+ * `diedSendsMax` of them are older than an attempt can take, and a retryable error where they may still be running.
  */
 export async function checkEarlierAttempts(
   ports: WorkerPorts,

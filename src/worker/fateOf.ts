@@ -20,9 +20,9 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
-  // Storage that is away and an instance that stops say nothing about the work.
   // Who asks learns at once that this code cannot answer.
   if (error instanceof OtherCodeError && asked) return "end";
+  // Storage that is away and an instance that stops say nothing about the work.
   if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "put-back";
   // The leader decides whether work that takes too long is given another attempt.
   if (error instanceof LeasefoldError && error.code === "time-limit") return "end";

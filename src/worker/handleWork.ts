@@ -11,7 +11,7 @@ import { endAttempt } from "./endAttempt.ts";
 import { endSend } from "./endSend.ts";
 import { finishRun } from "./finishRun.ts";
 import { planRun } from "./planRun.ts";
-import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import type { Delivery, Job, WorkerPorts } from "./ports.ts";
 import { rightCode } from "./rightCode.ts";
 import { stillWanted } from "./stillWanted.ts";
 import { understand } from "./understand.ts";
@@ -40,6 +40,9 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
   }
 }
 
+/** Kinds of work that run user code or fold its outputs. */
+type Computed = Exclude<WorkMessage["kind"], "cleanup">;
+
 async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<string> {
   await stillWanted(ports, message, "begin");
   if (message.kind === "cleanup") return cleanUp(ports, message);
@@ -63,7 +66,7 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   }
 }
 
-function dispatch(ports: WorkerPorts, job: Attempt): Promise<string> {
+function dispatch(ports: WorkerPorts, job: Job<Computed>): Promise<string> {
   const { message } = job;
   switch (message.kind) {
     case "plan":
@@ -78,8 +81,6 @@ function dispatch(ports: WorkerPorts, job: Attempt): Promise<string> {
       return answerSoFar(ports, { ...job, message });
     case "verify":
       return verifyPack(ports, { ...job, message });
-    case "cleanup":
-      return cleanUp(ports, message);
   }
 }
 

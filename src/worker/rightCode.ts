@@ -1,5 +1,5 @@
-import { InputError, LeasefoldError } from "../model/errors.ts";
-import { shownIdentity, type WantedCode } from "../model/identity.ts";
+import { LeasefoldError } from "../model/errors.ts";
+import { identityHere, shownIdentity, type WantedCode } from "../model/identity.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { WorkerPorts } from "./ports.ts";
 
@@ -28,18 +28,9 @@ export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promi
   const { calculation } = await ports.documents.spec(run, uid);
   const code =
     message.code ?? (kind === "plan" ? undefined : (await ports.documents.plan(run, uid, origin)).code);
-  const own = ownCode(ports, calculation);
+  const own = identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
   const again = kind === "verify" && own !== undefined && mix?.includes(own);
   if (!fits && !again) throw new OtherCodeError(code ?? calculation, own);
   return { code, mix };
-}
-
-function ownCode(ports: Pick<WorkerPorts, "versionOf">, calculation: string): string | undefined {
-  try {
-    return ports.versionOf(calculation);
-  } catch (error) {
-    if (error instanceof InputError) return undefined;
-    throw error;
-  }
 }

@@ -33,6 +33,7 @@ export async function writeOutput(
     const created = await blobs.create(runs, name, bytes, write);
     if (created.kind === "created" || wanted.code === undefined) return created.kind;
     const there = await blobs.head(runs, name);
+    // It was there a moment ago: the run is being deleted, and the attempt learns so by the run's marker.
     if (there.kind === "missing") return "existed";
     const { contentType, etag } = there.properties;
     if (accepts(wanted, parseOutputFacts(contentType).code)) return "existed";

@@ -139,5 +139,8 @@ describe("the status of a run", () => {
     const { submittedAt, deadline } = await status(client, "r2");
     expect(Date.parse(deadline?.at ?? "") - Date.parse(submittedAt)).toBe(60_000);
     expect(deadline?.keep).toBe(true);
+    const retriedMs = Date.parse(submittedAt) + 3_600_000;
+    await putState({ ...run, run: "r2", uid: (await status(client, "r2")).uid }, { retriedMs });
+    expect((await status(client, "r2")).deadline?.at).toBe(new Date(retriedMs + 60_000).toISOString());
   });
 });

@@ -15,7 +15,7 @@ import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
 
 /**
  * One instance of the app in this very process, on whatever storage the client has: it ticks, leads and works until
- * it is told to stop. Work that fails twice is recorded as failed.
+ * it is told to stop.
  */
 export function startAppInProcess(
   { storage, names, clock, random }: Client,

@@ -33,8 +33,8 @@ export interface Commanded {
  *
  * Throws `InputError`: `unknown-run`; `bad-cap`; and `conflict` with `too-late` for a run that has ended,
  * `not-accepted` for one whose submit broke off, `not-allowed` by the table of moves, `being-deleted`,
- * `nothing-to-retry` for a complete run, `still-working` for the retry of one that has not ended, and `other-code` for one
- * that other code than the instances have has computed.
+ * `nothing-to-retry` for a complete run, `still-working` for the retry of one that has not ended, and `other-code` for
+ * a run that was computed by other code than the instances have.
  */
 export async function command(client: Client, id: string, change: Change): Promise<Commanded> {
   parseRunId(id);

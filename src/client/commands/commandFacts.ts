@@ -1,4 +1,4 @@
-import { InputError } from "../../model/errors.ts";
+import { identityHere } from "../../model/identity.ts";
 import type { Marker } from "../../model/marker.ts";
 import type { Manifest } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
@@ -35,15 +35,6 @@ export async function readCommandFacts(client: Client, id: string, retry: boolea
     return { ...facts, state };
   // A manifest that nobody can read is no result, and a retry is how to come by one.
   const read = () => readManifest(client, state, state.generation);
-  const code = codeHere(client, spec.value.calculation);
+  const code = identityHere(client.calculations, spec.value.calculation);
   return { ...facts, state, code, manifest: await unlessUnreadable(read, { newer: false }) };
-}
-
-function codeHere({ calculations }: Client, calculation: string): string | undefined {
-  try {
-    return calculations.versionOf(calculation);
-  } catch (error) {
-    if (error instanceof InputError) return undefined;
-    throw error;
-  }
 }
