@@ -44,10 +44,11 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queu
       continue;
     }
     const late = again?.late ?? 0;
-    if (time.nowMs - sinceMs <= lateMs || late >= limits.lateSendsMax) continue;
+    if (time.nowMs - sinceMs <= lateMs) continue;
+    const name = workName({ kind: "pack", shard: shardOf(layoutOf(state), pack), pack });
+    if (late >= lateSendsMax(memory, name)) continue;
     // Its worker lives: it said that an attempt threw, and others are to come.
-    const work = { kind: "pack", shard: shardOf(layoutOf(state), pack), pack } as const;
-    if ((memory.tried.get(workName(work)) ?? 0) >= sendsOf(state, pack).since) continue;
+    if ((memory.tried.get(name) ?? 0) >= sendsOf(state, pack).since) continue;
     if (late === 0 && duplicates >= duplicatesMax) continue;
     // As of the last list of failures: it may have said so since.
     if (memory.failuresAtMs - sinceMs <= lateMs) {
@@ -71,7 +72,7 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
       Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
     const silent = time.nowMs - sinceMs > silentAfterMs(time) + waitMs;
     const tried = (memory.tried.get(name) ?? 0) >= task.since;
-    const late = time.nowMs - sinceMs > lateMs && task.late < limits.lateSendsMax && !tried;
+    const late = time.nowMs - sinceMs > lateMs && task.late < lateSendsMax(memory, name) && !tried;
     if (!silent && !late) continue;
     // As of the last list of failures: it may have said since that it works or failed.
     if (!silent && memory.failuresAtMs - sinceMs <= lateMs) {
@@ -84,6 +85,14 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
     state.sentAgain += 1;
   }
 }
+
+/**
+ * How often work is resent as a straggler. An attempt that began may have ended its process, so no other one is risked
+ * before the host tells. A resend without the note of an attempt did no harm: its message lies hidden with an instance
+ * that died before it came to it.
+ */
+const lateSendsMax = (memory: Memory, name: string): number =>
+  memory.aliveMs.has(name) ? limits.lateSendsMax : limits.lateSendsUnbegunMax;
 
 /** The packs presumed to run at once, over those that the rate tells of. */
 const rateSlack = 1.15;

@@ -105,7 +105,10 @@ export const limits = {
   lateMsMin: 2_000,
   /** Before the first outcome a pack is a straggler after `stragglerFactor` times the planned pack time and this. */
   lateFirstMs: 30_000,
+  /** Resends of a straggler once an attempt of a repeated send is known to have begun. */
   lateSendsMax: 1,
+  /** And while none is: with the first send at most four processes begin the work before the host tells of any. */
+  lateSendsUnbegunMax: 3,
   /** Attempts of work that throws, in one send. */
   attemptsDefault: 5,
   attemptsMax: 100,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Draft, Memory } from "../../src/coordinator/draft.ts";
 import { look } from "../../src/coordinator/look.ts";
 import { outOfOrderMs, stragglerAfterMs } from "../../src/coordinator/pace.ts";
-import { wantedOf } from "../../src/coordinator/seen.ts";
+import { type Seen, wantedOf } from "../../src/coordinator/seen.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
@@ -20,11 +20,16 @@ const silenceMs = silentMs + outOfOrderMs(lastOfTwelve(memory()));
 const at = (afterMs: number) => ({ nowMs: startMs + afterMs, localMs: afterMs, limitMs });
 
 /** The sends of each of these looks. */
-function sendsOver(state: State, mind: Memory, times: readonly number[]): [Draft["packs"][number], number][] {
+function sendsOver(
+  state: State,
+  mind: Memory,
+  times: readonly number[],
+  found: (afterMs: number) => Partial<Seen> = () => ({}),
+): [Draft["packs"][number], number][] {
   const sends: [Draft["packs"][number], number][] = [];
   let now = state;
   for (const afterMs of times) {
-    const draft = step(now, {}, mind, afterMs);
+    const draft = step(now, found(afterMs), mind, afterMs);
     for (const one of draft.packs) sends.push([one, afterMs]);
     now = draft.state;
   }
@@ -34,13 +39,27 @@ const seconds = (from: number, to: number, by = 1) =>
   Array.from({ length: Math.floor((to - from) / by) }, (_, place) => (from + place * by) * 1_000);
 
 describe("a straggler", () => {
-  test("is sent again once, urgently and as a repeat, and then only after the silence of that send", () => {
+  const repeat = { pack: 11, urgent: true, repeat: true, alone: false };
+  const begun = { work: { kind: "pack", shard: 0, pack: 11 }, generation: 1 } as const;
+
+  test("whose resend began is resent once, urgently and as a repeat, and then only after the silence of that send", () => {
     const mind = memory();
-    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 1_100));
-    const repeat = { pack: 11, urgent: true, repeat: true, alone: false };
+    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 1_100), (afterMs) =>
+      afterMs < 5_000 ? {} : { alive: [{ ...begun, atMs: startMs + 5_000 }] },
+    );
     expect(sends).toEqual([
       [{ ...repeat, send: 2 }, 4_000],
       [{ ...repeat, send: 3 }, 5_000 + silentMs],
+    ]);
+  });
+
+  test("is resent twice more while no attempt of a resend is known to have begun, as if each had gone to a dead instance", () => {
+    const mind = memory();
+    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 600));
+    expect(sends).toEqual([
+      [{ ...repeat, send: 2 }, 4_000],
+      [{ ...repeat, send: 3 }, 7_000],
+      [{ ...repeat, send: 4 }, 10_000],
     ]);
   });
 

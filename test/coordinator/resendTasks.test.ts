@@ -16,18 +16,31 @@ describe("a task that nothing is heard of", () => {
   test.each<[string, Partial<State>, number]>([
     ["half a minute where tasks of its kind are short", {}, limits.taskLateMs],
     ["thrice the longest of its kind", { taskMsMax: { finish: 25_000 } }, 75_000],
-  ])("is recorded and sent again after %s, once", (_what, more, lateMs) => {
+  ])("is recorded and resent after %s, once where that attempt began", (_what, more, lateMs) => {
     const mind = memory();
     expect(tasksOf(step(finishing(more), {}, mind, lateMs))).toEqual([]);
     const draft = step(finishing(more), {}, mind, lateMs + 1);
     expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
     expect(draft.decided).toBe(true);
     expect(draft.state.tasks["finish"]).toMatchObject({ late: 1, since: 1 });
-    const next = allSent(draft.state);
+    const begun = { alive: alive(lateMs + 2) };
+    const next = allSent(step(allSent(draft.state), begun, mind, lateMs + 2).state);
     for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
       expect(tasksOf(step(next, {}, mind, afterMs))).toEqual([]);
-    const silent = step(next, {}, mind, lateMs + 2 + silentMs);
+    const silent = step(next, {}, mind, lateMs + 3 + silentMs);
     expect(silent.state.tasks["finish"]).toMatchObject({ sends: 3, late: 1, since: 3 });
+  });
+
+  test("is resent twice more while no attempt is known to have begun", () => {
+    const mind = memory();
+    let state = finishing();
+    const sends: number[] = [];
+    for (let afterMs = 0; afterMs < silentMs; afterMs += 1_000) {
+      const draft = step(state, {}, mind, afterMs);
+      sends.push(...tasksOf(draft).map(({ send }) => send));
+      state = allSent(draft.state);
+    }
+    expect(sends).toEqual([2, 3, 4]);
   });
 
   test("has the time until a thread is free while packs are computed", () => {
