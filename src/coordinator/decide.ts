@@ -30,6 +30,7 @@ export function decide(
   const draft = newDraft(state);
   draft.puts = owed;
   memory.wantsFailures = false;
+  memory.stragglerInMs = Number.POSITIVE_INFINITY;
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackPlan(draft, seen);

@@ -16,8 +16,6 @@ export interface Draft {
   readonly packs: PackSend[];
   /** How many of them have not been put yet: what failed half-way is decided again. */
   puts: number;
-  /** Why packs failed of which this look told. */
-  readonly whyFailed: Map<number, string>;
   /** Packs whose partial was found in this look, for the rate. */
   gained: number;
   /** The state must be written at once, because something depends on it. */
@@ -32,7 +30,6 @@ export const newDraft = (state: State): Draft => ({
   state: structuredClone(state),
   packs: [],
   puts: 0,
-  whyFailed: new Map(),
   gained: 0,
   decided: false,
   noted: false,
@@ -77,6 +74,8 @@ export interface Memory {
   manyFailures: boolean;
   /** A straggler is only resent on failures that were listed after it became one. */
   wantsFailures: boolean;
+  /** Until the next of the packs in flight is a straggler; known once none of them waits in the queue. */
+  stragglerInMs: number;
   /** Where the next look for them begins. */
   failuresFrom: number;
   /** When nodes were last looked for. */
@@ -108,6 +107,7 @@ export const newMemory = (localMs: number, rate = 0, doubtful: Iterable<string> 
   failuresAtMs: Number.NEGATIVE_INFINITY,
   manyFailures: false,
   wantsFailures: false,
+  stragglerInMs: Number.POSITIVE_INFINITY,
   failuresFrom: 0,
   nodesMs: localMs,
   tried: new Map(),

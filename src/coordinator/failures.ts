@@ -96,21 +96,29 @@ type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
  * know, when its leader died between send and write; then that one and those before it must have ended too.
  */
 export function judge(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
-  const hopeless = records.find((one) => one.final || one.cause === "storage-lost");
-  if (hopeless !== undefined) return { kind: "fail", why: hopeless.message };
+  if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records) ?? "" };
   const ended = new Set(records.map((one) => one.send));
   const last = Math.max(made.sends, ...ended);
   for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
+  const why = whyFailed(records);
+  if (why !== undefined) return { kind: "fail", why };
+  const died = records.filter(({ code }) => code === "process-ended").length;
+  return { kind: "replace", alone: died >= limits.diedSendsAlone };
+}
+
+const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
+
+/** Why no other send may follow these; undefined where one may. */
+function whyFailed(records: readonly Ended[]): string | undefined {
+  const hopeless = records.find(isHopeless);
+  if (hopeless !== undefined) return hopeless.message;
   const guilty = records.filter((one) => !isInnocent(one));
   for (const { is, max, say } of replaceable) {
     const ends = guilty.filter(is);
-    if (ends.length >= max) return { kind: "fail", why: say?.(ends.length) ?? ends.at(-1)?.message ?? "" };
+    if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;
   }
   // Whoever threw was tried as often as it may be, by workers, within its send.
-  const threw = guilty.findLast((one) => !replaceable.some(({ is }) => is(one)));
-  if (threw !== undefined) return { kind: "fail", why: threw.message };
-  const died = guilty.filter(({ code }) => code === "process-ended").length;
-  return { kind: "replace", alone: died >= limits.diedSendsAlone };
+  return guilty.findLast((one) => !replaceable.some(({ is }) => is(one)))?.message;
 }
 
 /** How many failed chunks the run may end with. */
@@ -130,10 +138,8 @@ function trackPack(
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const verdict = judge(records, made);
-  if (verdict.kind === "fail") {
-    markFailed(draft, pack);
-    draft.whyFailed.set(pack, verdict.why);
-  } else if (verdict.kind === "replace") {
+  if (verdict.kind === "fail") markFailed(draft, pack);
+  else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft, memory) <= 0) return;
     state.again[pack] = { ...made, sends };
     resendPack(draft, memory, pack, nowMs, { alone: verdict.alone });
@@ -163,9 +169,12 @@ function checkTolerance(
   const { state } = draft;
   if (state.layout === undefined || state.chunksFailed <= toleratedChunks(tolerate, state.layout.chunks))
     return;
-  const first = failures.find((failure) => failure.work.kind === "pack");
+  // A record of a pack that another send completed, or may yet, is no reason.
+  const outcome = outcomeOf(state);
+  const first = failures.find(({ work }) => work.kind === "pack" && outcome(work.pack) === "failed");
   const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
-  const why = (pack === undefined ? undefined : draft.whyFailed.get(pack)) ?? first?.message ?? "";
+  const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
+  const why = whyFailed(records) ?? first?.message ?? "";
   // What user code threw names its chunk; anything else happened to the whole pack.
   const named = pack === undefined || /^chunk \d+: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(state.layout, pack))}: `;

@@ -45,19 +45,21 @@ export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
 /**
- * A pack that was presumed begun for longer is a straggler. Messages come in order but for a few places, which on few
- * threads take their time. Before the first outcome only the plan tells what is long, and where its samples were cut
- * off, nothing does.
+ * A pack that was begun for longer is a straggler. Before the first outcome only the plan tells what is long, and where
+ * its samples were cut off, nothing does.
  */
 export function stragglerAfterMs(state: State, limitMs: number): number {
   const { packMs } = layoutOf(state);
   if (state.durationsMs.length === 0) {
     return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.lateFirstMs;
   }
-  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.lateMsMin) + outOfOrderMs(state);
+  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
 }
 
-/** What a message may wait longer because others passed it; all but one of the factor of stragglers allow for that. */
+/**
+ * How much longer a message may wait than its place in the queue says, because others passed it. Messages come in order
+ * but for a few places, which on few threads take their time; all but one of the factor of stragglers allow for that.
+ */
 export function outOfOrderMs(state: State): number {
   const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
   return passedBy * mean(state.durationsMs);
@@ -102,7 +104,9 @@ export function pauseBetween(
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
     return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
   });
-  return Math.min(loopMs, ...pauses);
+  // At the end a straggler holds up the whole run.
+  const stragglers = runs.map(({ memory }) => Math.max(memory.stragglerInMs, loopMs / shortestShare));
+  return Math.min(loopMs, ...pauses, ...stragglers);
 }
 
 /** Nothing has ended yet, and nothing can before a pack's time is over. */

@@ -3,7 +3,7 @@ import { limits } from "../model/limits.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { DecideTime } from "./decide.ts";
 import type { Draft, Memory } from "./draft.ts";
-import { stragglerAfterMs } from "./pace.ts";
+import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 import type { Seen, SeenOtherCode } from "./seen.ts";
 
 /**
@@ -64,7 +64,9 @@ function endedOf({ phase, packsDone, packsFailed, sealed, groups }: State): stri
 /** Where the right code computes beside other code, the next outcome comes within this. */
 function usualMs(state: State, limitMs: number): number {
   if (state.phase !== "computing" || state.layout === undefined) return 0;
-  return state.durationsMs.length > 0 ? stragglerAfterMs(state, limitMs) : 2 * state.layout.packMs + 1_000;
+  return state.durationsMs.length > 0
+    ? stragglerAfterMs(state, limitMs) + outOfOrderMs(state)
+    : 2 * state.layout.packMs + 1_000;
 }
 
 /** Plan, combine and finish say so while they work. */

@@ -31,6 +31,8 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queu
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
   const lateMs = Math.min(stragglerAfterMs(state, time.limitMs), silentMs);
+  // Once every sent pack is presumed begun, no message waits and none can be passed any more.
+  const lastBegunMs = begunAtMs(state, unfinished.at(-1) ?? 0);
 
   for (const pack of unfinished) {
     if (roomToWrite(draft, memory) <= 0) return;
@@ -44,14 +46,20 @@ export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queu
       continue;
     }
     const late = again?.late ?? 0;
-    if (time.nowMs - sinceMs <= lateMs) continue;
+    const passedMs = Math.min(outOfOrderMs(state), Math.max((lastBegunMs ?? time.nowMs) - begunMs, 0));
+    const lateAtMs = Math.max(begunMs + passedMs, again?.atMs ?? 0) + lateMs;
     const name = workName({ kind: "pack", shard: shardOf(layoutOf(state), pack), pack });
     if (late >= lateSendsMax(memory, name)) continue;
+    if (time.nowMs <= lateAtMs) {
+      if (lastBegunMs !== undefined)
+        memory.stragglerInMs = Math.min(memory.stragglerInMs, lateAtMs - time.nowMs);
+      continue;
+    }
     // Its worker lives: it said that an attempt threw, and others are to come.
     if ((memory.tried.get(name) ?? 0) >= sendsOf(state, pack).since) continue;
     if (late === 0 && duplicates >= duplicatesMax) continue;
     // As of the last list of failures: it may have said so since.
-    if (memory.failuresAtMs - sinceMs <= lateMs) {
+    if (memory.failuresAtMs <= lateAtMs) {
       memory.wantsFailures = true;
       continue;
     }

@@ -4,7 +4,7 @@ import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import type { DecideTime } from "./decide.ts";
-import { stragglerAfterMs } from "./pace.ts";
+import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 
 /**
  * Rest: a paused run of which nothing more can come needs no leader. Its marker says so with the number of the command
@@ -22,7 +22,7 @@ export function hasComeToRest(
   if (deadline !== undefined) return false;
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
-  const begunEndMs = Math.min(stragglerAfterMs(state, limitMs), limitMs);
+  const begunEndMs = Math.min(stragglerAfterMs(state, limitMs) + outOfOrderMs(state), limitMs);
   return nowMs - (state.pausedAtMs ?? 0) > limits.markerTrustMs + begunEndMs;
 }
 

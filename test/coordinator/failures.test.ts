@@ -66,10 +66,20 @@ describe("failures of packs", () => {
       }
       const last = step(state, { spec: tolerant, failures: ended(max) });
       expect([last.packs, last.state.packsFailed]).toEqual([[], 1]);
-      expect(last.whyFailed.get(0)).toMatch(why);
       expect(step(state, { failures: ended(max) }).ending?.error?.message).toMatch(why);
+      // A leader that finds the pack failed by the one before says the same.
+      expect(step(last.state, { failures: ended(max) }).ending?.error?.message).toMatch(why);
     },
   );
+
+  test("a run that fails names a pack that failed, not one of which another send may still succeed", () => {
+    const died = (pack: number, send: number) => packFailure(pack, send, "poison", { code: "process-ended" });
+    const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
+    const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, late: 0, since: 1 } } };
+    const { ending, packs } = step(state, { failures });
+    expect(ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: ended its process 3 times");
+    expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
+  });
 
   test("a pack whose second send is still under way has not failed", () => {
     const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 1, since: 1 } } };

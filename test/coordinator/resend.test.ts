@@ -71,6 +71,30 @@ describe("a straggler", () => {
     expect(silent.again[11]).toMatchObject({ sends: 3, late: 1, since: 3 });
   });
 
+  test("is foreseen, so that the leader looks when it becomes one", () => {
+    const mind = memory();
+    step(lastOfTwelve(mind), {}, mind, lateAfterMs - 700);
+    expect(mind.stragglerInMs).toBe(700);
+    step(lastOfTwelve(mind), {}, mind, lateAfterMs + 1);
+    expect(mind.stragglerInMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("needs no time of messages that passed it once every sent pack is presumed begun", () => {
+    const mind = memory();
+    const marks = [0, 1_000_000].map((atMs) => ({ atMs, ended: 0, computeMs: atMs }));
+    const three = step({ ...computing(3), durationsMs: Array(10).fill(10_000), rate: 0.1 }, {}, mind).state;
+    const sent = { ...three, progress: { ...three.progress, marks } };
+    const begun = (upTo: number, afterMs: number) => ({ upTo, atMs: startMs + afterMs });
+    const allowanceMs = outOfOrderMs(sent);
+    expect(allowanceMs).toBeGreaterThan(10_000);
+    const first = (more: Partial<State>, afterMs: number) =>
+      step({ ...sent, rate: 0, ...more }, {}, mind, afterMs).packs.some(({ pack }) => pack === 0);
+    expect(first({ begun: [begun(1, 0)] }, 30_000 + allowanceMs)).toBe(false);
+    expect(first({ begun: [begun(1, 0)] }, 30_001 + allowanceMs)).toBe(true);
+    expect(first({ begun: [begun(1, 0), begun(3, 5_000)] }, 35_000)).toBe(false);
+    expect(first({ begun: [begun(1, 0), begun(3, 5_000)] }, 35_001)).toBe(true);
+  });
+
   test("is known to a new leader by the state alone, as soon as it has listed the failures", () => {
     const state = lastOfTwelve(memory());
     const mind = memory();
@@ -208,7 +232,7 @@ test.each([
   ];
   const progress = { generation: 1, turn: 0, marks };
   const state = { ...computing(500), durationsMs: Array(100).fill(ms), rate: 0, progress };
-  expect(stragglerAfterMs(state, limitMs)).toBe(lateMs);
+  expect(stragglerAfterMs(state, limitMs) + outOfOrderMs(state)).toBe(lateMs);
 });
 
 test("before the first outcome packs are late after thrice their planned time and half a minute, from their send", () => {

@@ -71,6 +71,14 @@ test("in full swing the leader looks seldom, and before the workers run dry wher
   expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
 });
 
+test("at the end of a run the leader looks when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
+  const ending = running(100, 0.5, 2_000, { inFlight: 2, packsDone: 98, cursor: 100 });
+  const pauses = [60_000, 1_300, 20].map((stragglerInMs) =>
+    pauseBetween([{ working: ending, memory: { ...memory(), stragglerInMs } }], settings, 60_000),
+  );
+  expect(pauses).toEqual([2_000, 1_300, 500]);
+});
+
 test("neighbouring shards are listed together where that saves calls and their names are not too many", () => {
   const ahead = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
   expect(groupsOf([7], 32)).toEqual([{ shard: 7, digits: 0 }]);
