@@ -54,7 +54,7 @@ await Promise.all([
     ...shared,
     entryPoints: {
       index: "src/index.ts",
-      thread: "src/worker/thread.ts",
+      thread: "src/worker/threads/thread.ts",
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       checkThread: "src/cli/check/checkThread.ts",

@@ -5,7 +5,7 @@ import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerTriggers } from "./functions/registerTriggers.ts";
 import { shallowBodies } from "./functions/shallowBodies.ts";
 import { messageOf } from "./model/errors.ts";
-import { version } from "./model/version.ts";
+import { version } from "./model/settings.ts";
 
 /**
  * What the Functions host loads: registers every function. A wrong setting stops the start with one line that

@@ -15,7 +15,7 @@ export interface Facts {
   readonly settings: readonly string[];
   /** Whether the settings schema takes the value. */
   takes(setting: string, value: unknown): boolean;
-  /** `DataStorage` and its children, as `src/storage/dataStorage.ts` reads them. */
+  /** `DataStorage` and its children, as `src/storage/azure/dataStorage.ts` reads them. */
   readonly connection: string;
   readonly connectionSettings: readonly string[];
   /** The lowest Node version that the bundle is built for. */
@@ -50,7 +50,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
       return schema?.safeParse(value).success ?? false;
     },
     connection: all(triggers, /const connection = "(\w+)"/g)[0] ?? "",
-    connectionSettings: all(text("src/storage/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
+    connectionSettings: all(text("src/storage/azure/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
     nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
     bundle: [
       ...all(build, /appFiles = \[([^\]]*)\]/g).flatMap((list) => all(list, /"([^"]+)"/g)),

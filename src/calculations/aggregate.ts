@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { CalculationError, messageOf } from "../model/errors.ts";
-import { parseAggregates } from "./aggregate/language/parseAggregates.ts";
-import { parseColumns } from "./aggregate/language/parseColumns.ts";
+import { parseAggregates, parseColumns } from "./aggregate/language/parseAggregates.ts";
 import { parseFilter } from "./aggregate/language/parseFilter.ts";
 import { mergePartials, type PartialBytes, readReport } from "./aggregate/partial/partial.ts";
 import { queryFor, queryOf } from "./aggregate/query.ts";
@@ -12,7 +11,7 @@ import type { RangeInput } from "./aggregate/records.ts";
 import { outputs, writeResult } from "./aggregate/result/writeResult.ts";
 import { foldRange } from "./aggregate/rows/foldRange.ts";
 import { defineCalculation } from "./contract.ts";
-import { shareOf } from "./shareOf.ts";
+import { shareOf } from "./timeChunks.ts";
 
 /** A text of at most 4,000 characters in one of the small languages. */
 const parsed = (parse: (text: string) => unknown) =>

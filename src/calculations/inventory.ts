@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
 import type { FileFact } from "./files.ts";
-import { hashFiles } from "./inventory/hashFiles.ts";
-import { manifestLine, pathBelow } from "./inventory/manifestLine.ts";
-import { merkleRoot } from "./inventory/merkleRoot.ts";
+import { hashFiles, manifestLine, merkleRoot, pathBelow } from "./inventory/manifest.ts";
 import { planBatches } from "./inventory/planBatches.ts";
 
 const params = z.strictObject({

@@ -1,10 +1,16 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
-import { encodePicture } from "./mandelbrot/encodePicture.ts";
-import { paletteNames } from "./mandelbrot/palettes.ts";
+import { encodePicture, paletteNames } from "./mandelbrot/palettes.ts";
 import { renderTile } from "./mandelbrot/renderTile.ts";
-import { joinSpans, noTiles, oneTile, type TileSpans, tileSpansCodec } from "./mandelbrot/tileSpans.ts";
-import { tileCount, tileOf } from "./mandelbrot/tiles.ts";
+import {
+  joinSpans,
+  noTiles,
+  oneTile,
+  type TileSpans,
+  tileCount,
+  tileOf,
+  tileSpansCodec,
+} from "./mandelbrot/tiles.ts";
 
 /**
  * With one byte for each pixel the largest picture is a partial of 16.8 MB, of the 32 MB that one may have.

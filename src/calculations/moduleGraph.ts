@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { existsSync, readFileSync } from "node:fs";
+import * as module from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ConfigError } from "../model/errors.ts";
 
 /**
  * The files of a user's calculation as this thread has loaded them: the file itself and whatever it imports, through
@@ -68,3 +71,38 @@ const hashOf = (url: string): string =>
   createHash("sha256")
     .update(readFileSync(fileURLToPath(url)))
     .digest("hex");
+
+let hooked = false;
+
+/**
+ * Makes `import "leasefold"` work from a user's file wherever it lies, in this thread, and has `moduleGraph.ts` note what
+ * a file imports. The library is `leasefold.mjs` beside the bundle, or `leasefold.ts` beside this file.
+ */
+export function resolveLeasefold(): void {
+  if (hooked) return;
+  if (module.registerHooks === undefined) {
+    throw new ConfigError(
+      "old-node",
+      `your own calculations need Node 22.15 or newer; this is ${process.version}`,
+    );
+  }
+  const file = ["leasefold.mjs", "leasefold.ts"]
+    .map((name) => join(import.meta.dirname, name))
+    .find((path) => existsSync(path));
+  if (file === undefined)
+    throw new ConfigError("no-library", "leasefold.mjs is missing beside the app; run npm run build");
+  const url = pathToFileURL(file).href;
+  module.registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === "leasefold") return { url, shortCircuit: true };
+      const found = next(specifier, context);
+      noteImport(context.parentURL, specifier, found.url);
+      return found;
+    },
+    load(url, context, next) {
+      noteLoad(url);
+      return next(url, context);
+    },
+  });
+  hooked = true;
+}

@@ -5,7 +5,7 @@ import { countPrimes } from "./primes/countPrimes.ts";
 import { loadSieveKernel } from "./primes/loadSieveKernel.ts";
 import { blockBytes } from "./primes/scratch.ts";
 import { numbersPerByte } from "./primes/wheel.ts";
-import { shareOf } from "./shareOf.ts";
+import { shareOf } from "./timeChunks.ts";
 
 const toMax = rootMax ** 2;
 

@@ -6,13 +6,12 @@ import { aggregate } from "./aggregate.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
-import { hashNow, loadedHash } from "./moduleGraph.ts";
+import { hashNow, loadedHash, resolveLeasefold } from "./moduleGraph.ts";
 import { options } from "./options.ts";
 import { describeParams, type ParamRow, parseParams } from "./params.ts";
 import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
-import { resolveLeasefold } from "./resolveLeasefold.ts";
 
 /** One line for each built-in calculation. */
 const builtIn: readonly AnyCalculation[] = [primes, queens, options, aggregate, inventory, mandelbrot];

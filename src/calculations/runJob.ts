@@ -1,11 +1,9 @@
-import { calculationLimits } from "../model/calculationLimits.ts";
 import { CalculationError } from "../model/errors.ts";
+import { calculationLimits } from "../model/limits.ts";
 import { rangeText } from "../model/packs.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
-import { decodePart, encodeJson, encodePart, limitText, lost } from "./encodePart.ts";
+import { decodePart, encodeJson, encodePart, guarded, jsonLosses, limitText, lost } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import { guarded } from "./guarded.ts";
-import { jsonLosses } from "./jsonLoss.ts";
 import { resultBytes } from "./resultBytes.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;

@@ -1,5 +1,6 @@
 import { CalculationError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
+import type { FinishContext } from "./contract.ts";
 
 /**
  * How long one chunk takes, learned from a few of them: whoever plans a run, and whoever only asks what it would
@@ -66,3 +67,10 @@ export function spread(count: number, samples: number): number[] {
   const taken = Math.min(count, samples);
   return Array.from({ length: taken }, (_, place) => Math.floor(((place + 0.5) * count) / taken));
 }
+
+/** For a result that looks whole where it is not: how many chunks are in it, of how many; nothing where all are. */
+export const shareOf = ({
+  folded,
+  count,
+}: Pick<FinishContext<unknown>, "folded" | "count">): { chunks?: number; ofChunks?: number } =>
+  folded === count ? {} : { chunks: folded, ofChunks: count };

@@ -3,7 +3,7 @@ import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import type { LocalFile } from "../local/localFile.ts";
 import type { Clock } from "../storage/ports.ts";
-import type { UserCode } from "../worker/userCode.ts";
+import type { UserCode } from "../worker/threads/userCode.ts";
 import type { InstanceApi } from "./instanceApi.ts";
 
 /** What a command may touch of the process it runs in; a test gives its own. */

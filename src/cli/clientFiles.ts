@@ -1,8 +1,7 @@
 import type { FileAccess } from "../calculations/files.ts";
 import type { Client } from "../client/client.ts";
 import { readSettings } from "../model/settings.ts";
-import { allowedFiles } from "../worker/allowedFiles.ts";
-import { blobFiles } from "../worker/blobFiles.ts";
+import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
 
 /**
  * The files of the storage that a command talks to, which it opens only when a file is asked for. The same containers are

@@ -4,9 +4,8 @@ import { whereAny } from "../client/places.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../model/names.ts";
-import { isAbortError } from "../storage/abortError.ts";
-import { connectStorage, type StorageConnection } from "../storage/connectStorage.ts";
-import { systemClock, systemRandom } from "../storage/system.ts";
+import { connectStorage, type StorageConnection } from "../storage/azure/connectStorage.ts";
+import { isAbortError, systemClock, systemRandom } from "../storage/system.ts";
 import type { ConnectOptions } from "./cli.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -53,7 +52,7 @@ export async function findStorage(options: ConnectOptions, env: Env, folder: str
   if (connection !== undefined) return ofString(connection);
   if (account !== undefined) return await ofAccount(account);
   if (namesStorage(options, env)) {
-    const { dataStorageFrom } = await import("../storage/dataStorage.ts");
+    const { dataStorageFrom } = await import("../storage/azure/dataStorage.ts");
     const found = dataStorageFrom(env);
     return "connectionString" in found
       ? ofString(found.connectionString)
@@ -98,7 +97,7 @@ async function ofAccount(account: string): Promise<Place> {
       field: "account",
     });
   }
-  const { signedInCredential } = await import("../storage/credential.ts");
+  const { signedInCredential } = await import("../storage/azure/dataStorage.ts");
   const uri = (service: string): string => `https://${account}.${service}.core.windows.net`;
   const connection = {
     blobServiceUri: uri("blob"),

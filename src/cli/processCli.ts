@@ -1,11 +1,13 @@
 import { createInterface } from "node:readline/promises";
+import type { FileAccess } from "../calculations/files.ts";
+import { readSettings } from "../model/settings.ts";
 import { systemClock } from "../storage/system.ts";
+import type { UserCode } from "../worker/threads/userCode.ts";
+import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
 import type { Cli, Screen } from "./cli.ts";
 import { connectClient, findInstances } from "./connect.ts";
 import { interrupted } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
-import { knownCalculations } from "./knownCalculations.ts";
-import { startThread } from "./startThread.ts";
 
 /** A width to fall back on, where the output is no terminal. */
 const columnsDefault = 80;
@@ -73,4 +75,21 @@ function screenOf(stream: NodeJS.WriteStream, env: Cli["env"]): Screen {
     colour: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
     write: (text) => new Promise((resolve) => void stream.write(text, () => resolve())),
   };
+}
+
+/**
+ * One worker thread with the calculations known here. User code that blocks or never ends blocks only that thread,
+ * so Ctrl-C still works.
+ */
+export async function startThread(
+  env: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  access: FileAccess,
+  file?: string,
+): Promise<UserCode> {
+  const memoryMb = readSettings(env).LEASEFOLD_THREAD_MEMORY_MB;
+  const files = calculationFiles(env, folder, file);
+  // Loaded only here: no other command should start later for it.
+  const { threadPool } = await import("../worker/threads/threadPool.ts");
+  return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
 }

@@ -1,23 +1,15 @@
 import { Command } from "commander";
 import type { Session } from "./cli.ts";
-import { addCalculations } from "./commands/calculations.ts";
-import { addCancel } from "./commands/cancel.ts";
-import { addCap } from "./commands/cap.ts";
+import { addCalculations, addNew } from "./commands/calculations.ts";
 import { addCheck } from "./commands/check.ts";
-import { addDelete } from "./commands/delete.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addFailures } from "./commands/failures.ts";
+import { addQueues, addRuns, addStatus } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
-import { addNew } from "./commands/new.ts";
-import { addPauseAndResume } from "./commands/pause.ts";
 import { addPlan } from "./commands/plan.ts";
-import { addQueues } from "./commands/queues.ts";
 import { addResult } from "./commands/result.ts";
-import { addRetry } from "./commands/retry.ts";
-import { addRuns } from "./commands/runs.ts";
-import { addStatus } from "./commands/status.ts";
-import { addSubmit } from "./commands/submit.ts";
-import { addUpload } from "./commands/upload.ts";
+import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
+import { addSubmit, addUpload } from "./commands/submit.ts";
 import { addVerify } from "./commands/verify.ts";
 import { exitCodeHelp } from "./exitCodes.ts";
 

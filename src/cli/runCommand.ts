@@ -1,11 +1,12 @@
 import { type Command, CommanderError } from "commander";
 import type { Client } from "../client/client.ts";
-import { version } from "../model/version.ts";
+import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
+import { version } from "../model/settings.ts";
 import type { Cli, ConnectOptions, Session } from "./cli.ts";
 import { interrupted, wrongUsage } from "./exitCodes.ts";
-import { printError } from "./printError.ts";
 import { type AddCommand, makeProgram } from "./program.ts";
 import { instancesDown } from "./render/instancesDown.ts";
+import { oneLine, paint } from "./render/text.ts";
 
 /** After Ctrl-C a command may clean up for so long, such as removing a half-written file; some ask for more. */
 const stopMsDefault = 1_000;
@@ -105,4 +106,41 @@ function newSession(cli: Cli): Bound {
     print: (line) => cli.out.write(`${line}\n`),
     note: (line) => cli.err.write(`${line}\n`),
   };
+}
+
+/** Where the program itself is wrong its users are asked for more than a line. */
+const bugExitCode = 70;
+
+/**
+ * Tells an error on standard error, on one line for people or as JSON for programs, and gives the exit code. A
+ * stack is shown only for what must be a bug, and only with NODE_DEBUG=leasefold.
+ */
+export async function printError(
+  error: unknown,
+  cli: Pick<Cli, "err" | "env">,
+  json: boolean,
+): Promise<number> {
+  const exitCode = exitCodeOf(error);
+  const message = oneLine(messageOf(error).replace(/^error: /, ""));
+  if (json) {
+    await cli.err.write(`${JSON.stringify({ error: { ...describe(error), message, exitCode } })}\n`);
+    return exitCode;
+  }
+  const label = paint(cli.err, "red", "leasefold:");
+  const bug = exitCode === bugExitCode;
+  const hint = bug ? " (this is a bug in Leasefold; NODE_DEBUG=leasefold shows where)" : "";
+  await cli.err.write(`${label} ${message}${hint}\n`);
+  const wanted = (cli.env["NODE_DEBUG"] ?? "").split(",").includes("leasefold");
+  if (bug && wanted && error instanceof Error) await cli.err.write(`${error.stack}\n`);
+  return exitCode;
+}
+
+const exitCodeOf = (error: unknown): number =>
+  error instanceof CommanderError ? wrongUsage : edgeOf(error).exitCode;
+
+function describe(error: unknown): { code: string; field?: unknown } {
+  if (error instanceof CommanderError) return { code: "usage" };
+  if (!(error instanceof LeasefoldError)) return { code: "internal" };
+  const field = error.details["field"];
+  return field === undefined ? { code: error.code } : { code: error.code, field };
 }

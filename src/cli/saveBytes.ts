@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Client } from "../client/client.ts";
+import { openResult } from "../client/result.ts";
 import { InputError } from "../model/errors.ts";
+import type { Manifest } from "../model/run.ts";
 import type { Cli } from "./cli.ts";
 
 /**
@@ -51,4 +54,13 @@ async function openFor(file: string, half: string): Promise<FileHandle> {
 function notWritable(file: string, cause: unknown): InputError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   return new InputError("invalid", "bad-file", `-o: cannot write ${file} (${code})`, { field: "output" });
+}
+
+/** Writes the result to a file, which appears only when its hash was right. Gives the file's full name. */
+export const saveResult = (cli: Cli, client: Client, manifest: Manifest, file: string): Promise<string> =>
+  saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
+
+/** Streams the result to standard output. */
+export async function printResult(cli: Cli, client: Client, manifest: Manifest): Promise<void> {
+  await printBytes(cli, (await openResult(client, manifest, { signal: cli.signal })).body);
 }

@@ -1,4 +1,4 @@
-import { awaitAnswer } from "../client/commands/awaitAnswer.ts";
+import { awaitAnswer } from "../client/commands/await.ts";
 import { type Commanded, command } from "../client/commands/command.ts";
 import type { Change } from "../client/commands/nextMarker.ts";
 import { InputError } from "../model/errors.ts";

@@ -1,12 +1,14 @@
 import type { Client } from "../client/client.ts";
+import { findManifest } from "../client/result.ts";
 import type { RunView } from "../client/runView.ts";
 import { status } from "../client/status.ts";
 import { StorageError } from "../model/errors.ts";
 import { refusedText } from "../model/identity.ts";
 import type { Screen, Session } from "./cli.ts";
 import { runFailed } from "./exitCodes.ts";
-import { liveLine } from "./render/liveLine.ts";
-import { progressLine } from "./render/progress.ts";
+import { duration } from "./render/amounts.ts";
+import { liveLine, progressLine, stateOf } from "./render/progress.ts";
+import { printResult, saveResult } from "./saveBytes.ts";
 
 /** Often enough to look alive while a run is short, seldom enough to cost nothing while it is long. */
 const pollMs = (watchedMs: number): number => (watchedMs < 10_000 ? 200 : 1_000);
@@ -71,3 +73,24 @@ async function statusOrBusy(client: Client, run: string, busy: number): Promise<
 /** The exit code for those who waited for a run. */
 export const exitCodeOfRun = (view: RunView): number =>
   view.phase === "failed" || view.phase === "cancelled" ? runFailed : 0;
+
+/** Shows a run's progress until it is over, then prints its result or writes it to a file; sets the exit code. */
+export async function waitForEnd(session: Session, run: string, output: string | undefined): Promise<void> {
+  const { cli } = session;
+  const client = await session.client();
+  const view = await watchRun(session, client, run, cli.err);
+  if (view.active) return await session.note(`${view.run} goes on without being watched`);
+  session.setExitCode(exitCodeOfRun(view));
+  const ended = `${stateOf(view)} after ${duration(view.elapsedS)}`;
+  if (view.phase !== "complete") {
+    if (session.json()) return await session.printJson(view);
+    return await session.note(
+      `${view.run} ${ended}${view.error === undefined ? "" : `: ${view.error.message}`}`,
+    );
+  }
+  const manifest = await findManifest(client, view.run);
+  const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);
+  await session.note(`${view.run} ${ended}${file === undefined ? "" : `; result in ${output}`}`);
+  if (session.json()) return await session.printJson(file === undefined ? view : { ...view, file });
+  if (file === undefined) await printResult(cli, client, manifest);
+}

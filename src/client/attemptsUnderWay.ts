@@ -5,8 +5,7 @@ import { isFinal } from "../model/state.ts";
 import { boundedMap } from "./boundedMap.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
-import { readState } from "./runDocuments.ts";
-import { unlessUnreadable } from "./unlessUnreadable.ts";
+import { readState, unlessUnreadable } from "./runDocuments.ts";
 
 /** A note that an attempt threw while others of its send were still to come. */
 export interface TriedNote {

@@ -1,5 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
-import { CorruptDataError, InputError } from "../model/errors.ts";
+import { CorruptDataError, InputError, NewerVersionError } from "../model/errors.ts";
+import { isVouched } from "../model/manifestFits.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { parseRunId, resultBlobs, runBlobs, specBlob } from "../model/names.ts";
 import { type Manifest, manifestSchema, type Plan, planSchema, type Spec, specSchema } from "../model/run.ts";
@@ -7,6 +8,19 @@ import { type State, stateSchema } from "../model/state.ts";
 import type { Missing } from "../storage/ports.ts";
 import type { Client } from "./client.ts";
 import { whereAny } from "./places.ts";
+
+/** What was read, or undefined where the bytes do not decode; with `newer` also where a newer version wrote them. */
+export async function unlessUnreadable<T>(
+  read: () => T | Promise<T>,
+  { newer }: { readonly newer: boolean },
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CorruptDataError || (newer && error instanceof NewerVersionError)) return undefined;
+    throw error;
+  }
+}
 
 /** How the client reads the documents of a run. Each is decoded at the door; a missing one is `undefined`. */
 
@@ -80,3 +94,25 @@ const factsOf = (found: {
   lastModifiedMs: found.properties.lastModifiedMs,
   dateMs: found.dateMs,
 });
+
+/**
+ * The manifest of a generation, unless it tells of other chunks than the leader has counted: then a forged message made
+ * it, and its result is not the run's.
+ */
+export async function vouchedManifest(
+  client: Client,
+  state: State,
+  generation: number,
+): Promise<Manifest | undefined> {
+  const manifest = await readManifest(client, state, generation);
+  return manifest !== undefined && isVouched(state, manifest, generation) ? manifest : undefined;
+}
+
+/** The manifest of the newest generation that has such a one. */
+export async function newestManifest(client: Client, state: State): Promise<Manifest | undefined> {
+  for (let at = state.generation; at >= 1; at -= 1) {
+    const manifest = await vouchedManifest(client, state, at);
+    if (manifest !== undefined) return manifest;
+  }
+  return undefined;
+}

@@ -7,6 +7,7 @@ import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
+import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./clientLimits.ts";
 
 /** What a person or program asks for. Nothing in it is trusted yet. */
@@ -130,3 +131,19 @@ const invalid = (field: string, code: string, rule: string): InputError =>
   new InputError("invalid", code, `${field}: ${rule}`, { field });
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Without letters and digits that people mistake for one another when they read an id aloud or copy it. */
+const readable = "abcdefghijkmnpqrstuvwxyz23456789";
+const plain = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+const draw = (random: Random, alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[Math.floor(random.number() * alphabet.length)]).join("");
+
+/** `primes-20261121-7f3k2a`: what it computes, the day it was submitted, and 10^9 possibilities a day. */
+export function newRunId(calculation: string, wallMs: number, random: Random): string {
+  const day = new Date(wallMs).toISOString().slice(0, 10).replaceAll("-", "");
+  return `${calculation.slice(0, 40)}-${day}-${draw(random, readable, 6)}`;
+}
+
+/** The tag that keeps a run apart from an older or later one of the same id. */
+export const newUid = (random: Random): string => draw(random, plain, 12);

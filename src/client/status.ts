@@ -2,8 +2,7 @@ import type { Marker } from "../model/marker.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
-import { newestManifest, vouchedManifest } from "./newestManifest.ts";
-import { readMarker, readState, requireSpec } from "./runDocuments.ts";
+import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } from "./runDocuments.ts";
 import { type RunView, viewOf } from "./runView.ts";
 
 /**

@@ -1,17 +1,16 @@
 import { wireVersion } from "../model/decode.ts";
-import { InputError } from "../model/errors.ts";
+import { InputError, StorageError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { encodeMarker } from "../model/marker.ts";
+import { encodeWake } from "../model/message.ts";
 import { specBlob } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import { isFinal } from "../model/state.ts";
 import type { Client } from "./client.ts";
 import { clientLimits } from "./clientLimits.ts";
-import { newRunId, newUid } from "./newRunId.ts";
 import { inPlaces } from "./places.ts";
-import { readMarker, readSpec, readState } from "./runDocuments.ts";
-import { type CheckedRequest, checkRequest, type RunRequest } from "./runRequest.ts";
-import { sendWakes } from "./sendWakes.ts";
-import { unlessUnreadable } from "./unlessUnreadable.ts";
+import { readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { type CheckedRequest, checkRequest, newRunId, newUid, type RunRequest } from "./runRequest.ts";
 
 export interface Submitted {
   readonly run: string;
@@ -158,3 +157,21 @@ const beingDeleted = (id: string): InputError =>
       field: "id",
     },
   );
+
+/**
+ * Asks for a tick now and once more a little later, because the first wake may meet a leader that is just
+ * leaving. False if the queue could not be reached: what was written stands, and the next timer tick sees it, so
+ * a missing wake is a delay and never an error.
+ */
+export async function sendWakes(client: Client, from: string): Promise<boolean> {
+  const send = (options: { visibleInS?: number }): Promise<unknown> =>
+    inPlaces(client, () => client.storage.queues.send(client.names.wake, encodeWake(from), options));
+  try {
+    await send({});
+    await send({ visibleInS: limits.secondWakeS });
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError) return false;
+    throw error;
+  }
+}

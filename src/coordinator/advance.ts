@@ -2,18 +2,18 @@ import { limits } from "../model/limits.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
-import { close, type ListedMarker } from "./close.ts";
-import { decide, decideMore } from "./decide.ts";
+import { decide, decideMore } from "./decide/decide.ts";
+import { unsentTasks } from "./decide/draft.ts";
+import { hasComeToRest } from "./decide/rest.ts";
+import type { Share } from "./decide/window.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
-import { unsentTasks } from "./draft.ts";
-import { look } from "./look.ts";
-import { type OpenRun, openRun } from "./openRun.ts";
-import type { PageBudget } from "./pageBudget.ts";
-import { type CoordinatorPorts, perform } from "./perform.ts";
-import { hasComeToRest } from "./rest.ts";
-import type { Ownership } from "./stateChain.ts";
-import { judge, type TroubledRuns } from "./trouble.ts";
-import type { Share } from "./window.ts";
+import { look } from "./look/look.ts";
+import { type OpenRun, openRun } from "./look/openRun.ts";
+import type { PageBudget } from "./look/pageBudget.ts";
+import { close, type ListedMarker } from "./perform/close.ts";
+import { type CoordinatorPorts, perform } from "./perform/perform.ts";
+import type { Ownership } from "./perform/stateChain.ts";
+import { judge, type TroubledRuns } from "./perform/trouble.ts";
 
 /** What a leader has at hand for one loop. */
 export interface Loop {

@@ -1,15 +1,14 @@
-import type { CallCounts } from "../model/calls.ts";
+import { addCalls, type CallCounts, noCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { advance, type Loop } from "./advance.ts";
-import { listMarkers } from "./markers.ts";
-import type { OpenRun } from "./openRun.ts";
-import { pauseBetween } from "./pace.ts";
-import type { CoordinatorPorts } from "./perform.ts";
-import { shareCalls } from "./shareCalls.ts";
-import type { Ownership } from "./stateChain.ts";
-import { TroubledRuns } from "./trouble.ts";
-import { alone, shareOut } from "./window.ts";
+import { pauseBetween } from "./decide/pace.ts";
+import { alone, shareOut } from "./decide/window.ts";
+import { listMarkers } from "./look/markers.ts";
+import type { OpenRun } from "./look/openRun.ts";
+import type { CoordinatorPorts, RunWork } from "./perform/perform.ts";
+import type { Ownership } from "./perform/stateChain.ts";
+import { TroubledRuns } from "./perform/trouble.ts";
 
 /**
  * What a leader does with its term: it lists the markers, advances each run, sleeps, and comes again until no run
@@ -124,3 +123,26 @@ function shortly({ working: { run, phase, layout, chunksDone } }: OpenRun): stri
     layout === undefined || layout.chunks === 0 ? "" : ` ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
   return `${run} ${phase}${phase === "computing" ? share : ""}`;
 }
+
+/** Spreads what this loop's calls were over the runs it served; they are an estimate per run, exact in total. */
+export function shareCalls(
+  ports: Pick<CoordinatorPorts, "storage">,
+  runs: ReadonlyMap<string, RunWork>,
+  before: CallCounts,
+): CallCounts {
+  const now = ports.storage.meter.counts();
+  const spent = subtractCalls(now, before);
+  let rest = spent;
+  const count = runs.size;
+  for (const [index, run] of [...runs.values()].entries()) {
+    const share = index === count - 1 ? rest : divide(spent, count);
+    rest = subtractCalls(rest, share);
+    run.working = { ...run.working, calls: addCalls(run.working.calls, share) };
+  }
+  return count === 0 ? before : now;
+}
+
+const divide = (calls: CallCounts, by: number): CallCounts =>
+  Object.fromEntries(
+    Object.keys(noCalls).map((name) => [name, Math.floor(calls[name as keyof CallCounts] / by)]),
+  ) as unknown as CallCounts;

@@ -1,23 +1,22 @@
-import type { RaceOutcome } from "../election/contest.ts";
-import { keepDeadMansWake } from "../election/deadMansWake.ts";
+import type { RaceOutcome } from "../election/acquire/contest.ts";
 import type { OnElectionEvent } from "../election/events.ts";
-import { type Leadership, LostLeadership } from "../election/leadership.ts";
+import { keepDeadMansWake } from "../election/hold/deadMansWake.ts";
+import { type Leadership, LostLeadership } from "../election/hold/leadership.ts";
 import { race } from "../election/race.ts";
-import type { LeaderRecord } from "../election/record.ts";
+import type { LeaderRecord } from "../election/record/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
 import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { logEvents } from "../model/log.ts";
+import { type Log, logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
-import type { Random } from "../storage/ports.ts";
-import { activeGauge } from "./activeGauge.ts";
+import type { Clock, Random } from "../storage/ports.ts";
 import { type CoordinateSettings, coordinate } from "./coordinate.ts";
 import { expiry } from "./deletion/expire.ts";
-import { anyRunToLead } from "./markers.ts";
-import type { CoordinatorPorts } from "./perform.ts";
-import { DeposedError } from "./stateChain.ts";
-import { GiveWayError } from "./trouble.ts";
+import { anyRunToLead } from "./look/markers.ts";
+import type { CoordinatorPorts } from "./perform/perform.ts";
+import { DeposedError } from "./perform/stateChain.ts";
+import { GiveWayError } from "./perform/trouble.ts";
 
 /**
  * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
@@ -177,5 +176,23 @@ export function coordinator(
       await ended.after?.();
       return ended.outcome;
     },
+  };
+}
+
+const everyMs = 60_000;
+
+/**
+ * Tells how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts count
+ * on the first as a sign of life, and on the second as the end of what one would wait for.
+ */
+export function activeGauge(clock: Clock, log: Log): (term: number, runs: number) => void {
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let idleTerm: number | undefined;
+  return (term, runs) => {
+    const nowMs = clock.monotonicMs();
+    if (runs === 0 ? idleTerm === term : nowMs - toldAtMs < everyMs) return;
+    if (runs === 0) idleTerm = term;
+    else toldAtMs = nowMs;
+    log(logEvents.leading({ term, runs }));
   };
 }

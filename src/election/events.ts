@@ -1,4 +1,4 @@
-import type { CameBy } from "./record.ts";
+import type { CameBy } from "./record/record.ts";
 
 /** Why a term, or a lease held without a term, came to its end. */
 export type EndCause =

@@ -15,11 +15,10 @@ export { type ObservedTerm, type ObserveOptions, observe } from "./api/observe.t
 export type { BlobConnection, ElectionPlace } from "./api/place.ts";
 export { TermOvertaken, type TermState } from "./api/termState.ts";
 export type { ElectionEvent, EndCause } from "./events.ts";
-export { LostLeadership } from "./leadership.ts";
-export type { CurrentLeader } from "./leaderView.ts";
+export { LostLeadership } from "./hold/leadership.ts";
 export type { Content, NextContent } from "./leases/contents.ts";
 export type { NamedLease } from "./leases/heldLease.ts";
-export { type LeaseEnd, LeaseLost } from "./leases/leaseLost.ts";
+export { type LeaseEnd, LeaseLost } from "./leases/heldLease.ts";
 export {
   type AcquireOutcome,
   type LeaseEvent,
@@ -28,5 +27,6 @@ export {
   leases,
 } from "./leases/leases.ts";
 export type { RenewalStats } from "./leases/renewals.ts";
-export type { CameBy } from "./record.ts";
+export type { CurrentLeader } from "./record/leaderView.ts";
+export type { CameBy } from "./record/record.ts";
 export type { ElectionSettings } from "./settings.ts";

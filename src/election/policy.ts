@@ -1,7 +1,6 @@
-import { isHeld, type Sight } from "./leaderView.ts";
-import { type CameBy, type LeaderRecord, lastTermsMax } from "./record.ts";
+import { isHeld, type Sight, whoLed } from "./record/leaderView.ts";
+import { type CameBy, type LeaderRecord, lastTermsMax } from "./record/record.ts";
 import { ageResolutionMs, type ElectionSettings } from "./settings.ts";
-import { whoLed } from "./whoLed.ts";
 
 /** The election's decisions: what was seen, in; what to do, out. No clock, no storage, no randomness in here. */
 

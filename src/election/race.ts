@@ -1,12 +1,10 @@
 import { ConfigError } from "../model/errors.ts";
-import { type Claimed, claimTerm } from "./claimTerm.ts";
-import type { Contest, RaceOutcome, RacePorts, RaceRequest } from "./contest.ts";
-import { giveBack } from "./giveBack.ts";
-import { holdLease } from "./hold.ts";
-import { leadTerm } from "./leadTerm.ts";
-import { patienceOf } from "./patience.ts";
+import { type Claimed, claimTerm } from "./acquire/claimTerm.ts";
+import type { Contest, RaceOutcome, RacePorts, RaceRequest } from "./acquire/contest.ts";
+import { patienceOf, takeLease } from "./acquire/takeLease.ts";
+import { holdLease } from "./hold/hold.ts";
+import { giveBack, leadTerm } from "./hold/leadTerm.ts";
 import type { ElectionSettings } from "./settings.ts";
-import { takeLease } from "./takeLease.ts";
 
 /**
  * One race for one lease: look, acquire, claim a term, run the task while leading, drain, release.

@@ -6,22 +6,19 @@ import type { HostSettings } from "../model/hostSettings.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { containersOf, namesOf, queuesOf } from "../model/names.ts";
-import { sharedSettings } from "../model/sharedSettings.ts";
-import { version } from "../model/version.ts";
-import { connectStorage } from "../storage/connectStorage.ts";
+import { version } from "../model/settings.ts";
+import { connectStorage } from "../storage/azure/connectStorage.ts";
 import { placesOnDemand } from "../storage/placesOnDemand.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
-import { allowedFiles } from "../worker/allowedFiles.ts";
-import { blobFiles } from "../worker/blobFiles.ts";
+import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
 import { callReport } from "../worker/callReport.ts";
 import { documents } from "../worker/documents.ts";
 import { markerWatch } from "../worker/markerWatch.ts";
 import type { WorkerPorts } from "../worker/ports.ts";
-import { threadPool } from "../worker/threadPool.ts";
+import { threadPool } from "../worker/threads/threadPool.ts";
 import type { Basis } from "./basis.ts";
-import { electionLog } from "./electionLog.ts";
-import { log } from "./logTo.ts";
-import { settingsLog } from "./settingsLog.ts";
+import { electionLog, log } from "./logTo.ts";
+import { settingsLog, sharedSettings } from "./sharedSettings.ts";
 
 /**
  * The composition of one process of the app: storage and the actors on it. Leader, worker and client have a

@@ -1,13 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { electionFrom } from "../election/electionFrom.ts";
-import type { ElectionSettings } from "../election/settings.ts";
-import { type HostSettings, readHostSettings } from "../model/hostSettings.ts";
-import { packLimitOf } from "../model/packLimit.ts";
+import { type ElectionSettings, electionFrom } from "../election/settings.ts";
+import { type HostSettings, packLimitOf, readHostSettings } from "../model/hostSettings.ts";
 import { readSettings, type Settings } from "../model/settings.ts";
-import type { StorageConnection } from "../storage/connectStorage.ts";
-import { dataStorageFrom } from "../storage/dataStorage.ts";
+import type { StorageConnection } from "../storage/azure/connectStorage.ts";
+import { dataStorageFrom } from "../storage/azure/dataStorage.ts";
 
 /**
  * What a process is told from outside, read and checked once at start, before anything asks storage: a wrong setting

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azuritePreload } from "./azuritePreload.ts";
-import { closeToOthers } from "./closeToOthers.ts";
+import { ownUid } from "./privateFile.ts";
 import { accountIn, connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
 
 /** A storage emulator in a process of its own. */
@@ -122,3 +123,23 @@ async function listeningPorts(child: ChildProcess): Promise<{ blob: number; queu
   if (typeof first !== "string") return first;
   throw new ConfigError("azurite-start", `the storage emulator did not start: ${first}. ${said.trim()}`);
 }
+
+/**
+ * Makes the emulator's data readable for their owner alone. A folder that is missing is made so; in one that is there
+ * only what the emulator has made is changed, as earlier versions left it open. What the emulator writes from then on is
+ * private by its umask.
+ *
+ * Not promised: anything on Windows, where modes say nothing.
+ */
+export async function closeToOthers(location: string): Promise<void> {
+  await mkdir(location, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(location)) {
+    const path = join(location, name);
+    const stats = await lstat(path);
+    if (!emulatorsOwn.test(name) || stats.uid !== (ownUid ?? stats.uid)) continue;
+    if (stats.isDirectory()) await chmod(path, 0o700);
+    else if (stats.isFile()) await chmod(path, 0o600);
+  }
+}
+
+const emulatorsOwn = /^__(azurite|blobstorage|queuestorage|tablestorage)/;

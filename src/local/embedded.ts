@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { ConfigError, LeasefoldError } from "../model/errors.ts";
 import { systemClock } from "../storage/system.ts";
 import { type Azurite, startAzurite } from "./azurite.ts";
-import { embeddedEnv } from "./embeddedEnv.ts";
+import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
 

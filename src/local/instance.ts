@@ -1,7 +1,7 @@
 import { argv, env, exit } from "node:process";
 import * as z from "zod";
 import { ConfigError, messageOf } from "../model/errors.ts";
-import { connectStorage } from "../storage/connectStorage.ts";
+import { connectStorage } from "../storage/azure/connectStorage.ts";
 import { systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { makeHostLog } from "./host/hostLog.ts";

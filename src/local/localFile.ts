@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { realpath, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { lstat, mkdir, realpath, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import * as z from "zod";
-import { readPrivate, writePrivate } from "./privateFile.ts";
-import { runtimeFolder } from "./runtimeFolder.ts";
+import { ConfigError } from "../model/errors.ts";
+import { isPrivate, ownUid, readPrivate, writePrivate } from "./privateFile.ts";
 import { localConnectionPattern } from "./storageAccount.ts";
 import { isSupervisor } from "./supervisor.ts";
 
@@ -96,3 +97,49 @@ function decode(text: string): LocalFile | undefined {
     return undefined;
   }
 }
+
+/**
+ * The user's private folder for the state of running instances; created where it is missing. It lies outside of every
+ * working tree, so that files that were cloned, unpacked or left in a shared folder cannot pass for running instances.
+ * Throws `ConfigError` where its name belongs to a link, to another user's folder, or to one that others can enter.
+ */
+export async function runtimeFolder(env: Env, platform = process.platform): Promise<string> {
+  const session = env["XDG_RUNTIME_DIR"];
+  if (session && isAbsolute(session) && (await isPrivateFolder(session)))
+    return await privateFolder(join(session, "leasefold"));
+  const usual = join(stateFolder(env, platform), "leasefold");
+  const isThere = await mkdir(usual, { recursive: true, mode: 0o700 }).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code === "EEXIST",
+  );
+  // Some users have no home that can be written, as in containers.
+  return await privateFolder(isThere ? usual : join(tmpdir(), `leasefold-${ownUid ?? "user"}`));
+}
+
+/** Where a user's programs keep state: XDG Base Directory Specification on Linux, else the convention of the system. */
+function stateFolder(env: Env, platform: NodeJS.Platform): string {
+  const home = env["HOME"] || homedir();
+  if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  return env["XDG_STATE_HOME"] || join(home, ".local", "state");
+}
+
+async function privateFolder(path: string): Promise<string> {
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw refused(path, `cannot be made (${error.code})`);
+  });
+  if (await isPrivateFolder(path)) return path;
+  throw refused(path, "is not a folder that only you can enter");
+}
+
+/** Never through a link: its owner would choose the folder. */
+async function isPrivateFolder(path: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.isDirectory() === true && isPrivate(stats);
+}
+
+const refused = (path: string, why: string): ConfigError =>
+  new ConfigError(
+    "runtime-folder",
+    `${path} ${why}: it holds keys; remove it, or make it yours with mode 0700`,
+  );

@@ -1,5 +1,15 @@
 import type { ZodType } from "zod";
+import * as z from "zod";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { runIdPattern } from "./names.ts";
+
+/**
+ * A run's id, its uid, or the tag of an attempt or answer, as documents, markers and messages carry them. Each becomes
+ * a segment of blob names, so none may hold a slash or a dot: whoever forges one stays within the run's own folder.
+ */
+export const idSchema = z
+  .string()
+  .regex(runIdPattern, 'use 1 to 63 letters, digits, "-" or "_", beginning with a letter or digit');
 
 /** The wire version this code writes and reads. Stored documents carry it as `v`. */
 export const wireVersion = 1;

@@ -1,6 +1,6 @@
 /**
  * The few ways things go wrong, and what each edge does about it. Losing a lease or finding a blob missing is
- * no error; those are outcomes. Only `storage/storageErrors.ts` turns a vendor's code into one of these.
+ * no error; those are outcomes. Only `storage/azure/storageErrors.ts` turns a vendor's code into one of these.
  */
 
 export type Retry = "never" | "later";

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ConfigError } from "./errors.ts";
+import type { Settings } from "./settings.ts";
 
 /**
  * The part of `host.json` that Leasefold depends on, as the Functions host itself would understand it: its defaults
@@ -138,4 +139,15 @@ function fromEnvironment(env: Env): [string, Given][] {
     const path = name.slice(overridePrefix.length).split("__").join(".").toLowerCase();
     return [[path, { name, value }]];
   });
+}
+
+/** An attempt must end, and its record be written, before the host kills the whole process with it. */
+export function packLimitOf({ LEASEFOLD_PACK_LIMIT_S }: Settings, host: HostSettings): number {
+  const packLimitMs = LEASEFOLD_PACK_LIMIT_S * 1_000;
+  if (packLimitMs <= host.functionTimeoutMs / 2) return packLimitMs;
+  const timeoutS = host.functionTimeoutMs / 1_000;
+  throw new ConfigError(
+    "bad-setting",
+    `LEASEFOLD_PACK_LIMIT_S=${LEASEFOLD_PACK_LIMIT_S}: must be at most half of functionTimeout (${timeoutS} s)`,
+  );
 }

@@ -1,7 +1,6 @@
-import { joined, rangesOfShard } from "./coverage.ts";
 import { limits } from "./limits.ts";
 import { resultBlobs } from "./names.ts";
-import { packsOf, shardsOf, sizeOf } from "./packs.ts";
+import { joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
 import type { Manifest } from "./run.ts";
 import type { State } from "./state.ts";
 

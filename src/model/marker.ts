@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { wireVersion } from "./decode.ts";
+import { idSchema, wireVersion } from "./decode.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
-import { idSchema } from "./idSchema.ts";
 
 /**
  * The marker of an active run: what is wanted of it, all in the metadata of an empty blob, so that one list call

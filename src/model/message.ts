@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { decodeJson, wireVersion } from "./decode.ts";
-import { idSchema } from "./idSchema.ts";
+import { decodeJson, idSchema, wireVersion } from "./decode.ts";
 import type { Work } from "./names.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { decodeBitmap, hasBit } from "./bitmap.ts";
 import { limits } from "./limits.ts";
 
 /**
@@ -72,4 +73,28 @@ export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => bool
     else gaps.push({ from, to });
   }
   return gaps;
+}
+
+/** Chunk ranges of a shard that are in its node, or with `missing` those that are not; ascending. */
+export function rangesOfShard(
+  layout: Layout,
+  shard: number,
+  members: string | undefined,
+  which: "folded" | "missing",
+): Range[] {
+  const packs = packsOfShard(layout, shard);
+  const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
+  const folded = (pack: number): boolean => bits === undefined || hasBit(bits, pack - packs.from);
+  return gapsOf(layout, packs, (pack) => folded(pack) === (which === "missing"));
+}
+
+/** Ascending ranges with neighbours joined. */
+export function joined(ranges: Iterable<Range>): Range[] {
+  const all: { from: number; to: number }[] = [];
+  for (const { from, to } of ranges) {
+    const last = all.at(-1);
+    if (last?.to === from) last.to = to;
+    else all.push({ from, to });
+  }
+  return all;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { calculationLimits } from "./calculationLimits.ts";
+import { calculationLimits } from "./limits.ts";
 
 /**
  * What a result may say about itself. A calculation chooses its content type and extension, and both travel into HTTP

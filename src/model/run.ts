@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { wireVersion } from "./decode.ts";
-import { idSchema } from "./idSchema.ts";
+import { idSchema, wireVersion } from "./decode.ts";
 import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 
 /** The documents of a run that are written once: what was asked for, how it was cut, what came out. */

@@ -1,6 +1,10 @@
 import * as z from "zod";
+import packageJson from "../../package.json" with { type: "json" };
 import { ConfigError } from "./errors.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
+
+/** The version of this build. */
+export const version: string = packageJson.version;
 
 /**
  * All settings of the app, with unit, default and meaning. The README's table is checked against this list.

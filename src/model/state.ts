@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
-import { wireVersion } from "./decode.ts";
-import { idSchema } from "./idSchema.ts";
+import { idSchema, wireVersion } from "./decode.ts";
 
 /**
  * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. One If-Match chain, sealed by each

@@ -1,6 +1,5 @@
 import type { BillingClass } from "../model/calls.ts";
-import type { AboutService } from "./aboutPort.ts";
-import type { QueueStore } from "./queuePort.ts";
+import type { AboutService, QueueStore } from "./queuePort.ts";
 
 /**
  * What Leasefold asks of storage, and nothing more. Two implementations stand behind these ports:

@@ -1,6 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "./ports.ts";
 
+/** What a call throws when the caller's own signal ended it: always of this name, whatever the signal's reason was. */
+export function abortError(cause?: unknown): Error {
+  const error = new Error("the caller's signal ended this storage call", { cause });
+  error.name = "AbortError";
+  return error;
+}
+
+export const isAbortError = (error: unknown): boolean =>
+  error instanceof Error && error.name === "AbortError";
+
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw abortError(signal.reason);
+}
+
 /** The machine's own clock: the only place that reads the time or sets a timer for those who take a `Clock`. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),

@@ -1,18 +1,15 @@
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
-import { joined, rangesOfShard } from "../model/coverage.ts";
 import { wireVersion } from "../model/decode.ts";
 import type { WantedCode } from "../model/identity.ts";
 import { limits } from "../model/limits.ts";
 import { resultBlobs } from "../model/names.ts";
-import { chunksOfPack, type Range, shardsOf } from "../model/packs.ts";
+import { chunksOfPack, joined, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
 import type { Answer, Plan } from "../model/run.ts";
-import { foldBounded } from "./folding/foldBounded.ts";
-import { foldTally } from "./folding/foldTally.ts";
-import { type FoundOutput, findNodes, findPacks } from "./folding/foundOutputs.ts";
-import { generationsOf } from "./folding/wantedOutputs.ts";
+import { foldBounded, foldTally } from "./folding/fold.ts";
+import { type FoundOutput, findNodes, findPacks, generationsOf } from "./folding/outputs.ts";
+import { whileWanted } from "./markerWatch.ts";
 import type { Job, WorkerPorts } from "./ports.ts";
 import { sha256Of } from "./sha256Of.ts";
-import { whileWanted } from "./stillWanted.ts";
 
 type SoFar = Job<"sofar">["message"];
 

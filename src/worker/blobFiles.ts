@@ -3,6 +3,33 @@ import { CalculationError, StorageError } from "../model/errors.ts";
 import type { BlobProperties, BlobStore, ListedBlob } from "../storage/ports.ts";
 
 /**
+ * Files of these containers only. The app's identity may read its own state, other runs' results and whatever else it was
+ * given, and a `source` is a parameter that anyone who submits runs chooses. Asked with each read too: the path of a file
+ * comes out of a plan, which user code makes.
+ */
+export function allowedFiles(access: FileAccess, containers: readonly string[]): FileAccess {
+  const check = (path: string): void => {
+    const [container = ""] = path.split("/");
+    if (containers.includes(container)) return;
+    throw new CalculationError(
+      "source-not-allowed",
+      `${JSON.stringify(container.slice(0, 80))} is no container that calculations may read: allowed are ` +
+        `${containers.join(", ")}; name further ones in LEASEFOLD_SOURCES`,
+    );
+  };
+  return {
+    async list(source, ...rest) {
+      check(source);
+      return access.list(source, ...rest);
+    },
+    async read(file, ...rest) {
+      check(file.path);
+      return access.read(file, ...rest);
+    },
+  };
+}
+
+/**
  * The files of a calculation as blobs. A read is one Get Blob with `If-Match`: no chunk sees a mix of two contents. A
  * blob that was written again with the same content, as one that was deleted and put back, is read under its new ETag.
  * The bytes are those that are stored, whatever Content-Encoding a blob claims.

@@ -1,21 +1,21 @@
+import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { attemptOf, type WorkMessage } from "../model/message.ts";
 import { answerSoFar } from "./answerSoFar.ts";
-import { beginNote } from "./beginNote.ts";
+import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
+import { endAttempt } from "./attempt/endAttempt.ts";
+import { endSend } from "./attempt/endSend.ts";
+import { persist } from "./attempt/persist.ts";
+import { rightCode } from "./attempt/rightCode.ts";
+import { putBack, understand } from "./attempt/understand.ts";
 import { cleanUp } from "./cleanUp.ts";
-import { combineNode } from "./combineNode.ts";
-import { computePack } from "./computePack.ts";
-import { checkEarlierAttempts, outputThere, sendBegan } from "./earlierSends.ts";
-import { endAttempt } from "./endAttempt.ts";
-import { endSend } from "./endSend.ts";
-import { finishRun } from "./finishRun.ts";
-import { planRun } from "./planRun.ts";
+import { combineNode } from "./combine.ts";
+import { computePack, verifyPack } from "./compute.ts";
+import { finishRun } from "./finish.ts";
+import { stillWanted } from "./markerWatch.ts";
+import { planRun } from "./plan.ts";
 import type { Delivery, Job, WorkerPorts } from "./ports.ts";
-import { rightCode } from "./rightCode.ts";
-import { stillWanted } from "./stillWanted.ts";
-import { understand } from "./understand.ts";
-import { verifyPack } from "./verifyPack.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -95,4 +95,31 @@ async function endSilent(ports: WorkerPorts, message: WorkMessage): Promise<stri
       : "the process that was to compute it ended before it began",
     attempts: attemptOf(message),
   });
+}
+
+/**
+ * Records the end of a send that the host set aside as poison. It only records; the leader draws the consequences.
+ * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
+ */
+export async function handlePoison(
+  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch" | "documents" | "clock" | "endRetryMs">,
+  delivery: Delivery,
+): Promise<void> {
+  try {
+    const message = await understand(ports, delivery);
+    if (message === undefined) return;
+    const failure = {
+      ...({ cause: "poison", code: "poison" } as const),
+      message: "the host set the message aside after its last delivery without a word from the worker",
+      attempts: delivery.attempt,
+    };
+    const outcome = await persist(ports, () => endSend(ports, message, failure));
+    ports.log(
+      logEvents.poisonRecorded({ queue: delivery.queue, run: message.run, kind: message.kind, outcome }),
+    );
+  } catch (error) {
+    ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
+    // Without the record the send never ends. If this fails as well, the leader sends the work again in time.
+    await putBack(ports.storage, delivery).catch(() => {});
+  }
 }

@@ -8,7 +8,7 @@ import type { Clock, Random, Storage } from "../storage/ports.ts";
 import type { CallReport } from "./callReport.ts";
 import type { Documents } from "./documents.ts";
 import type { MarkerWatch } from "./markerWatch.ts";
-import type { UserCode } from "./userCode.ts";
+import type { UserCode } from "./threads/userCode.ts";
 
 /** What the worker room acts on; one per process. */
 export interface WorkerPorts {

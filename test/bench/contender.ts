@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
-import { electionFrom } from "../../src/election/electionFrom.ts";
-import { makePollBackoff } from "../../src/local/host/pollBackoff.ts";
+import { electionFrom } from "../../src/election/settings.ts";
+import { makePollBackoff } from "../../src/local/host/queueTrigger.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { readHostSettings } from "../../src/model/hostSettings.ts";
 import { namesOf } from "../../src/model/names.ts";
 import { readSettings } from "../../src/model/settings.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import type { ContentLease } from "../../src/storage/ports.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 

@@ -7,10 +7,10 @@ import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ensurePlaces } from "../../src/client/places.ts";
 import { submit } from "../../src/client/submit.ts";
-import { currentLeader } from "../../src/election/leaderView.ts";
+import { currentLeader } from "../../src/election/record/leaderView.ts";
 import type { CallCounts } from "../../src/model/calls.ts";
 import { leaderBlob, namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 
 /** Three contenders for one lease in a namespace of their own, with a run that stays active: nobody works on it. */

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { runFinish } from "../../src/calculations/runJob.ts";
 import { startAzurite } from "../../src/local/azurite.ts";
 import { addCalls, type CallCounts } from "../../src/model/calls.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import { chain, serialChain } from "../support/chain.ts";
 import { cpuSecondsOf } from "./cpu.ts";

@@ -2,7 +2,7 @@ import { noAccess, noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
 import { submit } from "../../src/client/submit.ts";
 import { billingClasses } from "../../src/model/calls.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
 import { startRealApp } from "../support/realApp.ts";
 import type { Bench } from "./bench.ts";
 

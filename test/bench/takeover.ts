@@ -23,7 +23,7 @@ interface Case {
   readonly spreadMs: number;
 }
 
-/** As `leasefold up` and the demo run it: see src/local/embeddedEnv.ts. */
+/** As `leasefold up` and the demo run it: see src/local/instanceEnv.ts. */
 const embedded = {
   BENCH_TICK_MS: "2000",
   BENCH_QUEUE_MS: "500",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { aggregate } from "../../src/calculations/aggregate.ts";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 import { lineitemCsv } from "../support/lineitem.ts";
 import { memoryFiles } from "../support/memoryFiles.ts";
 

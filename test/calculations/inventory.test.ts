@@ -6,14 +6,14 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FileFact, type Files, filesOver } from "../../src/calculations/files.ts";
-import { merkleRoot } from "../../src/calculations/inventory/merkleRoot.ts";
+import { merkleRoot } from "../../src/calculations/inventory/manifest.ts";
 import { inventoryFilesMax } from "../../src/calculations/inventory/planBatches.ts";
 import { inventory } from "../../src/calculations/inventory.ts";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 import { CalculationError, StorageError } from "../../src/model/errors.ts";
-import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { memoryFiles } from "../support/memoryFiles.ts";
 
 const textOf = (body: Uint8Array): string => Buffer.from(body).toString();

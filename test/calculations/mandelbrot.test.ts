@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { mandelbrot } from "../../src/calculations/mandelbrot.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold } from "../../src/calculations/runJob.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 import { readPng, serialRender } from "./mandelbrotReference.ts";
 
 const paramsOf = (raw: object) => mandelbrot.params.parse(raw);

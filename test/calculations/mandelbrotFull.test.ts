@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { mandelbrot } from "../../src/calculations/mandelbrot.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 import { readPng, serialRender } from "./mandelbrotReference.ts";
 
 const picture = async (raw: object) => {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { escapeTime, inside } from "../../src/calculations/mandelbrot/escapeTime.ts";
-import { log2 } from "../../src/calculations/mandelbrot/log2.ts";
 import { paletteNames, paletteOf } from "../../src/calculations/mandelbrot/palettes.ts";
+import { escapeTime, inside, log2 } from "../../src/calculations/mandelbrot/renderTile.ts";
 import {
   joinSpans,
   noTiles,
   oneTile,
   type TileSpans,
+  tileCount,
+  tileOf,
   tileSpansCodec,
-} from "../../src/calculations/mandelbrot/tileSpans.ts";
-import { tileCount, tileOf } from "../../src/calculations/mandelbrot/tiles.ts";
-import { calculationLimits } from "../../src/model/calculationLimits.ts";
+} from "../../src/calculations/mandelbrot/tiles.ts";
+import { calculationLimits } from "../../src/model/limits.ts";
 import { plainEscapeTime } from "./mandelbrotReference.ts";
 
 test("the logarithm is that of the platform but for 2·10⁻⁵, and exact for powers of two", () => {

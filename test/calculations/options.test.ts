@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { options } from "../../src/calculations/options.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold } from "../../src/calculations/runJob.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 
 interface Answer {
   readonly price: number;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { placeOf, userFrames } from "../../src/calculations/placeOf.ts";
 
 const own = resolve(import.meta.dirname, "../../src");
-const ownFile = join(own, "worker", "thread.ts");
+const ownFile = join(own, "worker", "threads", "thread.ts");
 const ownUrl = pathToFileURL(join(own, "leasefold.mjs")).href;
 
 const withStack = (...lines: readonly string[]): Error =>

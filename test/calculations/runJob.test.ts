@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
 import { noFiles } from "../../src/calculations/files.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
-import { calculationLimits } from "../../src/model/calculationLimits.ts";
+import { calculationLimits } from "../../src/model/limits.ts";
 
 /** Joins chunk indexes into text, so that order and completeness show. */
 const text = defineCalculation<object, unknown, string>({

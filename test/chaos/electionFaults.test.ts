@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome } from "../../src/election/contest.ts";
+import type { RaceOutcome } from "../../src/election/acquire/contest.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
-import type { Leadership } from "../../src/election/leadership.ts";
+import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 import { type ContenderProcess, startContender } from "../support/contenderProcess.ts";
 import { type Exchange, type FaultProxy, type ProxyFault, startFaultProxy } from "../support/faultProxy.ts";

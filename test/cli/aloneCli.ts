@@ -1,5 +1,5 @@
+import { knownCalculations } from "../../src/cli/askedCalculation.ts";
 import type { Cli } from "../../src/cli/cli.ts";
-import { knownCalculations } from "../../src/cli/knownCalculations.ts";
 import { runCommand } from "../../src/cli/runCommand.ts";
 import { systemClock } from "../../src/storage/system.ts";
 import { type Ended, printed } from "./cliWorld.ts";

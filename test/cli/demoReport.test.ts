@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { chooseValue, measureSpeeds, overhead } from "../../src/cli/demo/calibrate.ts";
-import { demoValues, publishedCounts } from "../../src/cli/demo/publishedCounts.ts";
+import {
+  chooseValue,
+  demoValues,
+  measureSpeeds,
+  overhead,
+  publishedCounts,
+} from "../../src/cli/demo/calibrate.ts";
 import { type DemoReport, reportLines } from "../../src/cli/demo/report.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import { systemClock } from "../../src/storage/system.ts";

@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { DemoView } from "../../src/cli/demo/demoView.ts";
-import { plainNote, plainProgress, renderDemo } from "../../src/cli/demo/renderDemo.ts";
+import { type DemoView, plainNote, plainProgress, renderDemo } from "../../src/cli/demo/renderDemo.ts";
 
 const counting: DemoView = {
   to: 1_000_000_000_000,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type KillFacts, type KillPlan, nextStep, noKillYet } from "../../src/cli/demo/killPlan.ts";
-import { speedOf } from "../../src/cli/demo/speedOf.ts";
-import { makeTracker } from "../../src/cli/demo/tracker.ts";
+import { makeTracker, speedOf } from "../../src/cli/demo/tracker.ts";
 import type { LeaderView } from "../../src/client/leader.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import type { InstanceEvent } from "../../src/local/instances.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { knownCalculations } from "../../src/cli/knownCalculations.ts";
+import { knownCalculations } from "../../src/cli/askedCalculation.ts";
 import { failureOf } from "../client/clientWorld.ts";
 
 const calculation = (name: string) =>

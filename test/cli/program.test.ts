@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkReachable, findStorage } from "../../src/cli/connect.ts";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { printError } from "../../src/cli/printError.ts";
+import { printError } from "../../src/cli/runCommand.ts";
 import {
   CalculationError,
   ConfigError,
@@ -14,8 +14,8 @@ import {
   NotReadyError,
   StorageError,
 } from "../../src/model/errors.ts";
-import { abortError } from "../../src/storage/abortError.ts";
-import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
+import { abortError } from "../../src/storage/system.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 

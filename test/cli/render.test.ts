@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bytes, count, dollars, duration, percent, perSecond } from "../../src/cli/render/amounts.ts";
-import { liveLine } from "../../src/cli/render/liveLine.ts";
-import { clip, oneLine } from "../../src/cli/render/plainText.ts";
-import { bar, progressLine } from "../../src/cli/render/progress.ts";
-import { runDetails } from "../../src/cli/render/runDetails.ts";
+import { bar, liveLine, progressLine } from "../../src/cli/render/progress.ts";
+import { runDetails, tryingText } from "../../src/cli/render/runDetails.ts";
 import { table } from "../../src/cli/render/table.ts";
-import { tryingText } from "../../src/cli/render/tryingText.ts";
+import { clip, oneLine } from "../../src/cli/render/text.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { printed } from "./cliWorld.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { leader } from "../../src/client/leader.ts";
 import { peekQueue, queues } from "../../src/client/queues.ts";
 import { race } from "../../src/election/race.ts";
-import { encodeRecord } from "../../src/election/record.ts";
+import { encodeRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { leaderBlob } from "../../src/model/names.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { StorageError } from "../../src/model/errors.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import { systemClock } from "../../src/storage/system.ts";

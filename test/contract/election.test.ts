@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome, RaceRequest } from "../../src/election/contest.ts";
-import { keepDeadMansWake } from "../../src/election/deadMansWake.ts";
+import type { RaceOutcome, RaceRequest } from "../../src/election/acquire/contest.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
-import type { Leadership } from "../../src/election/leadership.ts";
-import { currentLeader } from "../../src/election/leaderView.ts";
+import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
+import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
+import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import type { LeaseStore } from "../../src/storage/ports.ts";

@@ -5,7 +5,7 @@ import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { noCalls } from "../../src/model/calls.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 
 /** What contending costs while somebody leads, counted below the SDK on a real emulator. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { activeGauge } from "../../src/coordinator/activeGauge.ts";
+import { activeGauge } from "../../src/coordinator/tick.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

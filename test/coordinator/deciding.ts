@@ -1,7 +1,7 @@
-import { decide } from "../../src/coordinator/decide.ts";
-import { type Draft, type Memory, taskMessage, unsentTasks } from "../../src/coordinator/draft.ts";
-import { silentAfterMs } from "../../src/coordinator/resend.ts";
-import type { Seen } from "../../src/coordinator/seen.ts";
+import { decide } from "../../src/coordinator/decide/decide.ts";
+import { type Draft, type Memory, taskMessage, unsentTasks } from "../../src/coordinator/decide/draft.ts";
+import { silentAfterMs } from "../../src/coordinator/decide/resend.ts";
+import type { Seen } from "../../src/coordinator/look/seen.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { memory, seen } from "../support/runFixtures.ts";
 

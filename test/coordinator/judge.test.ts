@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judge, type Verdict } from "../../src/coordinator/failures.ts";
+import { judge, type Verdict } from "../../src/coordinator/decide/failures.ts";
 import { limits } from "../../src/model/limits.ts";
 
 type Ended = Parameters<typeof judge>[0][number];

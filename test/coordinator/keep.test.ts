@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { giveUpRest } from "../../src/coordinator/command.ts";
-import { newDraft } from "../../src/coordinator/draft.ts";
-import { beginGeneration } from "../../src/coordinator/restart.ts";
+import { giveUpRest } from "../../src/coordinator/decide/command.ts";
+import { newDraft } from "../../src/coordinator/decide/draft.ts";
+import { beginGeneration } from "../../src/coordinator/decide/restart.ts";
 import { decodeBitmap, hasBit } from "../../src/model/bitmap.ts";
 import { packsOf, shardsOf } from "../../src/model/packs.ts";
 import type { State } from "../../src/model/state.ts";

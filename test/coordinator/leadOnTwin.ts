@@ -1,5 +1,5 @@
 import { coordinate, type Leader } from "../../src/coordinator/coordinate.ts";
-import type { CoordinatorPorts } from "../../src/coordinator/perform.ts";
+import type { CoordinatorPorts } from "../../src/coordinator/perform/perform.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import { namesOf, runBlobs, specBlob } from "../../src/model/names.ts";

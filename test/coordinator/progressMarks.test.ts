@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { markProgress } from "../../src/coordinator/progressMarks.ts";
+import { markProgress } from "../../src/coordinator/decide/decide.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { computing } from "../support/runFixtures.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { newDraft, newMemory } from "../../src/coordinator/draft.ts";
-import { trackRefused } from "../../src/coordinator/refused.ts";
+import { newDraft, newMemory } from "../../src/coordinator/decide/draft.ts";
+import { trackRefused } from "../../src/coordinator/decide/refused.ts";
 import { limits } from "../../src/model/limits.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Draft, Memory } from "../../src/coordinator/draft.ts";
-import { look } from "../../src/coordinator/look.ts";
-import { outOfOrderMs, stragglerAfterMs } from "../../src/coordinator/pace.ts";
-import { type Seen, wantedOf } from "../../src/coordinator/seen.ts";
+import type { Draft, Memory } from "../../src/coordinator/decide/draft.ts";
+import { outOfOrderMs, stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
+import { look } from "../../src/coordinator/look/look.ts";
+import { type Seen, wantedOf } from "../../src/coordinator/look/seen.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { anyRunToLead } from "../../src/coordinator/markers.ts";
-import { stragglerAfterMs } from "../../src/coordinator/pace.ts";
-import { hasComeToRest, rests } from "../../src/coordinator/rest.ts";
+import { stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
+import { hasComeToRest, rests } from "../../src/coordinator/decide/rest.ts";
+import { anyRunToLead } from "../../src/coordinator/look/markers.ts";
 import { limits } from "../../src/model/limits.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { State } from "../../src/model/state.ts";

@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sealShards } from "../../src/coordinator/combine.ts";
-import { decide } from "../../src/coordinator/decide.ts";
-import { type Draft, layoutOf, newDraft } from "../../src/coordinator/draft.ts";
-import { beginGeneration, beginTurn } from "../../src/coordinator/restart.ts";
-import type { Seen } from "../../src/coordinator/seen.ts";
-import { tally } from "../../src/coordinator/tally.ts";
-import { unfinishedPacks } from "../../src/coordinator/track.ts";
+import { sealShards } from "../../src/coordinator/decide/combine.ts";
+import { decide } from "../../src/coordinator/decide/decide.ts";
+import { type Draft, layoutOf, newDraft } from "../../src/coordinator/decide/draft.ts";
+import { beginGeneration, beginTurn } from "../../src/coordinator/decide/restart.ts";
+import { tally, unfinishedPacks } from "../../src/coordinator/decide/track.ts";
+import type { Seen } from "../../src/coordinator/look/seen.ts";
 import { emptyBitmap, encodeBitmap, fullBitmap, setBit } from "../../src/model/bitmap.ts";
 import { shardOf, shardsOf } from "../../src/model/packs.ts";
 import type { State } from "../../src/model/state.ts";

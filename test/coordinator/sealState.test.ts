@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { DeposedError, type Ownership, sealState } from "../../src/coordinator/stateChain.ts";
+import { DeposedError, type Ownership, sealState } from "../../src/coordinator/perform/stateChain.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf, runBlobs } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";

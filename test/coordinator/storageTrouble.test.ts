@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decide } from "../../src/coordinator/decide.ts";
+import { decide } from "../../src/coordinator/decide/decide.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runBlobs, workName } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TroubledRuns } from "../../src/coordinator/trouble.ts";
+import { TroubledRuns } from "../../src/coordinator/perform/trouble.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import { specBlob } from "../../src/model/names.ts";

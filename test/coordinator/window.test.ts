@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pauseBetween } from "../../src/coordinator/pace.ts";
-import { groupsOf } from "../../src/coordinator/seen.ts";
-import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/window.ts";
+import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
+import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/window.ts";
+import { groupsOf } from "../../src/coordinator/look/seen.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, memory, parts } from "../support/runFixtures.ts";
 import { step } from "./deciding.ts";

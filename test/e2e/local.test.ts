@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
 import { isAlive } from "../../src/local/supervisor.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import type { QueueStore } from "../../src/storage/queuePort.ts";
 
 /** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */

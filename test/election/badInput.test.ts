@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { race } from "../../src/election/race.ts";
-import { encodeRecord } from "../../src/election/record.ts";
+import { encodeRecord } from "../../src/election/record/record.ts";
 import { type ElectionSettings, electionSettings, stopWorkMs } from "../../src/election/settings.ts";
 import { ConfigError, InputError, StorageError } from "../../src/model/errors.ts";
 import { electionBlob, namedLeaseBlob } from "../../src/model/names.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keepDeadMansWake } from "../../src/election/deadMansWake.ts";
+import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { QueueStore } from "../../src/storage/queuePort.ts";

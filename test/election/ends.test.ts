@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Leadership } from "../../src/election/leadership.ts";
+import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { contenders } from "./contenders.ts";
 import { faultyLease, type LeaseOp } from "./faultyLease.ts";
 

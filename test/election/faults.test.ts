@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Leadership } from "../../src/election/leadership.ts";
+import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { blob, container, contenders } from "./contenders.ts";
 import { type Fault, faultyLease, type LeaseOp, noAnswer } from "./faultyLease.ts";
 

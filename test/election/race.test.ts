@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { currentLeader } from "../../src/election/leaderView.ts";
+import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { blob, container, contenders } from "./contenders.ts";
 
 test("a single contender leads its task in term 1 and hands the lease back", async () => {

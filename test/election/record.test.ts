@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeRecord, encodeRecord, type LeaderRecord } from "../../src/election/record.ts";
-import { whoLed } from "../../src/election/whoLed.ts";
+import { whoLed } from "../../src/election/record/leaderView.ts";
+import { decodeRecord, encodeRecord, type LeaderRecord } from "../../src/election/record/record.ts";
 
 const full: LeaderRecord = {
   term: 12,

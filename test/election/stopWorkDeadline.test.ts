@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { momentOf } from "../../src/election/moment.ts";
+import { momentOf } from "../../src/election/cappedCall.ts";
+import { stopWorkDeadline } from "../../src/election/hold/stopWorkDeadline.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { stopWorkDeadline } from "../../src/election/stopWorkDeadline.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 function started(breakAfterMs = 0) {

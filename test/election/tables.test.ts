@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { isDenied, judge, storageCodeOf, type Verdict } from "../../src/election/judge.ts";
-import type { Sight } from "../../src/election/leaderView.ts";
 import {
   budgetEndsAtMs,
   decideAfterLook,
@@ -11,7 +10,8 @@ import {
   nextRenewalMs,
   type Waiting,
 } from "../../src/election/policy.ts";
-import type { LeaderRecord } from "../../src/election/record.ts";
+import type { Sight } from "../../src/election/record/leaderView.ts";
+import type { LeaderRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LeaseState } from "../../src/storage/ports.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { deliveryOf } from "../../src/functions/delivery.ts";
-import { triggerMetadata } from "../../src/local/host/queueMessageData.ts";
+import { deliveryOf } from "../../src/functions/registerTriggers.ts";
+import { triggerMetadata } from "../../src/local/host/queueDelivery.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;

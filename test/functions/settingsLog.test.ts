@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { settingsLog } from "../../src/functions/settingsLog.ts";
+import { settingsLog } from "../../src/functions/sharedSettings.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { namesOf } from "../../src/model/names.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorText } from "../../src/local/host/errorText.ts";
+import { errorText } from "../../src/local/host/invoker.ts";
 import { CalculationError, StorageError } from "../../src/model/errors.ts";
 
 /** As another bundle has it: the same fields, but not our class. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeBody, triggerMetadata } from "../../src/local/host/queueMessageData.ts";
+import { decodeBody, triggerMetadata } from "../../src/local/host/queueDelivery.ts";
 import { plainRandom } from "./manualClock.ts";
 
 const message = { id: "m1", text: "", dequeueCount: 2, insertedMs: 1_000, popReceipt: "r1" };

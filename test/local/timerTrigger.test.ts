@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { parseSchedule } from "../../src/local/host/schedule.ts";
-import { startTimer } from "../../src/local/host/timerTrigger.ts";
+import { parseSchedule, startTimer } from "../../src/local/host/timerTrigger.ts";
 import type { TypedData } from "../../src/local/host/typedData.ts";
 import { type ManualClock, manualClock } from "./manualClock.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeRecord } from "../../src/election/record.ts";
+import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/model/bitmap.ts";
 import { decodeCalls } from "../../src/model/calls.ts";
 import { decodeJson } from "../../src/model/decode.ts";
@@ -8,7 +8,13 @@ import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
 import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
 import { decodeMessage } from "../../src/model/message.ts";
 import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/names.ts";
-import { decodeFoldFacts, encodeFoldFacts, parseOutputFacts } from "../../src/model/output.ts";
+import {
+  decodeFoldFacts,
+  decodeVerified,
+  encodeFoldFacts,
+  encodeVerified,
+  parseOutputFacts,
+} from "../../src/model/output.ts";
 import {
   answerSchema,
   failureSchema,
@@ -19,7 +25,6 @@ import {
 } from "../../src/model/run.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
-import { decodeVerified, encodeVerified } from "../../src/model/verified.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
 

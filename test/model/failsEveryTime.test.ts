@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CalculationError, CorruptDataError, InputError, StorageError } from "../../src/model/errors.ts";
-import { failsEveryTime } from "../../src/model/failsEveryTime.ts";
+import { failsEveryTime } from "../../src/worker/attempt/endAttempt.ts";
 
 const passing = [
   "bad-calculation-file",

@@ -3,11 +3,12 @@ import { noCalls } from "../../src/model/calls.ts";
 import { CorruptDataError } from "../../src/model/errors.ts";
 import {
   decodeFoldFacts,
+  decodeVerified,
   encodeFoldFacts,
+  encodeVerified,
   outputContentType,
   parseOutputFacts,
 } from "../../src/model/output.ts";
-import { decodeVerified, encodeVerified } from "../../src/model/verified.ts";
 
 describe("what an output tells in its content type", () => {
   test("comes back as it was, the version of its code included", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { electionFrom } from "../../src/election/electionFrom.ts";
+import { electionFrom } from "../../src/election/settings.ts";
 import { ConfigError } from "../../src/model/errors.ts";
 import { readHostSettings } from "../../src/model/hostSettings.ts";
 import { limits } from "../../src/model/limits.ts";

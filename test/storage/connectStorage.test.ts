@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../src/model/errors.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 
 const credential = { getToken: async () => null };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dataStorageFrom } from "../../src/storage/dataStorage.ts";
+import { dataStorageFrom } from "../../src/storage/azure/dataStorage.ts";
 
 const uris = {
   DataStorage__blobServiceUri: "https://a.blob.core.windows.net",

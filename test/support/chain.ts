@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { runSerially } from "../../src/calculations/leasefold.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { runSerially } from "../../src/calculations/runSerially.ts";
 
 /** The calculation of `test/fixtures`, as a user's file; instances are given it by its path. */
 export const chainFile = fileURLToPath(new URL("../fixtures/chain.calculation.ts", import.meta.url));

@@ -1,10 +1,10 @@
-import { DeposedError, type Ownership, sealState } from "../../src/coordinator/stateChain.ts";
-import { type Leadership, LostLeadership } from "../../src/election/leadership.ts";
+import { DeposedError, type Ownership, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import { type Leadership, LostLeadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 
 /**

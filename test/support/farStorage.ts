@@ -1,6 +1,6 @@
 import { StorageError } from "../../src/model/errors.ts";
-import { abortError } from "../../src/storage/abortError.ts";
 import type { Clock, Storage } from "../../src/storage/ports.ts";
+import { abortError } from "../../src/storage/system.ts";
 import type { Carry } from "./network.ts";
 
 /** One call of a process to storage, as the network may judge it. */

@@ -4,8 +4,8 @@ import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import { CalculationError } from "../../src/model/errors.ts";
 import type { Clock, Random } from "../../src/storage/ports.ts";
-import { urgentFirst } from "../../src/worker/urgentFirst.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/userCode.ts";
+import { urgentFirst } from "../../src/worker/threads/urgentFirst.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
 
 /** From, to, and which plan listed the chunks, where the plan is a list. */
 export type Ranges = [from: number, to: number, plan?: string][];

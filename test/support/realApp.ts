@@ -7,7 +7,7 @@ import { status } from "../../src/client/status.ts";
 import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/local/embedded.ts";
 import type { InstanceEvent } from "../../src/local/instances.ts";
 import { namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/connectStorage.ts";
+import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
 
 /** The built app in real processes on a real Azurite, and a client of it. */

@@ -1,5 +1,5 @@
-import { newMemory } from "../../src/coordinator/draft.ts";
-import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/seen.ts";
+import { newMemory } from "../../src/coordinator/decide/draft.ts";
+import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/look/seen.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import type { Marker } from "../../src/model/marker.ts";
 import type { Work } from "../../src/model/names.ts";

@@ -4,8 +4,8 @@ import { noAccess } from "../../src/calculations/files.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { failureSchema } from "../../src/model/run.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
-import type { UserCode } from "../../src/worker/userCode.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { UserCode } from "../../src/worker/threads/userCode.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
 /** A message of the last attempt that a send has by default. */

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type FileFact, filesOver } from "../../src/calculations/files.ts";
 import { CalculationError, StorageError } from "../../src/model/errors.ts";
+import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
-import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

@@ -6,7 +6,7 @@ import {
   NewerVersionError,
   StorageError,
 } from "../../src/model/errors.ts";
-import { type Fate, fateOf } from "../../src/worker/fateOf.ts";
+import { type Fate, fateOf } from "../../src/worker/attempt/endAttempt.ts";
 import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/worker/ports.ts";
 
 const busy = new StorageError("busy", "ServerBusy", 503, "later");

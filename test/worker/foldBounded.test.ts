@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { limits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
-import type { UserCode } from "../../src/worker/userCode.ts";
+import type { UserCode } from "../../src/worker/threads/userCode.ts";
 import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const padBytes = 10_000;

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import { documents } from "../../src/worker/documents.ts";
-import { handlePoison } from "../../src/worker/handlePoison.ts";
-import { handleWork } from "../../src/worker/handleWork.ts";
+import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
 import { markerWatch } from "../../src/worker/markerWatch.ts";
 import { at, common, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { deliveryOf } from "../../src/functions/delivery.ts";
-import { handlePoison } from "../../src/worker/handlePoison.ts";
-import { handleWork } from "../../src/worker/handleWork.ts";
+import { deliveryOf } from "../../src/functions/registerTriggers.ts";
+import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { common, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { calculationLimits } from "../../src/model/calculationLimits.ts";
+import { calculationLimits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { chunksOfPack } from "../../src/model/packs.ts";
 import { documents, segmentWith } from "../../src/worker/documents.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { OtherCodeError } from "../../src/worker/rightCode.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
+import { OtherCodeError } from "../../src/worker/attempt/rightCode.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
 
 let folder: string;
 let file: string;

@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
 import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts";
-import { storageErrorOfCode } from "../../src/storage/storageErrors.ts";
+import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
-import type { TaskOptions } from "../../src/worker/userCode.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { TaskOptions } from "../../src/worker/threads/userCode.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
 const readingFile = join(import.meta.dirname, "..", "fixtures", "reading.calculation.ts");

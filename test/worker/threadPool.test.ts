@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/userCode.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const task: TaskOptions = { urgent: false, limitMs: 20_000 };

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { limits } from "../../src/model/limits.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
-import type { UserCode } from "../../src/worker/userCode.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { UserCode } from "../../src/worker/threads/userCode.ts";
 
 const secrets = [
   ...["DataStorage", "DataStorage__clientId", "AzureWebJobsStorage", "APPLICATIONINSIGHTS_CONNECTION_STRING"],

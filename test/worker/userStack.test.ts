@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { CalculationError } from "../../src/model/errors.ts";
-import { threadPool } from "../../src/worker/threadPool.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
 
 const failing = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const options = { threads: 1, memoryMb: 256, files: [failing], access: noAccess };

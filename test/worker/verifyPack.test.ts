@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageOf } from "../../src/model/message.ts";
-import { decodeVerified } from "../../src/model/verified.ts";
+import { decodeVerified } from "../../src/model/output.ts";
 import { sha256Of } from "../../src/worker/sha256Of.ts";
 import { common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 

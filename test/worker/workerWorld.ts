@@ -10,11 +10,10 @@ import { manifestSchema, type Plan, planSchema, type Spec } from "../../src/mode
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import { callReport } from "../../src/worker/callReport.ts";
 import { documents } from "../../src/worker/documents.ts";
-import { handlePoison } from "../../src/worker/handlePoison.ts";
-import { handleWork } from "../../src/worker/handleWork.ts";
+import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
 import { markerWatch } from "../../src/worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
-import type { UserCode } from "../../src/worker/userCode.ts";
+import type { UserCode } from "../../src/worker/threads/userCode.ts";
 import { marker, spec } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

@@ -1,7 +1,6 @@
-import { electionFrom } from "../../../src/election/electionFrom.ts";
+import { electionFrom } from "../../../src/election/settings.ts";
 import { messageOf } from "../../../src/model/errors.ts";
-import { type HostSettings, readHostSettings } from "../../../src/model/hostSettings.ts";
-import { packLimitOf } from "../../../src/model/packLimit.ts";
+import { type HostSettings, packLimitOf, readHostSettings } from "../../../src/model/hostSettings.ts";
 import { settingsSchema } from "../../../src/model/settings.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText } from "../syntax.ts";

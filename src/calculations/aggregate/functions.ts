@@ -1,15 +1,12 @@
 import type { JsonValue } from "../contract.ts";
-import { countMeasure } from "./measures/countMeasure.ts";
 import { distinctMeasure } from "./measures/distinctMeasure.ts";
 import { numberExtreme, textExtreme } from "./measures/extremeMeasure.ts";
 import { estimate } from "./measures/hyperLogLog.ts";
 import type { Measure } from "./measures/measure.ts";
-import { meanOf, sumOf, varianceOf } from "./measures/moments.ts";
 import { quantileMeasure, quantileOf, type Share } from "./measures/quantileMeasure.ts";
-import { squaresMeasure } from "./measures/squaresMeasure.ts";
-import { sumMeasure } from "./measures/sumMeasure.ts";
-import { topMeasure } from "./measures/topMeasure.ts";
-import { topOf } from "./result/topOf.ts";
+import { countMeasure, meanOf, squaresMeasure, sumMeasure, sumOf, varianceOf } from "./measures/sums.ts";
+import { topMeasure, type Values } from "./measures/topMeasure.ts";
+import { compareFields, placed } from "./result/fieldOrder.ts";
 
 /** What is known of an aggregate by its name. */
 export interface AggregateFunction {
@@ -109,3 +106,12 @@ export const aggregateFunctions: Readonly<Record<string, AggregateFunction>> = {
     },
   },
 };
+
+/** The `k` most frequent values with their counts; of equally frequent ones those that come first in the order. */
+export function topOf(values: Values, k: number): JsonValue {
+  return values
+    .map(({ value, count }) => ({ place: placed(value), count }))
+    .sort((a, b) => b.count - a.count || compareFields(a.place, b.place))
+    .slice(0, k)
+    .map(({ place, count }) => ({ value: place.field, count }));
+}

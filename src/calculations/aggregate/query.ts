@@ -1,9 +1,7 @@
 import { CalculationError } from "../../model/errors.ts";
 import type { Answer, Keep } from "./functions.ts";
-import { type Condition, columnsOf } from "./language/condition.ts";
-import { type Aggregate, parseAggregates } from "./language/parseAggregates.ts";
-import { parseColumns } from "./language/parseColumns.ts";
-import { parseFilter } from "./language/parseFilter.ts";
+import { type Aggregate, parseAggregates, parseColumns } from "./language/parseAggregates.ts";
+import { type Condition, columnsOf, parseFilter } from "./language/parseFilter.ts";
 import type { AnyMeasure } from "./partial/partial.ts";
 
 /** What is asked, ready to be folded. */

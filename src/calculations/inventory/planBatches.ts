@@ -1,7 +1,7 @@
-import { calculationLimits } from "../../model/calculationLimits.ts";
 import { CalculationError } from "../../model/errors.ts";
+import { calculationLimits } from "../../model/limits.ts";
 import type { FileFact, Files } from "../files.ts";
-import { manifestLine, pathBelow } from "./manifestLine.ts";
+import { manifestLine, pathBelow } from "./manifest.ts";
 
 /** Files of one manifest: it is one result, and its lines travel in the partials. */
 export const inventoryFilesMax = 100_000;

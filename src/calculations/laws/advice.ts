@@ -1,5 +1,5 @@
-import { calculationLimits } from "../../model/calculationLimits.ts";
 import { CalculationError } from "../../model/errors.ts";
+import { calculationLimits } from "../../model/limits.ts";
 import { runFinish } from "../runJob.ts";
 import type { Finding } from "./findings.ts";
 import { foldedBytes } from "./partialLaws.ts";

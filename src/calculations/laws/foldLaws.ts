@@ -1,11 +1,10 @@
 import { rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
 import { runCompute, runFinish, runFold } from "../runJob.ts";
-import { wholeBetween } from "./draw.ts";
+import { shrink, wholeBetween } from "./draw.ts";
 import { reasonOf, sidesOf } from "./explain.ts";
 import { broken, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
-import { shrink } from "./shrink.ts";
 import { randomRunsMs, type Subject, same, stopwatch } from "./subject.ts";
 
 /** A way to fold chunks `[cuts[0], last cut)`: packs between the cuts, and `fanIn` neighbours at a time above them. */

@@ -1,4 +1,4 @@
-import { firstJsonLoss, type JsonLoss } from "../jsonLoss.ts";
+import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
 import { runPlan } from "../runJob.ts";
 import { keepSamples, type Samples } from "../timeChunks.ts";
 import { shown, sidesOf } from "./explain.ts";

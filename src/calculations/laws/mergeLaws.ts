@@ -1,8 +1,7 @@
-import { wholeBetween } from "./draw.ts";
+import { shrink, wholeBetween } from "./draw.ts";
 import { reasonOf, sidesOf } from "./explain.ts";
 import { broken, type Verdict } from "./findings.ts";
 import { foldedBytes } from "./partialLaws.ts";
-import { shrink } from "./shrink.ts";
 import { bytesOf, decoded, mergeOf, randomRunsMs, type Subject, same, stopwatch, zeroOf } from "./subject.ts";
 
 const few = "there are too few chunks: give parameters that make three or more";

@@ -1,5 +1,5 @@
-import { calculationLimits } from "../../model/calculationLimits.ts";
-import { firstJsonLoss } from "../jsonLoss.ts";
+import { calculationLimits } from "../../model/limits.ts";
+import { firstJsonLoss } from "../encodePart.ts";
 import { reasonOf, sidesOf } from "./explain.ts";
 import { broken, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";

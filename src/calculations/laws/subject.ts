@@ -1,7 +1,6 @@
 import type { AnyCalculation } from "../contract.ts";
-import { decodePart, encodePart } from "../encodePart.ts";
+import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
-import { guarded } from "../guarded.ts";
 import { type Draw, drawFrom } from "./draw.ts";
 
 /** What user code is called for. */

@@ -1,4 +1,4 @@
-import { instantiate } from "../kernels/instantiate.ts";
+import { instantiate } from "../kernels/loadKernel.ts";
 import { roots } from "./elementary.ts";
 import { sumNames } from "./moments.ts";
 import { blockNormals, type PathKernel, wordsOf } from "./pathKernel.ts";

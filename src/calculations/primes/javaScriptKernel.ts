@@ -1,10 +1,10 @@
 import { countUpTo } from "./basePrimes.ts";
+import type { SieveKernel } from "./countPrimes.ts";
 import { countZeros } from "./countZeros.ts";
 import { crossSparse } from "./crossSparse.ts";
 import { crossTurns } from "./crossTurns.ts";
 import { preSieve, preSievedMax } from "./preSieve.ts";
 import { blockBytes, marginBytes, type Scratch, scratchFor, smallMax, subBlockBytes } from "./scratch.ts";
-import type { SieveKernel } from "./sieveKernel.ts";
 import { carries, numbersPerByte, turnBytes } from "./wheel.ts";
 
 /** The kernel that needs nothing but JavaScript. */

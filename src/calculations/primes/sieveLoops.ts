@@ -1,4 +1,4 @@
-import { instantiate } from "../kernels/instantiate.ts";
+import { instantiate } from "../kernels/loadKernel.ts";
 import { residues } from "./wheel.ts";
 
 /** What `assembly/index.ts` exports; its files say what each does. Most arguments are addresses or bytes. */

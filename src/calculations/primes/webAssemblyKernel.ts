@@ -1,5 +1,5 @@
 import { type BasePrimes, basePrimes, countUpTo } from "./basePrimes.ts";
-import type { SieveKernel } from "./sieveKernel.ts";
+import type { SieveKernel } from "./countPrimes.ts";
 import { type CrossTurns, instantiateSieve } from "./sieveLoops.ts";
 import * as memory from "./sieveMemory.ts";
 

@@ -1,7 +1,6 @@
 import { type Breach, type Finding, laws } from "../../calculations/laws/findings.ts";
 import type { Screen } from "../cli.ts";
-import { paint } from "../render/colour.ts";
-import { clip, oneLine, wrap } from "../render/plainText.ts";
+import { clip, oneLine, paint, wrap } from "../render/text.ts";
 
 /** One line of a check, and below it what a broken law shows. */
 export interface CheckRow {

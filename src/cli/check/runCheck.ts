@@ -2,7 +2,7 @@ import { reasonOf, sidesOf } from "../../calculations/laws/explain.ts";
 import { type Breach, broken } from "../../calculations/laws/findings.ts";
 import { readSettings } from "../../model/settings.ts";
 import { systemRandom } from "../../storage/system.ts";
-import { threadPool } from "../../worker/threadPool.ts";
+import { threadPool } from "../../worker/threads/threadPool.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
 import { readFreeOptions } from "../freeOptions.ts";

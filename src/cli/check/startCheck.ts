@@ -4,9 +4,9 @@ import type { Finding, LawName } from "../../calculations/laws/findings.ts";
 import { type CallName, calls as callNames } from "../../calculations/laws/subject.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { taskFiles } from "../../worker/taskFiles.ts";
-import { threadFile, threadStart } from "../../worker/threadStart.ts";
-import type { FromThread } from "../../worker/threadTask.ts";
+import { taskFiles } from "../../worker/threads/taskFiles.ts";
+import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
+import type { FromThread } from "../../worker/threads/threadTask.ts";
 import type {
   CheckOrder,
   CheckThreadData,

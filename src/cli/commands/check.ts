@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { InputError } from "../../model/errors.ts";
+import { calculationFiles, fileAsked } from "../askedCalculation.ts";
 import type { CheckReport, CheckRequest } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
-import { calculationFiles, fileAsked } from "../knownCalculations.ts";
-import { paramOption } from "../paramOption.ts";
+import { paramOption, wholeOption } from "../options.ts";
 import { count } from "../render/amounts.ts";
-import { wholeOption } from "../wholeOption.ts";
 
 interface Options {
   readonly param: readonly string[];

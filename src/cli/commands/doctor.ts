@@ -4,11 +4,9 @@ import type { Command } from "commander";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
 import { InputError, messageOf } from "../../model/errors.ts";
-import { readAppSettings } from "../appSettings.ts";
 import type { ConnectOptions, Session } from "../cli.ts";
 import { unhealthy } from "../exitCodes.ts";
-import { paint } from "../render/colour.ts";
-import { oneLine } from "../render/plainText.ts";
+import { oneLine, paint } from "../render/text.ts";
 
 interface Options {
   readonly settings?: string;
@@ -77,5 +75,30 @@ async function tell({ cli, print }: Session, findings: readonly Finding[]): Prom
     wrong + warnings === 0
       ? "nothing wrong"
       : `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`,
+  );
+}
+
+/**
+ * Settings of a function app: `local.settings.json`, the list of names and values that
+ * `az functionapp config appsettings list` prints, or a plain object of them. Throws `InputError`.
+ */
+export function readAppSettings(text: string): Readonly<Record<string, string>> {
+  const bad = (rule: string) => new InputError("invalid", "bad-settings-file", `settings: ${rule}`);
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw bad("the file is not JSON");
+  }
+  if (typeof given !== "object" || given === null) throw bad("neither an object nor a list of settings");
+  const { IsEncrypted, Values } = given as { IsEncrypted?: unknown; Values?: unknown };
+  if (IsEncrypted === true) throw bad('it is encrypted; "func settings decrypt" makes it readable');
+  const pairs = Array.isArray(given)
+    ? given.map(({ name, value }: { name?: unknown; value?: unknown }) => [name, value] as const)
+    : Object.entries(typeof Values === "object" && Values !== null ? Values : given);
+  return Object.fromEntries(
+    pairs.flatMap(([name, value]) =>
+      typeof name === "string" && value != null ? [[name, String(value)]] : [],
+    ),
   );
 }

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { type Failures, type FailureView, failures } from "../../client/failures.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
+import { wholeOption } from "../options.ts";
 import { count } from "../render/amounts.ts";
-import { clip, oneLine, wrap } from "../render/plainText.ts";
+import { tryingText } from "../render/runDetails.ts";
 import { table } from "../render/table.ts";
-import { tryingText } from "../render/tryingText.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { clip, oneLine, wrap } from "../render/text.ts";
 
 /** `leasefold failures RUN`: which pieces of work failed and why. */
 export function addFailures(program: Command, session: Session): void {

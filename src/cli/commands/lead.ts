@@ -3,13 +3,12 @@ import { leader } from "../../client/leader.ts";
 import { leadOn } from "../../election/api/lead.ts";
 import type { ElectionPorts } from "../../election/api/place.ts";
 import { InputError } from "../../model/errors.ts";
-import { type StartChild, startChild } from "../childProcess.ts";
 import type { Session } from "../cli.ts";
 import { anotherLeads, interrupted, lostLease } from "../exitCodes.ts";
+import { wholeOption } from "../options.ts";
 import type { AddCommand } from "../program.ts";
-import { oneLine } from "../render/plainText.ts";
-import { runWhileLeading } from "../runWhileLeading.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { oneLine } from "../render/text.ts";
+import { runWhileLeading, type StartChild, startChild } from "../runWhileLeading.ts";
 
 interface LeadOptions {
   readonly name: string;

@@ -1,21 +1,19 @@
 import type { Command } from "commander";
 import type { AnyCalculation } from "../../calculations/contract.ts";
 import type { Calculations } from "../../calculations/registry.ts";
-import { callsOf, countedFiles, type FileUse } from "../../client/cost/fileUse.ts";
-import { type PlannedRun, planAhead } from "../../client/cost/planAhead.ts";
+import { callsOf, countedFiles, type FileUse } from "../../client/estimate/fileUse.ts";
+import { type PlannedRun, planAhead } from "../../client/estimate/planAhead.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
+import { fileAsked, nameAsked } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../clientFiles.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { fileAsked, nameAsked } from "../knownCalculations.ts";
-import { paramOption } from "../paramOption.ts";
+import { paramOption, wholeOption } from "../options.ts";
 import { bytes, count, dollars, duration } from "../render/amounts.ts";
-import { paint } from "../render/colour.ts";
-import { oneLine } from "../render/plainText.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { oneLine, paint } from "../render/text.ts";
 
 interface Options {
   readonly param: readonly string[];

@@ -4,14 +4,11 @@ import { InputError } from "../../model/errors.ts";
 import type { Tolerance } from "../../model/run.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { durationOption } from "../durationOption.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { paramOption } from "../paramOption.ts";
-import { paint } from "../render/colour.ts";
-import { toleranceOption } from "../toleranceOption.ts";
-import { uploadedSource } from "../uploadedSource.ts";
-import { waitForEnd } from "../waitForEnd.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { durationOption, paramOption, toleranceOption, wholeOption } from "../options.ts";
+import { paint } from "../render/text.ts";
+import { uploadedSource, uploadShown } from "../uploadShown.ts";
+import { waitForEnd } from "../watchRun.ts";
 
 interface Options {
   readonly param: readonly string[];
@@ -110,4 +107,27 @@ async function tell(
   if (session.cli.out.isTty) {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
   }
+}
+
+interface UploadOptions {
+  readonly to?: string;
+  readonly replace?: boolean;
+}
+
+/** `leasefold upload PATH…`: files of this machine become inputs; prints what a calculation takes as its source. */
+export function addUpload(program: Command, session: Session): void {
+  program
+    .command("upload")
+    .description("upload files or folders for calculations; prints the source that they are read from")
+    .argument("<path...>", "files and folders; what is in a folder keeps its path below it")
+    .option("--to <folder>", "where they go (default: the name of the folder)")
+    .option("--replace", "overwrite what is there with other content")
+    .action(async (paths: readonly string[], options: UploadOptions) => {
+      const uploaded = await uploadShown(session, paths, options);
+      if (session.json()) return await session.printJson(uploaded);
+      await session.print(uploaded.source);
+      if (!session.cli.out.isTty) return;
+      const hint = `use it: leasefold submit … --source ${uploaded.source}`;
+      await session.note(paint(session.cli.err, "dim", hint));
+    });
 }

@@ -4,12 +4,11 @@ import { type PackOutcome, type Verification, verify } from "../../client/questi
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { notEqual } from "../exitCodes.ts";
+import { wholeOption } from "../options.ts";
 import { count } from "../render/amounts.ts";
-import { paint } from "../render/colour.ts";
-import { liveLine } from "../render/liveLine.ts";
-import { oneLine } from "../render/plainText.ts";
+import { liveLine } from "../render/progress.ts";
 import { table } from "../render/table.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { oneLine, paint } from "../render/text.ts";
 
 /** `leasefold verify RUN`: computes a sample of a finished run again and compares. */
 export function addVerify(program: Command, session: Session): void {

@@ -6,7 +6,7 @@ import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { runFailed } from "../exitCodes.ts";
-import { wholeOption } from "../wholeOption.ts";
+import { wholeOption } from "../options.ts";
 import { reportLines } from "./report.ts";
 import { runDemo } from "./runDemo.ts";
 

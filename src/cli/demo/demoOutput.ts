@@ -1,6 +1,5 @@
 import type { Screen } from "../cli.ts";
-import type { DemoView, Note } from "./demoView.ts";
-import { plainNote, plainProgress, renderDemo } from "./renderDemo.ts";
+import { type DemoView, type Note, plainNote, plainProgress, renderDemo } from "./renderDemo.ts";
 
 /** Where the demo is shown: a screen that is drawn over, or plain lines where that cannot be. */
 export interface DemoOutput {

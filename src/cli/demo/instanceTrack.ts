@@ -1,7 +1,7 @@
 import type { InstanceEvent } from "../../local/instances.ts";
 import { addCalls, type CallCounts, noCalls } from "../../model/calls.ts";
 import { appEventOf } from "../render/instanceEvent.ts";
-import type { InstanceFact } from "./demoView.ts";
+import type { InstanceFact } from "./renderDemo.ts";
 
 type State = Extract<InstanceEvent, { kind: "state" }>["state"];
 

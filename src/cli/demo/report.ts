@@ -1,11 +1,16 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { z } from "zod";
+import type { Client } from "../../client/client.ts";
 import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, dollarsOf, totalCalls } from "../../model/calls.ts";
-import type { Screen } from "../cli.ts";
+import type { Manifest } from "../../model/run.ts";
+import type { Cli, Screen } from "../cli.ts";
 import { count, dollars, duration } from "../render/amounts.ts";
-import { paint } from "../render/colour.ts";
+import { paint } from "../render/text.ts";
+import { saveResult } from "../saveBytes.ts";
+import { publishedCounts } from "./calibrate.ts";
 import type { KillPlan } from "./killPlan.ts";
-import { publishedCounts } from "./publishedCounts.ts";
-import type { SavedResult } from "./saveDemoResult.ts";
 
 /** How the demo went, as `--json` prints it. */
 export interface DemoReport {
@@ -105,3 +110,24 @@ const classesOf = (calls: CallCounts): string =>
     .filter((one) => calls[one] > 0)
     .map((one) => `${one} ${count(calls[one])}`)
     .join(" · ");
+
+export interface SavedResult {
+  readonly primes: number;
+  readonly manifestFile: string;
+}
+
+/** Downloads the result, checked against the manifest's hash, and writes the manifest beside it. */
+export async function saveDemoResult(
+  cli: Cli,
+  client: Client,
+  manifest: Manifest,
+  out: string,
+): Promise<SavedResult> {
+  await mkdir(dirname(resolve(cli.folder, out)), { recursive: true });
+  const path = await saveResult(cli, client, manifest, out);
+  const extension = extname(path);
+  const manifestPath = join(dirname(path), `${basename(path, extension)}.manifest.json`);
+  await writeFile(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);
+  const { primes } = z.looseObject({ primes: z.int() }).parse(JSON.parse(await readFile(path, "utf8")));
+  return { primes, manifestFile: basename(manifestPath) };
+}

@@ -2,9 +2,8 @@ import type { LeaderView } from "../../client/leader.ts";
 import type { RunView } from "../../client/runView.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../model/calls.ts";
-import type { DemoView, LeaderFact, Note } from "./demoView.ts";
 import { makeInstanceTrack, outputCreated } from "./instanceTrack.ts";
-import { type Sample, speedOf } from "./speedOf.ts";
+import type { DemoView, LeaderFact, Note } from "./renderDemo.ts";
 
 /**
  * Puts together what the demo knows: events of the instances, looks at the leader record and at the run. Time is
@@ -124,4 +123,21 @@ export function makeTracker(of: {
       };
     },
   };
+}
+
+/** How much was done at one moment. */
+export interface Sample {
+  readonly atMs: number;
+  readonly done: number;
+}
+
+const windowMs = 6_000;
+const leastMs = 1_000;
+
+/** Packs per second over the last seconds; undefined until that can be said. */
+export function speedOf(samples: readonly Sample[], nowMs: number): number | undefined {
+  const last = samples.at(-1);
+  const first = samples.find(({ atMs }) => atMs >= nowMs - windowMs);
+  if (last === undefined || first === undefined || last.atMs - first.atMs < leastMs) return undefined;
+  return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
 }

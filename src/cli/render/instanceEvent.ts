@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { duration } from "./amounts.ts";
-import { oneLine } from "./plainText.ts";
+import { oneLine } from "./text.ts";
 
 /** One line of an instance's log that the app wrote as an event of its catalogue. */
 export interface AppEvent {

@@ -1,5 +1,6 @@
 import type { LocalFile } from "../../local/localFile.ts";
-import { oneLine } from "./plainText.ts";
+import type { Session } from "../cli.ts";
+import { oneLine } from "./text.ts";
 
 /** Which instances of `leasefold up` ended and wait for their next start, on one line; undefined where all run. */
 export function instancesDown(instances: LocalFile["instances"]): string | undefined {
@@ -16,3 +17,9 @@ export function instancesDown(instances: LocalFile["instances"]): string | undef
 }
 
 const times = (ends: number): string => (ends === 1 ? "once" : `${ends} times`);
+
+/** Says beside the answer that local instances do not run: what the answer shows may then stand still. */
+export async function noteInstancesDown(session: Session): Promise<void> {
+  const down = await session.instancesDown();
+  if (down !== undefined) await session.note(down);
+}

@@ -2,13 +2,48 @@ import type { RunView } from "../../client/runView.ts";
 import type { TimeLeft } from "../../client/timeLeft/timeLeft.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
+import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
 import type { Screen } from "../cli.ts";
 import { bytes, count, dollars, duration, percent, perSecond } from "./amounts.ts";
-import { paint, styleOfWord } from "./colour.ts";
-import { clip, oneLine, wrap } from "./plainText.ts";
 import { bar, shareOf, stateOf } from "./progress.ts";
-import { rangesText } from "./ranges.ts";
-import { tryingText } from "./tryingText.ts";
+import { clip, oneLine, paint, styleOfWord, wrap } from "./text.ts";
+
+/** More ranges than these are counted and not shown. */
+const rangesShown = 8;
+
+/** `0–99, 200–222, 300`, with the last of each range in it; of many the first few: `…, and 42 more`. */
+export function rangesText(ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, rangesShown).map(rangeText);
+  const more = ranges.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
+}
+
+/** `123 of 1,000 chunks (12.3 %)`; rounded down, so that 100 % means all of it. */
+export function chunkShare(part: number, whole: number): string {
+  const percent = whole === 0 ? 100 : Math.floor((1_000 * part) / whole) / 10;
+  return `${count(part)} of ${count(whole)} chunks (${percent} %)`;
+}
+
+/** `chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried`. The message names the chunk, or `chunks` or `work` does. */
+export function tryingText(one: {
+  /** As in failure records: `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
+  readonly work: string;
+  readonly message: string;
+  readonly attempts: number;
+  readonly attemptsMax?: number | undefined;
+  readonly chunks?: Range | undefined;
+}): string {
+  const [, told, rest] = /^(chunks? [\d–]+|plan|finish): (.*)$/s.exec(one.message) ?? [];
+  const of = one.attemptsMax === undefined ? "" : ` of ${one.attemptsMax}`;
+  return `${told ?? placeOf(one)}: attempt ${one.attempts}${of}: ${rest ?? one.message}; still tried`;
+}
+
+/** `chunk 17` or `chunks 10–19` where that is known, else `pack 42`; what is no pack by its own name. */
+function placeOf({ work, chunks }: { readonly work: string; readonly chunks?: Range | undefined }): string {
+  if (chunks !== undefined) return `${sizeOf(chunks) === 1 ? "chunk" : "chunks"} ${rangeText(chunks)}`;
+  const [, pack] = /^\d+\/(\d+)$/.exec(work) ?? [];
+  return pack === undefined ? work : `pack ${Number(pack)}`;
+}
 
 const nameWidth = 13;
 

@@ -1,6 +1,5 @@
 import type { Screen } from "../cli.ts";
-import { paint, type Style } from "./colour.ts";
-import { clip, wrap } from "./plainText.ts";
+import { clip, paint, type Style, wrap } from "./text.ts";
 
 export interface Column {
   readonly title: string;

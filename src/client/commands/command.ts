@@ -5,9 +5,8 @@ import type { Client } from "../client.ts";
 import { clientLimits } from "../clientLimits.ts";
 import { inPlaces } from "../places.ts";
 import { checkCap } from "../runRequest.ts";
-import { sendWakes } from "../sendWakes.ts";
-import { readCommandFacts } from "./commandFacts.ts";
-import { readDeletionFacts } from "./deletionFacts.ts";
+import { sendWakes } from "../submit.ts";
+import { readCommandFacts, readDeletionFacts } from "./facts.ts";
 import { beingDeleted, type Change, nextMarker } from "./nextMarker.ts";
 
 export interface Commanded {

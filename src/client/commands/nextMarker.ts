@@ -4,7 +4,7 @@ import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { unknownRun } from "../runDocuments.ts";
-import type { CommandFacts } from "./commandFacts.ts";
+import type { CommandFacts } from "./facts.ts";
 
 /** What may be asked of a run that is under way. */
 type Steering =

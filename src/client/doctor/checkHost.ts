@@ -1,7 +1,6 @@
-import { electionFrom, functionMarginMs } from "../../election/electionFrom.ts";
+import { electionFrom, functionMarginMs } from "../../election/settings.ts";
 import { messageOf } from "../../model/errors.ts";
-import { type HostSettings, readHostSettings } from "../../model/hostSettings.ts";
-import { packLimitOf } from "../../model/packLimit.ts";
+import { type HostSettings, packLimitOf, readHostSettings } from "../../model/hostSettings.ts";
 import type { Settings } from "../../model/settings.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 import { leaderBlob } from "../../model/names.ts";
-import type { ServiceFacts } from "../../storage/aboutPort.ts";
+import type { ServiceFacts } from "../../storage/queuePort.ts";
 import type { Client } from "../client.ts";
 import { leader } from "../leader.ts";
 import { whereAny } from "../places.ts";

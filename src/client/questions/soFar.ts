@@ -7,13 +7,11 @@ import { type Layout, shardsOf } from "../../model/packs.ts";
 import { type Answer, answerSchema, type Manifest } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { encodeGens } from "../../model/tree.ts";
-import { checkedStream } from "../checkedStream.ts";
 import type { Client } from "../client.ts";
 import { clientLimits } from "../clientLimits.ts";
-import { newUid } from "../newRunId.ts";
-import { findManifest } from "../result.ts";
+import { checkedStream, findManifest } from "../result.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
-import { answerPace } from "./answerPace.ts";
+import { newUid } from "../runRequest.ts";
 
 /** What a run would give if it ended now, and which chunks that covers. */
 export type AnswerSoFar = Extract<Answer, { readonly ok: true }>;
@@ -142,4 +140,14 @@ async function openAnswer(
   const found = await client.storage.blobs.stream(client.names.results, answer.blob, { signal });
   if (found.kind === "found") return checkedStream(found.body, answer);
   throw new CorruptDataError("answer-missing", `the answer of ${answer.run} is gone: ${answer.blob}`);
+}
+
+/** Sleeps between two looks for a worker's answer. */
+export function answerPace({ clock }: Pick<Client, "clock">): (signal?: AbortSignal) => Promise<void> {
+  const { answerPollMs, answerPollSlowMs, answerPollFastForMs } = clientLimits;
+  const startedMs = clock.monotonicMs();
+  return (signal) => {
+    const fast = clock.monotonicMs() - startedMs < answerPollFastForMs;
+    return clock.sleep(fast ? answerPollMs : answerPollSlowMs, signal);
+  };
 }

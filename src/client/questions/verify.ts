@@ -1,14 +1,13 @@
 import { CorruptDataError } from "../../model/errors.ts";
+import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
-import type { Verified } from "../../model/verified.ts";
 import { boundedMap } from "../boundedMap.ts";
 import type { Client } from "../client.ts";
 import { clientLimits } from "../clientLimits.ts";
 import { findManifest, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
-import { computeAgain } from "./computeAgain.ts";
-import { type PackHashes, readPackHashes } from "./packHashes.ts";
+import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
 import { drawPacks, foldedPacks, type Sample, sampleDefault, sampleSize } from "./sample.ts";
 
 /**

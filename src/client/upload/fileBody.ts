@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { uploadBlockBytes } from "../../storage/uploadBlocks.ts";
-import type { LocalFile } from "./localFiles.ts";
-import { badFile, changedMeanwhile } from "./uploadErrors.ts";
+import { badFile, changedMeanwhile, type LocalFile } from "./localFiles.ts";
 
 /** A file's bytes, once, and their hash when they have ended. */
 export interface FileBody {

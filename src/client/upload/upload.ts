@@ -4,8 +4,7 @@ import { boundedMap } from "../boundedMap.ts";
 import type { Client } from "../client.ts";
 import { blobsUnder, isSame } from "./blobsThere.ts";
 import { fileBody } from "./fileBody.ts";
-import { findLocalFiles, type LocalFile } from "./localFiles.ts";
-import { otherContent } from "./uploadErrors.ts";
+import { findLocalFiles, type LocalFile, otherContent } from "./localFiles.ts";
 
 export interface UploadRequest {
   /** Where relative paths begin. */

@@ -5,10 +5,10 @@ import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
-import type { ListedMarker } from "../close.ts";
-import { type PageBudget, takePages } from "../pageBudget.ts";
-import type { CoordinatorPorts } from "../perform.ts";
-import type { Ownership } from "../stateChain.ts";
+import { type PageBudget, takePages } from "../look/pageBudget.ts";
+import type { ListedMarker } from "../perform/close.ts";
+import type { CoordinatorPorts } from "../perform/perform.ts";
+import type { Ownership } from "../perform/stateChain.ts";
 
 /**
  * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose

@@ -3,8 +3,8 @@ import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob } from "../../model/names.ts";
 import type { Leader } from "../coordinate.ts";
-import type { CoordinatorPorts } from "../perform.ts";
-import type { Ownership } from "../stateChain.ts";
+import type { CoordinatorPorts } from "../perform/perform.ts";
+import type { Ownership } from "../perform/stateChain.ts";
 import { type Found, lookAtSpec, lookCloser } from "./lookCloser.ts";
 import { foldersOn, oldRecords, oldSpecs, type UidFolder, worthALook } from "./sweep.ts";
 

@@ -6,8 +6,8 @@ import { encodeMarker, type Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { manifestSchema, specSchema } from "../../model/run.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
-import type { CoordinatorPorts } from "../perform.ts";
-import type { Ownership } from "../stateChain.ts";
+import type { CoordinatorPorts } from "../perform/perform.ts";
+import type { Ownership } from "../perform/stateChain.ts";
 import { deleteUnder } from "./deleteRun.ts";
 import type { SweepRules, UidFolder, Why } from "./sweep.ts";
 

@@ -1,12 +1,11 @@
 import { ConfigError } from "../../model/errors.ts";
 import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
-import type { RaceOutcome } from "../contest.ts";
+import { errorOfOutcome, type RaceOutcome } from "../acquire/contest.ts";
 import type { EndCause, OnElectionEvent } from "../events.ts";
-import type { Leadership } from "../leadership.ts";
-import type { CurrentLeader } from "../leaderView.ts";
+import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";
+import type { CurrentLeader } from "../record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../settings.ts";
-import { errorOfOutcome } from "./errorOfOutcome.ts";
 import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "./place.ts";
 import { openTermState, TermOvertaken, type TermState } from "./termState.ts";
 

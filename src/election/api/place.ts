@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { ConfigError } from "../../model/errors.ts";
 import { namesOf, namespaceCharactersMax, namespacePattern } from "../../model/names.ts";
-import { connectStorage, type StorageConnection } from "../../storage/connectStorage.ts";
+import { connectStorage, type StorageConnection } from "../../storage/azure/connectStorage.ts";
 import type { BlobStore, Clock, ContentLease, Random } from "../../storage/ports.ts";
 import { systemClock, systemRandom } from "../../storage/system.ts";
 

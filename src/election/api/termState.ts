@@ -1,6 +1,6 @@
 import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
 import type { Clock, Conflict, Created, Replaced } from "../../storage/ports.ts";
-import { type Leadership, LostLeadership } from "../leadership.ts";
+import { type Leadership, LostLeadership } from "../hold/leadership.ts";
 import type { ElectionPorts } from "./place.ts";
 
 /**

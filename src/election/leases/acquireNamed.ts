@@ -1,11 +1,9 @@
 import { StorageError } from "../../model/errors.ts";
 import type { Clock, ContentLease, Random } from "../../storage/ports.ts";
-import { acquireLease, type TakenLease } from "../acquireLease.ts";
-import { errorOfOutcome } from "../api/errorOfOutcome.ts";
-import { cappedCall } from "../cappedCall.ts";
-import type { Contest } from "../contest.ts";
-import { isHeld, sightOf } from "../leaderView.ts";
-import { elapsedMs, momentOf } from "../moment.ts";
+import { acquireLease, type TakenLease } from "../acquire/acquireLease.ts";
+import { type Contest, errorOfOutcome } from "../acquire/contest.ts";
+import { cappedCall, elapsedMs, momentOf } from "../cappedCall.ts";
+import { isHeld, sightOf } from "../record/leaderView.ts";
 import { stopWorkMs } from "../settings.ts";
 import type { LeasesSettings } from "./settings.ts";
 

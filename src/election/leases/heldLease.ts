@@ -1,11 +1,35 @@
+import { LeasefoldError } from "../../model/errors.ts";
 import type { Clock, ContentLease, Random } from "../../storage/ports.ts";
-import type { TakenLease } from "../acquireLease.ts";
+import type { TakenLease } from "../acquire/acquireLease.ts";
 import { cappedCall } from "../cappedCall.ts";
+import { stopWorkDeadline } from "../hold/stopWorkDeadline.ts";
 import { judge, storageCodeOf } from "../judge.ts";
-import { stopWorkDeadline } from "../stopWorkDeadline.ts";
 import { type Content, type Contents, leaseContents, type NextContent } from "./contents.ts";
-import { type LeaseEnd, LeaseLost } from "./leaseLost.ts";
 import type { LeasesSettings } from "./settings.ts";
+
+/** Why a named lease is not held any more. */
+export type LeaseEnd =
+  /** Given back by its holder. */
+  | "released"
+  /** No renewal was confirmed in time. */
+  | "stop-work"
+  /** Storage said so: another broke it or has it, or the blob is gone. */
+  | "lost";
+
+/** Thrown instead of an effect, and the reason of a lease's signal. */
+export class LeaseLost extends LeasefoldError {
+  readonly lease: string;
+  readonly end: LeaseEnd;
+  constructor(lease: string, end: LeaseEnd, cause?: unknown) {
+    super("lease-lost", `The lease ${JSON.stringify(lease)} is not held any more: ${end}.`, {
+      retry: "later",
+      details: { lease, end },
+      cause,
+    });
+    this.lease = lease;
+    this.end = end;
+  }
+}
 
 /** A named lease while this process holds it. Renewals happen by themselves. */
 export interface NamedLease {

@@ -2,12 +2,28 @@ import { InputError } from "../../model/errors.ts";
 import { namedLeaseBlob } from "../../model/names.ts";
 import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "../api/place.ts";
 import { acquireNamed, type Tried } from "./acquireNamed.ts";
-import { atMost } from "./atMost.ts";
 import { type Content, contentOf } from "./contents.ts";
-import { heldLease, type NamedLease } from "./heldLease.ts";
-import type { LeaseEnd } from "./leaseLost.ts";
+import { heldLease, type LeaseEnd, type NamedLease } from "./heldLease.ts";
 import { type Renewal, type RenewalStats, renewals } from "./renewals.ts";
 import { type LeasesSettings, type LeaseTimings, leasesSettings } from "./settings.ts";
+
+/** Runs calls side by side, at most `limit` at a time, in the order they came. */
+export function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (call) => {
+    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await call();
+    } finally {
+      // The place goes to the next one in line, or is free again.
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
 
 /**
  * Many named leases in one process, renewed by one scheduler. A lease is a blob `leases/{name}` in the container

@@ -1,18 +1,72 @@
+import { STATUS_CODES } from "node:http";
 import { app, type HttpMethod, type HttpResponseInit, type InvocationContext } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
-import { edgeOf, messageOf } from "../../model/errors.ts";
+import { edgeOf, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { withLogOf } from "../logTo.ts";
 import type { ApiHandler, ApiRequest } from "./apiRequest.ts";
-import { getCalculations } from "./calculations.ts";
-import { getFailures } from "./failures.ts";
-import { harmless } from "./harmless.ts";
-import { getHealth, getInstance, type InstanceFacts } from "./health.ts";
-import { getLeader } from "./leader.ts";
-import { problemOf } from "./problem.ts";
-import { getQueues } from "./queues.ts";
+import {
+  getCalculations,
+  getFailures,
+  getHealth,
+  getInstance,
+  getLeader,
+  getQueues,
+  type InstanceFacts,
+  verifyRun,
+} from "./operations.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, getRun, listRuns, retryRun, submitRun } from "./runs.ts";
-import { verifyRun } from "./verify.ts";
+
+/**
+ * Makes an answer that a browser cannot run anything of, whatever a calculation or a caller put into it: the API's origin
+ * has function keys within reach. Every answer goes through here, problems and health included.
+ */
+export const harmless = <T extends HttpResponseInit>(answer: T): T => ({
+  ...answer,
+  headers: { ...(answer.headers as Record<string, string> | undefined), ...harmlessHeaders },
+});
+
+export const harmlessHeaders: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "sandbox; default-src 'none'",
+};
+
+/** Refusals for which HTTP has a status of its own. */
+const statusOfCode: Readonly<Record<string, number>> = {
+  "body-too-large": 413,
+  "not-json-type": 415,
+  "range-not-satisfiable": 416,
+  "no-answer": 504,
+};
+
+/** Seconds after which a caller may try again where storage was busy. */
+const retryAfterS = 5;
+
+/** RFC 9457 problem details of anything thrown. Only our own errors tell their message; a bug's stays in the log. */
+export function problemOf(error: unknown): HttpResponseInit & { readonly status: number } {
+  const known = error instanceof LeasefoldError;
+  const code = known ? error.code : "internal";
+  const status = statusOfCode[code] ?? edgeOf(error).httpStatus;
+  const details = known ? error.details : {};
+  const field = typeof details["field"] === "string" ? { field: details["field"] } : {};
+  return {
+    status,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...(status === 503 ? { "retry-after": String(retryAfterS) } : {}),
+      ...(typeof details["contentRange"] === "string" ? { "content-range": details["contentRange"] } : {}),
+    },
+    jsonBody: {
+      type: `urn:leasefold:error:${code}`,
+      title: STATUS_CODES[status] ?? "Error",
+      status,
+      detail: known ? messageOf(error) : "an error inside of Leasefold; the log of the app has it",
+      code,
+      ...field,
+    },
+  };
+}
 
 interface Route {
   readonly name: string;

@@ -2,9 +2,27 @@ import type { HttpResponseInit } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { InputError } from "../../model/errors.ts";
+import { baseContentType, mayBeShown } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import { type ApiRequest, answerBytesMax, queryWhole, routeParam } from "./apiRequest.ts";
-import { describeBytes } from "./describeBytes.ts";
+
+/** Content type, file name and generation of a result or of an answer so far. */
+export function describeBytes({
+  run,
+  blob,
+  contentType,
+  generation,
+}: Pick<Manifest, "run" | "blob" | "contentType" | "generation">): Record<string, string> {
+  const extension = /\.([A-Za-z0-9]+)$/.exec(blob)?.[1] ?? "bin";
+  // JSON is UTF-8 by definition; any other type is given as the calculation named it.
+  const isJson = baseContentType(contentType) === "application/json";
+  return {
+    "content-type": isJson ? "application/json" : contentType,
+    // A page or picture with script, opened from this origin, would have the function key within reach.
+    "content-disposition": `${mayBeShown(contentType) ? "inline" : "attachment"}; filename="${run}.${extension}"`,
+    "leasefold-generation": String(generation),
+  };
+}
 
 /** Azure's front end ends a request after 230 s. */
 const waitSMax = 200;

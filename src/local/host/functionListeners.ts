@@ -1,17 +1,14 @@
 import { ConfigError } from "../../model/errors.ts";
 import type { HostSettings } from "../../model/hostSettings.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
-import { bindingText } from "./bindingText.ts";
 import type { Binding, RegisteredFunction } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 import { type HttpListener, type HttpPort, startHttp } from "./httpTrigger.ts";
 import type { Invoker } from "./invoker.ts";
-import { hostQueueTimings } from "./queueDelivery.ts";
-import { triggerMetadata } from "./queueMessageData.ts";
+import { hostQueueTimings, triggerMetadata } from "./queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
-import { parseSchedule } from "./schedule.ts";
 import type { Storages } from "./storages.ts";
-import { type Listener, startTimer } from "./timerTrigger.ts";
+import { type Listener, parseSchedule, startTimer } from "./timerTrigger.ts";
 
 /** What the listeners of one instance share. */
 export interface Surroundings {
@@ -118,4 +115,28 @@ function warnOfBindings(one: RegisteredFunction, log: HostLog): void {
     const known = /trigger$/i.test(type) || type.toLowerCase() === "http";
     if (!known) log.unsupportedBinding(one.metadata.name, type);
   }
+}
+
+/**
+ * A text of a binding with each `%SETTING%` replaced by its value, as the host does. Throws `ConfigError` naming
+ * the function and the setting where one is missing.
+ */
+export function bindingText(
+  binding: Readonly<Record<string, unknown>>,
+  option: string,
+  functionName: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = binding[option];
+  if (typeof given !== "string" || given === "") {
+    throw new ConfigError("bad-binding", `function ${functionName}: ${option} is missing`);
+  }
+  return given.replace(/%([^%]+)%/g, (_match, name: string) => {
+    const value = env[name];
+    if (value !== undefined && value !== "") return value;
+    throw new ConfigError(
+      "missing-setting",
+      `function ${functionName}: ${option} is "${given}", but the setting ${name} is missing`,
+    );
+  });
 }

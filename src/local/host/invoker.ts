@@ -1,3 +1,4 @@
+import { type LeasefoldError, messageOf } from "../../model/errors.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
 import type { LogLevel, Report } from "../instanceMessages.ts";
 import type {
@@ -9,7 +10,6 @@ import type {
   RegisteredFunction,
   Registrations,
 } from "./coreModule.ts";
-import { errorText } from "./errorText.ts";
 
 /**
  * Runs handlers the way the language worker does: arguments, hooks before, the handler, hooks after, response;
@@ -126,4 +126,16 @@ export function makeInvoker(options: {
 function traceContext(random: Random) {
   const hex = () => random.uuid().replaceAll("-", "");
   return { traceParent: `00-${hex()}-${hex().slice(0, 16)}-00`, traceState: "", attributes: {} };
+}
+
+/**
+ * What the log says of an error that a handler threw. Errors of Leasefold say all they have to say in their message,
+ * or carry the stack of user code in `details`; a stranger's stack is shown to its author.
+ */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return messageOf(error);
+  // The app is a bundle of its own, and its classes are others than those here.
+  const { retry, details } = error as Partial<LeasefoldError>;
+  const ours = retry !== undefined && details !== undefined;
+  return ours && details["stack"] === undefined ? error.message : (error.stack ?? error.message);
 }

@@ -1,8 +1,8 @@
 import type { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { BlobStore, FolderPage, ListedBlob, ListPage } from "../ports.ts";
+import { throwIfAborted } from "../system.ts";
 import { blocksOf } from "../uploadBlocks.ts";
-import { folderPage } from "./folderPage.ts";
 import {
   checkedMetadata,
   checkLease,
@@ -18,7 +18,52 @@ import {
   refusalOfLease,
 } from "./memoryContainers.ts";
 import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
-import { streamOf } from "./memoryStream.ts";
+import type { SortedList } from "./sortedList.ts";
+
+/**
+ * One page of a listing by `/`: below `prefix`, a name with a further slash stands for its folder, any other for
+ * itself, and both count for the page, as with the service. The cursor is the item that the next page begins with.
+ */
+export function folderPage(
+  names: SortedList<string>,
+  prefix: string,
+  cursor: string | undefined,
+  pageSize: number,
+): { readonly items: readonly string[]; readonly cursor?: string } {
+  const items: string[] = [];
+  let isBefore = (name: string) => name < (cursor ?? prefix);
+  for (;;) {
+    const [name] = names.from(isBefore);
+    if (name === undefined || !name.startsWith(prefix)) return { items };
+    const slash = name.indexOf("/", prefix.length);
+    const item = slash < 0 ? name : name.slice(0, slash + 1);
+    if (items.length === pageSize) return { items, cursor: item };
+    items.push(item);
+    // A folder is passed over whole, however many blobs it has.
+    isBefore = (other) => other <= item || (slash >= 0 && other.startsWith(item));
+  }
+}
+
+const pieceBytes = 64 * 1024;
+
+/** The asked range of a body in pieces, as a download would bring it; the signal ends it between two pieces. */
+export function streamOf(
+  body: Uint8Array,
+  range: { readonly offset?: number; readonly count?: number; readonly signal?: AbortSignal | undefined },
+): AsyncIterable<Uint8Array> {
+  const offset = range.offset ?? 0;
+  const ranged = offset > 0 || range.count !== undefined;
+  if (ranged && offset >= body.byteLength) throw refuse(416, "InvalidRange");
+  const wanted = body.slice(offset, range.count === undefined ? undefined : offset + range.count);
+  return pieces(wanted, range.signal);
+}
+
+async function* pieces(bytes: Uint8Array, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += pieceBytes) {
+    throwIfAborted(signal);
+    yield bytes.slice(at, at + pieceBytes);
+  }
+}
 
 /**
  * The twin's blobs. Each call takes effect at once, when it is made, and only its answer is a promise; but an upload

@@ -1,7 +1,7 @@
 import type { BillingClass } from "../../model/calls.ts";
-import { throwIfAborted } from "../abortError.ts";
+import { storageErrorOfCode } from "../azure/storageErrors.ts";
 import type { CallMeter, CallOptions, Clock, Random } from "../ports.ts";
-import { storageErrorOfCode } from "../storageErrors.ts";
+import { throwIfAborted } from "../system.ts";
 
 /** What the parts of one in-memory account share: its clock, its randomness, its meter and a counter for tags. */
 export interface MemoryService {

@@ -1,10 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exactSums } from "../../../src/calculations/aggregate/measures/exactSums.ts";
-import { mergeTerms, nearestRatio } from "../../../src/calculations/aggregate/measures/exactTerms.ts";
+import {
+  exactSums,
+  mergeTerms,
+  nearestRatio,
+} from "../../../src/calculations/aggregate/measures/exactTerms.ts";
 import type { Columns } from "../../../src/calculations/aggregate/measures/measure.ts";
-import { meanOf, sumOf, varianceOf } from "../../../src/calculations/aggregate/measures/moments.ts";
-import { type Squares, squaresMeasure } from "../../../src/calculations/aggregate/measures/squaresMeasure.ts";
+import {
+  meanOf,
+  type Squares,
+  squaresMeasure,
+  sumOf,
+  varianceOf,
+} from "../../../src/calculations/aggregate/measures/sums.ts";
 import { bigOf, nearest } from "./rationals.ts";
 
 const finite = fc.oneof(

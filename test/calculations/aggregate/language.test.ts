@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseAggregates } from "../../../src/calculations/aggregate/language/parseAggregates.ts";
-import { parseColumns } from "../../../src/calculations/aggregate/language/parseColumns.ts";
+import {
+  parseAggregates,
+  parseColumns,
+} from "../../../src/calculations/aggregate/language/parseAggregates.ts";
 import { parseFilter } from "../../../src/calculations/aggregate/language/parseFilter.ts";
 import { queryOf } from "../../../src/calculations/aggregate/query.ts";
 

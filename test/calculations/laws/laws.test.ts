@@ -3,7 +3,7 @@ import type { AnyCalculation } from "../../../src/calculations/contract.ts";
 import { exactSum } from "../../../src/calculations/exact/exactSum.ts";
 import { brokenLaws, type CheckOptions, checkLaws } from "../../../src/calculations/laws/checkLaws.ts";
 import { laws } from "../../../src/calculations/laws/findings.ts";
-import { runSerially } from "../../../src/calculations/runSerially.ts";
+import { runSerially } from "../../../src/calculations/leasefold.ts";
 import { brokenFixtures, sound } from "./fixtures.ts";
 
 describe("a calculation that keeps every law", () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { firstJsonLoss } from "../../../src/calculations/jsonLoss.ts";
-import { drawFrom } from "../../../src/calculations/laws/draw.ts";
+import { firstJsonLoss } from "../../../src/calculations/encodePart.ts";
+import { drawFrom, shrink } from "../../../src/calculations/laws/draw.ts";
 import { reasonOf, sidesOf } from "../../../src/calculations/laws/explain.ts";
-import { shrink } from "../../../src/calculations/laws/shrink.ts";
 
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../../scripts/compileKernel.mjs";
-import { instantiate } from "../../../src/calculations/kernels/instantiate.ts";
+import { instantiate } from "../../../src/calculations/kernels/loadKernel.ts";
 import { javaScriptKernel } from "../../../src/calculations/options/javaScriptKernel.ts";
 import { type Contract, lawOf } from "../../../src/calculations/options/law.ts";
 import { momentsCodec } from "../../../src/calculations/options/moments.ts";

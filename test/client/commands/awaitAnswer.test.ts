@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awaitAnswer } from "../../../src/client/commands/awaitAnswer.ts";
+import { awaitAnswer } from "../../../src/client/commands/await.ts";
 import { command } from "../../../src/client/commands/command.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { clientWorld, names } from "../clientWorld.ts";

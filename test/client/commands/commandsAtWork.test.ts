@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awaitAnswer } from "../../../src/client/commands/awaitAnswer.ts";
-import { awaitDeletion } from "../../../src/client/commands/awaitDeletion.ts";
+import { awaitAnswer, awaitDeletion } from "../../../src/client/commands/await.ts";
 import { command } from "../../../src/client/commands/command.ts";
 import type { Change } from "../../../src/client/commands/nextMarker.ts";
 import { failures } from "../../../src/client/failures.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awaitDeletion } from "../../../src/client/commands/awaitDeletion.ts";
+import { awaitDeletion } from "../../../src/client/commands/await.ts";
 import { command } from "../../../src/client/commands/command.ts";
 import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";

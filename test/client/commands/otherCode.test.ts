@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CommandFacts } from "../../../src/client/commands/commandFacts.ts";
+import type { CommandFacts } from "../../../src/client/commands/facts.ts";
 import { type Change, nextMarker } from "../../../src/client/commands/nextMarker.ts";
 import type { Manifest } from "../../../src/model/run.ts";
 import { firstState, type State } from "../../../src/model/state.ts";

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { diagnose } from "../../../src/client/doctor/diagnose.ts";
 import { StorageError } from "../../../src/model/errors.ts";
 import { poisonOf } from "../../../src/model/names.ts";
-import type { AboutService } from "../../../src/storage/aboutPort.ts";
 import type { Storage } from "../../../src/storage/ports.ts";
+import type { AboutService } from "../../../src/storage/queuePort.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 async function examined(

@@ -4,8 +4,8 @@ import { type VerifyOptions, verify } from "../../../src/client/questions/verify
 import { submit } from "../../../src/client/submit.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../src/model/bitmap.ts";
 import { resultBlobs, runBlobs } from "../../../src/model/names.ts";
+import type { Verified } from "../../../src/model/output.ts";
 import type { Manifest } from "../../../src/model/run.ts";
-import type { Verified } from "../../../src/model/verified.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 import { answersLeft, sha256 } from "./answeringWorker.ts";
 import { finishedRun, right, type VerifyAsk, verifyingWorker } from "./finishedRun.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
-import { markProgress } from "../../../src/coordinator/progressMarks.ts";
+import { markProgress } from "../../../src/coordinator/decide/decide.ts";
 import type { State } from "../../../src/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
 

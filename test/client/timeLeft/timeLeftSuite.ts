@@ -1,5 +1,5 @@
 import { type TimeLeft, timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
-import { markProgress } from "../../../src/coordinator/progressMarks.ts";
+import { markProgress } from "../../../src/coordinator/decide/decide.ts";
 import { limits } from "../../../src/model/limits.ts";
 import type { State } from "../../../src/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { type Leader, leadOn } from "../../../src/election/api/lead.ts";
-import { currentLeader } from "../../../src/election/leaderView.ts";
+import { currentLeader } from "../../../src/election/record/leaderView.ts";
 import { alone, container, untilTold } from "../alone.ts";
 import { noAnswer } from "../faultyLease.ts";
 

@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { leadOn } from "../../../src/election/api/lead.ts";
-import { type ObservedTerm, observeOn } from "../../../src/election/api/observe.ts";
-import { newTerms, type TermMemory } from "../../../src/election/api/termsSeen.ts";
-import type { LeaderRecord, PastTerm } from "../../../src/election/record.ts";
+import {
+  newTerms,
+  type ObservedTerm,
+  observeOn,
+  type TermMemory,
+} from "../../../src/election/api/observe.ts";
+import type { LeaderRecord, PastTerm } from "../../../src/election/record/record.ts";
 import { type Alone, alone, container, untilTold } from "../alone.ts";
 import { noAnswer } from "../faultyLease.ts";
 

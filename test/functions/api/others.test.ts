@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/client/submit.ts";
-import { getHealth, getInstance } from "../../../src/functions/api/health.ts";
+import { getHealth, getInstance } from "../../../src/functions/api/operations.ts";
 import { answer, routes } from "../../../src/functions/api/registerApi.ts";
 import { clientWorld } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";

@@ -1,4 +1,4 @@
-import type { Leadership } from "../../../src/election/leadership.ts";
+import type { Leadership } from "../../../src/election/hold/leadership.ts";
 import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
 import { leaseLedger } from "./leaseLedger.ts";
 

@@ -3,8 +3,8 @@ import {
   type Ownership,
   type StateStore,
   sealState,
-} from "../../../src/coordinator/stateChain.ts";
-import { type Leadership, LostLeadership } from "../../../src/election/leadership.ts";
+} from "../../../src/coordinator/perform/stateChain.ts";
+import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
 import { race } from "../../../src/election/race.ts";
 import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
 import { namesOf } from "../../../src/model/names.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { costOfRun } from "../../../src/client/cost/cost.ts";
-import { expectedMs } from "../../../src/client/cost/expectedTime.ts";
+import { costOfRun } from "../../../src/client/estimate/cost.ts";
+import { expectedMs } from "../../../src/client/estimate/expectedTime.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
 import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";

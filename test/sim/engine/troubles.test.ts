@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sendAll } from "../../../src/coordinator/send.ts";
+import { sendAll } from "../../../src/coordinator/perform/send.ts";
 import { CalculationError, StorageError } from "../../../src/model/errors.ts";
 import { runBlobs } from "../../../src/model/names.ts";
 import type { BlobStore } from "../../../src/storage/ports.ts";

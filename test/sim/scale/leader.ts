@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Coordinator, coordinator } from "../../../src/coordinator/tick.ts";
-import { electionFrom } from "../../../src/election/electionFrom.ts";
+import { electionFrom } from "../../../src/election/settings.ts";
 import { readHostSettings } from "../../../src/model/hostSettings.ts";
 import type { Log } from "../../../src/model/log.ts";
 import type { Names } from "../../../src/model/names.ts";

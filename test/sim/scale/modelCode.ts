@@ -1,5 +1,5 @@
 import type { Clock, Random } from "../../../src/storage/ports.ts";
-import type { TaskOptions, UserCode } from "../../../src/worker/userCode.ts";
+import type { TaskOptions, UserCode } from "../../../src/worker/threads/userCode.ts";
 import { rangesCode } from "../../support/rangesCode.ts";
 import { sharedCores } from "./sharedCores.ts";
 

@@ -1,8 +1,8 @@
-import { makePollBackoff } from "../../../src/local/host/pollBackoff.ts";
+import { makePollBackoff } from "../../../src/local/host/queueTrigger.ts";
 import type { WorkMessage } from "../../../src/model/message.ts";
 import type { ReceivedMessage } from "../../../src/storage/queuePort.ts";
-import { computePack } from "../../../src/worker/computePack.ts";
-import { endAttempt } from "../../../src/worker/endAttempt.ts";
+import { endAttempt } from "../../../src/worker/attempt/endAttempt.ts";
+import { computePack } from "../../../src/worker/compute.ts";
 import { handleWork } from "../../../src/worker/handleWork.ts";
 import type { Instance } from "./platform.ts";
 import { type WorkerOptions, workerPorts } from "./workerPorts.ts";

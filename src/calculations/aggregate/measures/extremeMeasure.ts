@@ -1,6 +1,5 @@
 import type { Field } from "../records.ts";
-import { detached } from "../rows/detached.ts";
-import { grown, type Measure } from "./measure.ts";
+import { detached, grown, type Measure } from "./measure.ts";
 
 /** The smallest or largest number; null where there is none. */
 export const numberExtreme = (column: string, which: "min" | "max"): Measure<number | null> => {

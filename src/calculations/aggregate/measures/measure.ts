@@ -1,6 +1,6 @@
 import type { Reader, Writer } from "../partial/bytes.ts";
+import type { Field } from "../records.ts";
 import type { NumberColumn } from "../rows/numberColumn.ts";
-import type { Selection } from "../rows/selection.ts";
 
 /**
  * One thing that is kept for each group, such as the sum of a column, as a state that can be merged. What a group's
@@ -48,3 +48,19 @@ export function grown(
   if (filler !== 0) larger.fill(filler, array.length);
   return larger;
 }
+
+/** The rows of a batch that the filter let through, each with its group. Valid only until the next batch. */
+export interface Selection {
+  readonly rows: readonly (readonly Field[])[];
+  readonly count: number;
+  /** `[0, count)`: place of the row in the batch. */
+  readonly place: Int32Array;
+  /** `[0, count)`: group of the row. */
+  readonly group: Int32Array;
+}
+
+/**
+ * A copy of a text that was cut from a file. V8 keeps all of the larger text alive for a part of it, so that a kept
+ * key of ten letters would hold megabytes. Unpaired surrogates, which NDJSON can write and UTF-8 cannot, become U+FFFD.
+ */
+export const detached = (text: string): string => Buffer.from(text).toString();

@@ -1,8 +1,7 @@
 import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field } from "../records.ts";
-import { detached } from "../rows/detached.ts";
-import type { Measure } from "./measure.ts";
+import { detached, type Measure } from "./measure.ts";
 
 /** A quarter of what a map takes in memory, and one of its entries with a short text. */
 const mapBytes = 75;

@@ -3,8 +3,7 @@ import { aggregateLimits } from "../limits.ts";
 import type { Measure } from "../measures/measure.ts";
 import type { Field } from "../records.ts";
 import { byteReader, byteWriter, type Reader, type Writer } from "./bytes.ts";
-import { mergeReports, type Report } from "./report.ts";
-import { tooManyBytes, tooManyGroups } from "./tooLarge.ts";
+import { mergeReports, type Report, tooManyBytes, tooManyGroups } from "./report.ts";
 
 /**
  * A partial is its own encoding: the report as JSON, then the groups, each as its key and the states of its measures,

@@ -1,3 +1,4 @@
+import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Offender } from "../records.ts";
 
@@ -42,3 +43,18 @@ const mergeIncidents = (a: Incidents, b: Incidents): Incidents =>
 
 /** A report must stay small whatever a file holds. */
 const shortened = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 199)}…`);
+
+const cure = "group by fewer columns or coarser ones, or let fewer rows through with where";
+
+export const tooManyGroups = (): CalculationError =>
+  new CalculationError(
+    "too-many-groups",
+    `there are more than ${aggregateLimits.groupsMax} groups, the limit (groupsMax); ${cure}`,
+  );
+
+export const tooManyBytes = (groups: number): CalculationError =>
+  new CalculationError(
+    "too-many-groups",
+    `the ${groups} groups so far need more than ${aggregateLimits.partialBytesMax} bytes, the limit ` +
+      `(partialBytesMax); ${cure}, or leave out distinct, quantile or top`,
+  );

@@ -1,7 +1,6 @@
 import { dsvFormat } from "d3-dsv";
 import type { Field } from "../records.ts";
-import { decodeText } from "./decodeText.ts";
-import type { ParseBatch, ParsedBatch } from "./parsedBatch.ts";
+import { decodeText, type ParseBatch, type ParsedBatch } from "./parsedBatch.ts";
 
 /**
  * Parses CSV with d3-dsv, which ends records at LF, CRLF and CR alike and gives each as it is, whatever its number of

@@ -1,7 +1,6 @@
 import type { Field } from "../records.ts";
-import { decodeText } from "./decodeText.ts";
-import type { ParseBatch, ParsedBatch } from "./parsedBatch.ts";
-import { readLimits } from "./readLimits.ts";
+import { decodeText, type ParseBatch, type ParsedBatch } from "./parsedBatch.ts";
+import { readLimits } from "./readParams.ts";
 
 const { nestingMax } = readLimits;
 

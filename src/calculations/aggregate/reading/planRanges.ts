@@ -1,12 +1,9 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import type { PlanRanges, RangeInput } from "../records.ts";
-import { aheadOf } from "./aheadOf.ts";
 import { columnPlaces } from "./columnPlaces.ts";
-import { type FileFormat, fileFormat } from "./fileFormat.ts";
 import { readHead } from "./readHead.ts";
-import { readLimits } from "./readLimits.ts";
-import type { ReadParams } from "./readParams.ts";
+import { type FileFormat, fileFormat, type ReadParams, readLimits } from "./readParams.ts";
 import { recordBorders } from "./recordBorders.ts";
 
 /** A file whose header is known. */
@@ -73,4 +70,20 @@ async function* rangesOf(
     for (; from + stride < file.bytes; from += stride) yield range(from, from + stride);
   }
   if (from < file.bytes || span === 0) yield range(from, file.bytes);
+}
+
+/** Maps in order, with up to `count` at work at once. */
+export async function* aheadOf<T, R>(
+  items: AsyncIterable<T>,
+  count: number,
+  map: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const queue: Promise<R>[] = [];
+  for await (const item of items) {
+    const result = map(item);
+    // Whoever stops early never hears of it.
+    result.catch(() => {});
+    if (queue.push(result) === count) yield queue.shift() as Promise<R>;
+  }
+  yield* queue;
 }

@@ -1,8 +1,9 @@
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { CalculationError, messageOf } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import type { RangeInput } from "../records.ts";
-import type { FileFormat } from "./fileFormat.ts";
-import { gunzip } from "./gunzip.ts";
-import { readLimits } from "./readLimits.ts";
+import { type FileFormat, readLimits } from "./readParams.ts";
 import { tooLong } from "./recordBorders.ts";
 
 /** Bytes of a range from the begin of a record to the end of one. */
@@ -71,3 +72,43 @@ export async function* fileBytes(
   yield* files.read(file, { to: readLimits.lookBytes });
   yield* files.read(file, { from: readLimits.lookBytes });
 }
+
+const { gunzipRatioMax, gunzipAlwaysBytes, gunzipBytesMax } = readLimits;
+
+/**
+ * What gzip bytes hold, all members one after the other, piece by piece. Throws `CalculationError` naming the file
+ * where they are cut or damaged or hold too much; an error of `pieces` passes through.
+ */
+export async function* gunzip(
+  { path, bytes }: FileFact,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const most = Math.min(gunzipBytesMax, Math.max(gunzipAlwaysBytes, bytes * gunzipRatioMax));
+  let unpacked = 0;
+  const unzip = createGunzip({ chunkSize: readLimits.gunzipBytes });
+  // The pipeline ends both sides when either fails or the caller stops early; the error surfaces in the loop below.
+  pipeline(Readable.from(pieces), unzip, () => {});
+  try {
+    for await (const piece of unzip as AsyncIterable<Buffer>) {
+      unpacked += piece.length;
+      if (unpacked > most) throw tooMuch(path, bytes, most);
+      yield piece;
+    }
+  } catch (cause) {
+    if (!String((cause as { code?: unknown }).code).startsWith("Z_")) throw cause;
+    throw new CalculationError("bad-gzip", `${path} is cut or damaged: gzip says ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+const tooMuch = (path: string, bytes: number, most: number): CalculationError =>
+  new CalculationError(
+    "gzip-too-large",
+    `${path}: its ${bytes} bytes hold more than ${most} (gunzipBytesMax, or gunzipRatioMax times its size); ` +
+      "upload it unpacked, or in several files",
+  );
+
+/** Pieces as one; a single piece is not copied. */
+export const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);

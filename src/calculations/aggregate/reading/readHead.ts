@@ -1,11 +1,9 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
-import { decodeText } from "./decodeText.ts";
-import type { FileFormat } from "./fileFormat.ts";
-import { joined } from "./joined.ts";
 import { csvFields } from "./parseCsv.ts";
-import { fileBytes } from "./rangeBytes.ts";
-import { readLimits } from "./readLimits.ts";
+import { decodeText } from "./parsedBatch.ts";
+import { fileBytes, joined } from "./rangeBytes.ts";
+import { type FileFormat, readLimits } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /** The columns of a CSV file, and where its first record begins. */

@@ -1,14 +1,11 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { Offender, ReadRange } from "../records.ts";
 import { columnPlaces } from "./columnPlaces.ts";
-import { type FileFormat, fileFormat } from "./fileFormat.ts";
-import { joined } from "./joined.ts";
 import { csvParser } from "./parseCsv.ts";
 import type { ParseBatch } from "./parsedBatch.ts";
 import { ndjsonParser } from "./parseNdjson.ts";
-import { type RangeBytes, rangeBytes } from "./rangeBytes.ts";
-import { readLimits } from "./readLimits.ts";
-import type { ReadParams } from "./readParams.ts";
+import { joined, type RangeBytes, rangeBytes } from "./rangeBytes.ts";
+import { type FileFormat, fileFormat, type ReadParams, readLimits } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { CalculationError } from "../../../model/errors.ts";
-import { readLimits } from "./readLimits.ts";
+import { readLimits } from "./readParams.ts";
 
 const { recordBytesMax } = readLimits;
 

@@ -1,4 +1,4 @@
-import type { Condition, Literal, Operator } from "../language/condition.ts";
+import type { Condition, Literal, Operator } from "../language/parseFilter.ts";
 import type { Columns } from "../measures/measure.ts";
 import type { Field } from "../records.ts";
 

@@ -1,8 +1,7 @@
 import { aggregateLimits } from "../limits.ts";
-import type { Meter } from "../measures/measure.ts";
-import { tooManyGroups } from "../partial/tooLarge.ts";
+import { detached, type Meter } from "../measures/measure.ts";
+import { tooManyGroups } from "../partial/report.ts";
 import type { Field } from "../records.ts";
-import { detached } from "./detached.ts";
 
 /** Numbers the groups of a chunk in the order in which they are met. */
 export interface GroupIds {

@@ -1,11 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { readLimits } from "../../../../src/calculations/aggregate/reading/readLimits.ts";
-import type { ReadParams } from "../../../../src/calculations/aggregate/reading/readParams.ts";
+import { type ReadParams, readLimits } from "../../../../src/calculations/aggregate/reading/readParams.ts";
 import { numberOf } from "../../../../src/calculations/aggregate/rows/numberColumn.ts";
 import { aggregate } from "../../../../src/calculations/aggregate.ts";
 import type { Files } from "../../../../src/calculations/files.ts";
-import { runSerially } from "../../../../src/calculations/runSerially.ts";
+import { runSerially } from "../../../../src/calculations/leasefold.ts";
 import { memoryFiles } from "../../../support/memoryFiles.ts";
 import { readAll } from "./readAll.ts";
 

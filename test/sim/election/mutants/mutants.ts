@@ -10,14 +10,14 @@ export interface Mutant extends Mutation {
   readonly from?: { readonly seed: number } | { readonly call: number };
 }
 
-const claim = "src/election/claimTerm.ts";
-const deadline = "src/election/stopWorkDeadline.ts";
-const hold = "src/election/hold.ts";
+const claim = "src/election/acquire/claimTerm.ts";
+const deadline = "src/election/hold/stopWorkDeadline.ts";
+const hold = "src/election/hold/hold.ts";
 const policy = "src/election/policy.ts";
-const acquire = "src/election/acquireLease.ts";
-const giveBack = "src/election/giveBack.ts";
+const acquire = "src/election/acquire/acquireLease.ts";
+const giveBack = "src/election/hold/leadTerm.ts";
 const twinLease = "src/storage/memory/memoryLease.ts";
-const chain = "src/coordinator/stateChain.ts";
+const chain = "src/coordinator/perform/stateChain.ts";
 
 /**
  * Each condition that safety rests on, in the order in which a leader meets it. Jitter is left out: it keeps
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the break",
     killedBy: "nobody followed too early",
     from: { seed: 21 },
-    file: "src/election/takeLease.ts",
+    file: "src/election/acquire/takeLease.ts",
     find: "ports.lease.breakNow({ ifMatch, signal }),",
     replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) }),",
   },
@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the claim and on the record before it",
     killedBy: "terms grow",
     from: { seed: 8 },
-    file: "src/election/writeRecord.ts",
+    file: "src/election/record/writeRecord.ts",
     find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
     replace: "lease.writeRecord(hold.leaseId, metadata, { signal }),",
   },
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the claim",
     killedBy: "nothing late over later",
     from: { call: 6 },
-    file: "src/election/writeRecord.ts",
+    file: "src/election/record/writeRecord.ts",
     find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
     replace:
       "lease.writeRecord(hold.leaseId, metadata, record.state === 'leading' ? { signal } : { ifMatch, signal }),",
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "the wall clock (monotonic alone)",
     killedBy: "nobody followed too early",
-    file: "src/election/moment.ts",
+    file: "src/election/cappedCall.ts",
     find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
     replace: "now.monotonicMs - since.monotonicMs;",
   },
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "the monotonic clock (wall alone)",
     killedBy: "stop-work deadline",
     from: { seed: 45 },
-    file: "src/election/moment.ts",
+    file: "src/election/cappedCall.ts",
     find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
     replace: "now.wallMs - since.wallMs;",
   },
@@ -192,7 +192,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "the look at the clocks right before an effect",
     killedBy: "stop-work deadline",
     from: { seed: 15 },
-    file: "src/election/leadTerm.ts",
+    file: "src/election/hold/leadTerm.ts",
     find: "assertLeading() {\n      hold.deadline.hasPassed();",
     replace: "assertLeading() {",
   },
@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "draining before the release",
     killedBy: "drained before release",
-    file: "src/election/leadTerm.ts",
+    file: "src/election/hold/leadTerm.ts",
     find: "await clock.sleep(settings.drainCapMs, settled.signal);\n  const drained = settled.signal.aborted;",
     replace: "const drained = true;",
   },

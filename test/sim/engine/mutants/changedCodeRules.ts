@@ -9,12 +9,12 @@ const mixed = "a retry that mixes computes only what is missing, and its manifes
 const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
-  "coordinator/track.ts",
+  "coordinator/decide/track.ts",
   "contentType);\n      if (!accepts(state, facts.code)) continue;",
   "contentType);",
 );
 const foldTakesAny = edit(
-  "worker/folding/foundOutputs.ts",
+  "worker/folding/outputs.ts",
   "if (!accepts(wanted, code)) continue;",
   "if (wanted === undefined) continue;",
 );
@@ -26,7 +26,11 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 11,
     killedBy: "other code computes nothing",
     cases: [undone],
-    edits: edit("worker/rightCode.ts", "if (!fits && !again)", 'if (!fits && !again && kind === "sofar")'),
+    edits: edit(
+      "worker/attempt/rightCode.ts",
+      "if (!fits && !again)",
+      'if (!fits && !again && kind === "sofar")',
+    ),
   },
   {
     without: "the identity of a partial, for the leader and for the fold",
@@ -48,7 +52,7 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: [foreign],
     edits: edit(
-      "worker/writeOutput.ts",
+      "worker/folding/writeOutput.ts",
       "if (accepts(wanted, parseOutputFacts(contentType).code))",
       'if (contentType !== "")',
     ),
@@ -59,7 +63,7 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: [undone],
     edits: edit(
-      "worker/endAttempt.ts",
+      "worker/attempt/endAttempt.ts",
       "(await noteOtherCode(ports, message, error))",
       "noteOtherCode === undefined",
     ),
@@ -69,30 +73,30 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
+    edits: edit("coordinator/decide/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
   },
   {
     without: "what was waited for by the leader before",
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/refused.ts", "isNew ? state.otherCode?.sinceMs : undefined", "undefined"),
+    edits: edit("coordinator/decide/refused.ts", "isNew ? state.otherCode?.sinceMs : undefined", "undefined"),
   },
   {
     without: "patience with a run that waits for its code",
     rule: 7,
     killedBy: "fails only for a reason",
     cases: [nobody],
-    edits: edit("coordinator/refused.ts", "limits.identityWaitMs + time.limitMs", "60_000"),
+    edits: edit("coordinator/decide/refused.ts", "limits.identityWaitMs + time.limitMs", "60_000"),
   },
   {
     without: "outcomes that take back that a run waits",
     rule: 7,
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
-    edits: edit("coordinator/refused.ts", "if (!isNew) takeBack(draft);", "").concat(
+    edits: edit("coordinator/decide/refused.ts", "if (!isNew) takeBack(draft);", "").concat(
       edit(
-        "coordinator/refused.ts",
+        "coordinator/decide/refused.ts",
         "const goesOn = quietMs < usualMs(state, time.limitMs) ||",
         "const goesOn =",
       ),
@@ -117,13 +121,13 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [complete],
-    edits: edit("coordinator/draft.ts", "...(origin === undefined ? {} : { origin }),", ""),
+    edits: edit("coordinator/decide/draft.ts", "...(origin === undefined ? {} : { origin }),", ""),
   },
   {
     without: "the word of a manifest that it is mixed",
     rule: 6,
     killedBy: "no result folds two identities unless it was asked to",
     cases: [mixed],
-    edits: edit("worker/finishRun.ts", "isMixed(code) ? { mixed: true } : {}", "{}"),
+    edits: edit("worker/finish.ts", "isMixed(code) ? { mixed: true } : {}", "{}"),
   },
 ];

@@ -10,7 +10,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/close.ts",
+      "coordinator/perform/close.ts",
       "manifest?.complete === true && layout",
       "manifest !== undefined && layout",
     ).concat(
@@ -84,7 +84,7 @@ export const rules10to12: readonly Mutant[] = [
     rule: 11,
     killedBy: "recorded what was sent",
     cases: ["pause and resume between two listings"],
-    edits: edit("coordinator/command.ts", "beginTurn(state);", "void beginTurn;"),
+    edits: edit("coordinator/decide/command.ts", "beginTurn(state);", "void beginTurn;"),
   },
   {
     without: "the worker's look at a pause",
@@ -140,7 +140,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "a newer version is respected",
     cases: ["old workers give a newer leader's messages back"],
     edits: edit(
-      "worker/understand.ts",
+      "worker/attempt/understand.ts",
       "error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;",
       "error instanceof NewerVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
     ),
@@ -150,6 +150,6 @@ export const rules10to12: readonly Mutant[] = [
     rule: 12,
     killedBy: "the scenario's own end",
     cases: ["an old leader gives way to a newer one"],
-    edits: edit("coordinator/trouble.ts", "if (!at.newer.gaveWay) throw", "if (at.nowMs < 0) throw"),
+    edits: edit("coordinator/perform/trouble.ts", "if (!at.newer.gaveWay) throw", "if (at.nowMs < 0) throw"),
   },
 ];

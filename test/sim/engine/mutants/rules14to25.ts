@@ -12,7 +12,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
-    edits: edit("coordinator/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
+    edits: edit("coordinator/decide/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -26,9 +26,9 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("coordinator/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
+    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
       edit(
-        "worker/earlierSends.ts",
+        "worker/attempt/earlierSends.ts",
         "if (notes.length < limits.diedSendsMax) return notes.length;",
         "return notes.length;",
       ),
@@ -40,7 +40,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "a sealed shard never changes",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/combine.ts",
+      "coordinator/decide/combine.ts",
       "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);",
       "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
     ),
@@ -50,7 +50,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 20,
     killedBy: "the state stays small",
     cases: { seedsFrom: 1 },
-    edits: edit("coordinator/track.ts", "delete state.again[index];", ""),
+    edits: edit("coordinator/decide/track.ts", "delete state.again[index];", ""),
   },
   {
     without: "begun packs that a new leader knows of",
@@ -58,7 +58,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
-      "coordinator/openRun.ts",
+      "coordinator/look/openRun.ts",
       "working: state,",
       "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) },",
     ),
@@ -69,7 +69,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "hardly anything is computed twice",
     cases: Object.keys(calm),
     edits: edit(
-      "coordinator/resend.ts",
+      "coordinator/decide/resend.ts",
       "const begunMs = begunAtMs(state, pack);",
       "const begunMs: number | undefined = sentAtMs(state, pack);",
     ),
@@ -79,14 +79,14 @@ export const rules14to25: readonly Mutant[] = [
     rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
-    edits: edit("coordinator/rest.ts", "if (deadline !== undefined) return false;", "return false;"),
+    edits: edit("coordinator/decide/rest.ts", "if (deadline !== undefined) return false;", "return false;"),
   },
   {
     without: "a growing pause for a run in trouble",
     rule: 25,
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
-    edits: edit("coordinator/trouble.ts", "localMs < known.untilMs", "localMs < 0"),
+    edits: edit("coordinator/perform/trouble.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "counting the messages before packs are taken for lost (time alone decides)",
@@ -94,7 +94,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: ["nobody works for six hours"],
     edits: edit(
-      "coordinator/resend.ts",
+      "coordinator/decide/resend.ts",
       "const lost = queued !== undefined && queued < unfinished.length;",
       "const lost = queued !== undefined;",
     ),

@@ -1,6 +1,6 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const chain = "coordinator/stateChain.ts";
+const chain = "coordinator/perform/stateChain.ts";
 const blobs = "storage/memory/memoryBlobs.ts";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
@@ -22,7 +22,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
     edits: edit(
-      "worker/finishRun.ts",
+      "worker/finish.ts",
       "result(gen, tag, result.extension)",
       'result(gen, "same", result.extension)',
     ),
@@ -33,15 +33,11 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["two planners of a list, one of which dies half-way"],
     edits: edit(
-      "worker/planRun.ts",
+      "worker/plan.ts",
       "at.segment(tag, starts.length)",
       'at.segment("same", starts.length)',
     ).concat(
-      edit(
-        "worker/planRun.ts",
-        "segments: { attempt: tag, starts }",
-        'segments: { attempt: "same", starts }',
-      ),
+      edit("worker/plan.ts", "segments: { attempt: tag, starts }", 'segments: { attempt: "same", starts }'),
     ),
   },
   {
@@ -106,7 +102,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "recorded what was sent",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/perform.ts",
+      "coordinator/perform/perform.ts",
       "await sendPacks(ports, owner, draft, memory);",
       "void ports.clock.sleep(200).then(() => sendPacks(ports, owner, draft, memory)).catch(() => {});",
     ),
@@ -117,7 +113,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "sent what was recorded",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/perform.ts",
+      "coordinator/perform/perform.ts",
       "  assertLegalMove(before, next);\n",
       "  await sendTasks(ports, owner, run, next);\n  assertLegalMove(before, next);\n",
     ),
@@ -128,12 +124,12 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
-      "coordinator/draft.ts",
+      "coordinator/decide/draft.ts",
       "(name) => state.tasks[name]?.sent !== true && !memory.tasksSent.has(taskKey(state, name)),",
       "(name) => !memory.doubtful.has(taskKey(state, name)) && !memory.tasksSent.has(taskKey(state, name)),",
     ).concat(
       edit(
-        "coordinator/resend.ts",
+        "coordinator/decide/resend.ts",
         "if (!silent && !late) continue;",
         "if (!silent || !late || kind !== '') continue;",
       ),
@@ -145,7 +141,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a member set is fixed",
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
-      "coordinator/draft.ts",
+      "coordinator/decide/draft.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 1 && sends === 1 ? state.sealed[index]?.members : undefined;",
     ),
@@ -156,7 +152,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/draft.ts",
+      "coordinator/decide/draft.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 0 ? state.sealed[index]?.members : undefined;",
     ),
@@ -167,7 +163,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a partial that was deleted by hand"],
     edits: edit(
-      "worker/folding/wantedOutputs.ts",
+      "worker/folding/outputs.ts",
       "return Array.from(wanted, (index) => {\n    const output = found.get(index);",
       "return Array.from(wanted).filter((index) => found.has(index)).map((index) => {\n    const output = found.get(index);",
     ),
@@ -178,7 +174,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
     edits: edit(
-      "coordinator/track.ts",
+      "coordinator/decide/track.ts",
       "if (failed !== undefined) clearBit(failed, index - packs.from);",
       "",
     ),
@@ -206,7 +202,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a retry computes what has no partial",
     cases: ["a partial arrives between the end of a run and its retry"],
     edits: edit(
-      "coordinator/restart.ts",
+      "coordinator/decide/restart.ts",
       "for (const open of Object.values(state.open)) open.recount = true;",
       "",
     ),
@@ -217,7 +213,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a retry computes what has no partial",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/fanOut.ts",
+      "coordinator/decide/fanOut.ts",
       'if (outcome(pack) !== "open") continue;',
       'if (outcome(pack) === "failed") continue;',
     ),
@@ -228,7 +224,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/restart.ts",
+      "coordinator/decide/restart.ts",
       "if (whole) state.groups[name] = group;",
       "if (whole || level > 0) state.groups[name] = group;",
     ),

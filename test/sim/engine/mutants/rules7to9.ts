@@ -10,7 +10,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a forged finish with other members ends in a failure and not in a result"],
     edits: edit(
-      "coordinator/close.ts",
+      "coordinator/perform/close.ts",
       "found === undefined ? undefined : differenceFrom(draft.state, found)",
       "found === undefined || found.chunks > 0 ? undefined : differenceFrom(draft.state, found)",
     ),
@@ -20,7 +20,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
-    edits: edit("coordinator/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
+    edits: edit("coordinator/decide/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
   },
   {
     without: "waiting for every send to end (one that failed is enough)",
@@ -28,7 +28,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
-      "coordinator/failures.ts",
+      "coordinator/decide/failures.ts",
       'if (!ended.has(send)) return { kind: "wait" };',
       'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
@@ -38,7 +38,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("coordinator/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
+    edits: edit("coordinator/decide/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
   },
   {
     without: "the poison handler's record",
@@ -46,7 +46,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a finish message burnt into poison unrun is replaced"],
     edits: edit(
-      "worker/handlePoison.ts",
+      "worker/handleWork.ts",
       "if (message === undefined) return;",
       "if (message !== undefined) return;",
     ),
@@ -57,7 +57,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
-      "worker/fateOf.ts",
+      "worker/attempt/endAttempt.ts",
       'error.retry === "later" && !asked) return "put-back";',
       'error.retry === "later" && asked) return "put-back";',
     ),
@@ -79,7 +79,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: ["a retry is asked for right before the marker of the ended run is removed"],
     edits: edit(
-      "coordinator/close.ts",
+      "coordinator/perform/close.ts",
       "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n    ifMatch: listed.etag,\n",
       "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n",
     ),
@@ -90,7 +90,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
-      "coordinator/command.ts",
+      "coordinator/decide/command.ts",
       'if (state.phase === "finishing" && marker.want',
       'if (state.phase === "planning" && marker.want',
     ),
@@ -100,7 +100,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 8,
     killedBy: "commands are answered",
     cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
-    edits: edit("coordinator/command.ts", "state.cap = marker.cap;", ""),
+    edits: edit("coordinator/decide/command.ts", "state.cap = marker.cap;", ""),
   },
   {
     without: "the marker's cap",
@@ -108,7 +108,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the cap is kept",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/fanOut.ts",
+      "coordinator/decide/fanOut.ts",
       "Math.min(memory.window, state.cap)",
       "Math.max(memory.window, state.cap)",
     ),
@@ -119,7 +119,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a manifest written by a finisher that was given up"],
     edits: edit(
-      "coordinator/close.ts",
+      "coordinator/perform/close.ts",
       "draft.manifest ?? (await manifestOrNone(ports, owner, before))",
       "draft.manifest",
     ),
@@ -130,7 +130,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/close.ts",
+      "coordinator/perform/close.ts",
       "const outcome = await chain.write(next);",
       "await ports.storage.blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
     ),

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { findAppDir } from "../../local/embedded.ts";
+import { type LocalFile, localFilePath, readLocalFile } from "../../local/localFile.ts";
+import { createPrivate } from "../../local/privateFile.ts";
+import { ConfigError } from "../../model/errors.ts";
+import type { Cli, Session } from "../cli.ts";
+import { duration } from "../render/amounts.ts";
+
+const readyMs = 60_000;
+const lookMs = 50;
+
+/**
+ * Runs the same `up` in a process of its own that outlives this one and its terminal, and waits until all
+ * instances are ready. What it prints goes to a file beside their state.
+ */
+export async function detachUp(session: Session, args: readonly string[]): Promise<void> {
+  const { cli } = session;
+  const startedMs = cli.clock.monotonicMs();
+  const stateFile = await localFilePath(cli.env, cli.folder);
+  const logFile = stateFile.replace(/json$/, "log");
+  const log = await createPrivate(logFile);
+  const child = spawn(process.execPath, [join(findAppDir(), "bin", "leasefold.js"), ...args], {
+    cwd: cli.folder,
+    env: cli.env,
+    detached: true,
+    windowsHide: true,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  await log.close();
+  let ended = false;
+  child.once("exit", () => {
+    ended = true;
+  });
+  child.once("error", () => {
+    ended = true;
+  });
+
+  const local = await ready(cli, stateFile, child.pid, () => ended);
+  if (local === undefined) {
+    if (!ended) child.kill("SIGTERM");
+    const said = (await readFile(logFile, "utf8")).trim().split("\n").at(-1) ?? "";
+    const why = said.replace(/^leasefold: /, "") || `it was not ready after ${readyMs / 1_000} s`;
+    throw new ConfigError("not-up", `it did not start: ${why}`);
+  }
+  child.unref();
+  if (session.json()) return await session.printJson({ instances: local.instances });
+  for (const { name, httpUrl } of local.instances) await session.print(`${name.padEnd(7)}  ${httpUrl}/api`);
+  const took = duration((cli.clock.monotonicMs() - startedMs) / 1_000);
+  await session.print(
+    `ready in ${took}, in the background; "leasefold show" prints their key, "leasefold down" stops them`,
+  );
+}
+
+/** Undefined where it ended, was not ready in time, or Ctrl-C came first. */
+async function ready(
+  cli: Cli,
+  stateFile: string,
+  pid: number | undefined,
+  ended: () => boolean,
+): Promise<LocalFile | undefined> {
+  const untilMs = cli.clock.monotonicMs() + readyMs;
+  while (!ended() && !cli.signal.aborted && cli.clock.monotonicMs() < untilMs) {
+    const found = await readLocalFile(stateFile);
+    if (found.kind === "found" && found.local.supervisorPid === pid) return found.local;
+    await cli.clock.sleep(lookMs, cli.signal);
+  }
+  return undefined;
+}

@@ -1,0 +1,77 @@
+import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import { packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { deadlineMs, type State } from "../../model/state.ts";
+import type { Seen } from "../look/seen.ts";
+import type { Draft } from "./draft.ts";
+import { openShards } from "./fanOut.ts";
+import { beginTurn } from "./restart.ts";
+import { tally } from "./track.ts";
+
+/**
+ * Takes over what the marker wants. A cancel before `finishing` ends the run, or with `keep` what is not done of it;
+ * from then on it is too late. A new turn (a pause or resume that this state has not seen) makes workers drop what was
+ * sent under the old one and they have not begun, so every unfinished pack will be sent again.
+ */
+export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker" | "nowMs">): void {
+  const { state } = draft;
+  const newTurn = marker.turn !== state.turn;
+  if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
+  state.command = marker.command;
+  state.cap = marker.cap;
+  state.paused = marker.want === "paused" && state.phase !== "finishing";
+  if (state.paused) state.pausedAtMs = nowMs;
+  state.turn = marker.turn;
+  state.answer = "done";
+  draft.decided = true;
+  if (state.phase === "finishing" && marker.want !== "run") state.answer = "too-late";
+  else if (marker.want === "cancelled" && marker.keep !== undefined && state.layout !== undefined)
+    state.keep = true;
+  else if (marker.want === "cancelled") draft.ending = { phase: "cancelled" };
+  if (newTurn && !state.paused && state.phase === "computing") beginTurn(state);
+}
+
+/** Past its deadline a run fails, or finishes with what is done. A run that is finishing already may end. */
+export function keepDeadline(draft: Draft, { spec, nowMs }: Pick<Seen, "spec" | "nowMs">): void {
+  const { state } = draft;
+  const { deadline } = spec;
+  if (deadline === undefined || state.keep === true || nowMs <= deadlineMs(deadline, state)) return;
+  if (state.phase !== "planning" && state.phase !== "computing") return;
+  if (deadline.keep && state.layout !== undefined) {
+    state.keep = true;
+    state.paused = false;
+    draft.decided = true;
+    return;
+  }
+  const message = `it did not end within its deadline of ${deadline.ms / 1_000} s`;
+  draft.ending ??= { phase: "failed", error: { code: "deadline", message } };
+}
+
+/**
+ * Gives up every pack that has no partial, so that its shard can be sealed. Where partials may be there that nobody
+ * has counted, the shard is listed first.
+ */
+export function giveUpRest(draft: Draft): void {
+  const { state } = draft;
+  const { layout } = state;
+  if (state.phase !== "computing" || layout === undefined) return;
+  for (let shard = 0; shard < shardsOf(layout); shard += 1) {
+    if (!(shard in state.open) && !(shard in state.sealed)) {
+      openShards(state, shard);
+      const fresh = state.open[shard];
+      if (fresh !== undefined && packsOfShard(layout, shard).from < state.doubtUpTo) fresh.recount = true;
+    }
+    const open = state.open[shard];
+    if (open !== undefined && open.recount !== true)
+      open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));
+  }
+  state.cursor = packsOf(layout);
+  state.again = {};
+  tally(state);
+}
+
+function missingOf(open: State["open"][string], size: number): string {
+  const done = decodeBitmap(open.done, size);
+  const missing = emptyBitmap(size);
+  for (let place = 0; place < size; place += 1) if (!hasBit(done, place)) setBit(missing, place);
+  return encodeBitmap(missing);
+}

@@ -1,0 +1,198 @@
+import { decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap.ts";
+import { limits } from "../../model/limits.ts";
+import { workName } from "../../model/names.ts";
+import { chunksOfPack, packsOfShard, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
+import type { Tolerance } from "../../model/run.ts";
+import type { Sends, State } from "../../model/state.ts";
+import type { Seen, SeenFailure } from "../look/seen.ts";
+import { type Draft, layoutOf, type Memory, resendTask, roomToWrite } from "./draft.ts";
+import { resendPack, sendsOf } from "./resend.ts";
+import { outcomeOf, tally } from "./track.ts";
+
+/**
+ * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
+ * of its sends that are waited for have ended without output. Silence is never a failure.
+ */
+export function trackFailures(draft: Draft, memory: Memory, seen: Seen): void {
+  const { state } = draft;
+  trackSigns(draft, memory, seen);
+  const outcome = outcomeOf(state);
+  const current = seen.failures.filter((failure) => failure.generation === state.generation);
+  for (const [name, records] of byWork(current)) {
+    const work = records[0]?.work;
+    if (work?.kind === "pack") {
+      const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
+      if (open) trackPack(draft, memory, work.pack, records, seen.nowMs);
+      continue;
+    }
+    const task = state.tasks[name];
+    if (task === undefined || work === undefined) continue;
+    const verdict = judge(records, task);
+    if (verdict.kind === "fail") {
+      draft.ending ??= { phase: "failed", error: { code: `${work.kind}-failed`, message: verdict.why } };
+    } else if (verdict.kind === "replace") {
+      if (verdict.alone) task.alone = true;
+      task.sends = Math.max(task.sends, ...records.map((record) => record.send));
+      resendTask(draft, task, seen.nowMs);
+    }
+  }
+  tally(state);
+  if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
+  if (state.keep !== true) checkTolerance(draft, seen.spec.tolerate, current);
+}
+
+/** Whether no further attempt at a piece of work is to come. */
+function isOver(state: State, work: string): boolean {
+  const pack = /^\d+\/(\d+)$/.exec(work)?.[1];
+  if (pack === undefined) return !(work in state.tasks);
+  return state.layout === undefined || outcomeOf(state)(Number(pack)) !== "open";
+}
+
+/** What work says of itself while it is under way. */
+function trackSigns(draft: Draft, memory: Memory, { tried, alive }: Seen): void {
+  const { state } = draft;
+  for (const { work, generation, atMs } of alive) {
+    if (generation === state.generation) memory.aliveMs.set(workName(work), atMs);
+  }
+  for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
+    if (generation !== state.generation) continue;
+    const name = workName(work);
+    memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
+    // Notes of versions before told nothing.
+    if (code === "" || isOver(state, name)) continue;
+    if (state.trying?.work === name && state.trying.attempts >= attempts) continue;
+    state.trying = { work: name, code, message, attempts, attemptsMax };
+    draft.noted = true;
+  }
+}
+
+export type Verdict =
+  | { readonly kind: "wait" }
+  /** `alone`: nothing else may run beside the next attempt. */
+  | { readonly kind: "replace"; readonly alone: boolean }
+  | { readonly kind: "fail"; readonly why: string };
+
+/** The kinds of ends that another send may follow, and after how many of them none does. */
+const replaceable = [
+  { is: (one: Ended) => one.code === "time-limit", max: limits.overtimeSendsMax },
+  {
+    is: (one: Ended) => one.code === "process-ended",
+    max: limits.diedSendsMax,
+    say: (times: number) => `ended its process ${times} times`,
+  },
+  {
+    is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended",
+    max: limits.poisonedSendsMax,
+  },
+];
+/** Its process ended while it only waited for a thread. */
+const isInnocent = ({ code }: Ended): boolean => code === "not-begun";
+
+type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
+
+/**
+ * What the records of ended sends mean, in order of their send. A record may tell of a send that the state does not
+ * know, when its leader died between send and write; then that one and those before it must have ended too.
+ */
+export function judge(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
+  if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records) ?? "" };
+  const ended = new Set(records.map((one) => one.send));
+  const last = Math.max(made.sends, ...ended);
+  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
+  const why = whyFailed(records);
+  if (why !== undefined) return { kind: "fail", why };
+  const died = records.filter(({ code }) => code === "process-ended").length;
+  return { kind: "replace", alone: died >= limits.diedSendsAlone };
+}
+
+const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
+
+/** Why no other send may follow these; undefined where one may. */
+function whyFailed(records: readonly Ended[]): string | undefined {
+  const hopeless = records.find(isHopeless);
+  if (hopeless !== undefined) return hopeless.message;
+  const guilty = records.filter((one) => !isInnocent(one));
+  for (const { is, max, say } of replaceable) {
+    const ends = guilty.filter(is);
+    if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;
+  }
+  // Whoever threw was tried as often as it may be, by workers, within its send.
+  return guilty.findLast((one) => !replaceable.some(({ is }) => is(one)))?.message;
+}
+
+/** How many failed chunks the run may end with. */
+export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
+  if (tolerate === undefined) return 0;
+  return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
+}
+
+function trackPack(
+  draft: Draft,
+  memory: Memory,
+  pack: number,
+  records: readonly SeenFailure[],
+  nowMs: number,
+): void {
+  const { state } = draft;
+  const made = sendsOf(state, pack);
+  const sends = Math.max(made.sends, ...records.map((record) => record.send));
+  const verdict = judge(records, made);
+  if (verdict.kind === "fail") markFailed(draft, pack);
+  else if (verdict.kind === "replace") {
+    if (state.paused || state.keep === true || roomToWrite(draft, memory) <= 0) return;
+    state.again[pack] = { ...made, sends };
+    resendPack(draft, memory, pack, nowMs, { alone: verdict.alone });
+  } else if (sends > made.sends) state.again[pack] = { ...made, sends };
+}
+
+function markFailed(draft: Draft, pack: number): void {
+  const { state } = draft;
+  const layout = layoutOf(state);
+  const shard = shardOf(layout, pack);
+  const open = state.open[shard];
+  if (open === undefined || open.recount) return;
+  const packs = packsOfShard(layout, shard);
+  const size = sizeOf(packs);
+  const failed = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
+  setBit(failed, pack - packs.from);
+  open.failed = encodeBitmap(failed);
+  delete state.again[pack];
+  draft.decided = true;
+}
+
+function checkTolerance(
+  draft: Draft,
+  tolerate: Tolerance | undefined,
+  failures: readonly SeenFailure[],
+): void {
+  const { state } = draft;
+  if (state.layout === undefined || state.chunksFailed <= toleratedChunks(tolerate, state.layout.chunks))
+    return;
+  // A record of a pack that another send completed, or may yet, is no reason.
+  const outcome = outcomeOf(state);
+  const first = failures.find(({ work }) => work.kind === "pack" && outcome(work.pack) === "failed");
+  const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
+  const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
+  const why = whyFailed(records) ?? first?.message ?? "";
+  // What user code threw names its chunk; anything else happened to the whole pack.
+  const named = pack === undefined || /^chunk \d+: /.test(why);
+  const where = named ? "" : `${chunksText(chunksOfPack(state.layout, pack))}: `;
+  const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
+  const failed = `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}`;
+  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
+}
+
+const chunksText = (range: Range): string =>
+  `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
+
+function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {
+  const groups = new Map<string, SeenFailure[]>();
+  for (const failure of failures) {
+    const name = workName(failure.work);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [failure]);
+    else group.push(failure);
+  }
+  for (const group of groups.values()) group.sort((a, b) => a.send - b.send);
+  return groups;
+}

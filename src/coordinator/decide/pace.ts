@@ -1,0 +1,136 @@
+import { limits } from "../../model/limits.ts";
+import { packsOf } from "../../model/packs.ts";
+import type { State } from "../../model/state.ts";
+import { type Draft, layoutOf, type Memory } from "./draft.ts";
+
+/** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
+
+/** Time over which the rate is smoothed, but at least so many packs' time: those that began together end together. */
+const smoothMs = 10_000;
+const smoothPacks = 3;
+/** Two samples closer than this say nothing about a rate. */
+const sampleMs = 500;
+
+export const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The smallest value that 95 % of the values do not exceed. */
+export function p95(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(Math.ceil(sorted.length * 0.95) - 1, 0)] ?? 0;
+}
+
+/** Updates the smoothed rate from the packs done since the last sample. */
+export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
+  const { state } = draft;
+  // A pause says nothing about the workers.
+  const sample = state.paused ? undefined : memory.rateSample;
+  if (sample === undefined) {
+    memory.rateSample = { atMs: localMs, gained: 0 };
+    return;
+  }
+  sample.gained += draft.gained;
+  const elapsedMs = localMs - sample.atMs;
+  if (elapsedMs < sampleMs) return;
+  const now = (sample.gained * 1_000) / elapsedMs;
+  // In the beginning this is the plain mean since the run was planned.
+  const overMs = Math.max(smoothMs, smoothPacks * mean(state.durationsMs));
+  const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - memory.rateSinceMs));
+  state.rate += weight * (now - state.rate);
+  memory.rateSample = { atMs: localMs, gained: 0 };
+}
+
+/** Packs that are computed at the same moment, by Little's law. */
+export const packsAtOnce = (state: State): number =>
+  Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
+
+/**
+ * A pack that was begun for longer is a straggler. Before the first outcome only the plan tells what is long, and where
+ * its samples were cut off, nothing does.
+ */
+export function stragglerAfterMs(state: State, limitMs: number): number {
+  const { packMs } = layoutOf(state);
+  if (state.durationsMs.length === 0) {
+    return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.lateFirstMs;
+  }
+  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
+}
+
+/**
+ * How much longer a message may wait than its place in the queue says, because others passed it. Messages come in order
+ * but for a few places, which on few threads take their time; all but one of the factor of stragglers allow for that.
+ */
+export function outOfOrderMs(state: State): number {
+  const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
+  return passedBy * mean(state.durationsMs);
+}
+
+/** Packs computed at the same moment until the last one ended. Unlike the rate, silence does not lower it. */
+function atOnceSoFar({ progress: { marks } }: State): number {
+  const [first, last] = [marks[0], marks.at(-1)];
+  if (first === undefined || last === undefined || last.atMs <= first.atMs) return limits.outOfOrderPacks;
+  return Math.max((last.computeMs - first.computeMs) / (last.atMs - first.atMs), 1);
+}
+
+/** No phase keeps the loop fast for longer: a finish may take minutes. */
+const fastForMs = 10_000;
+/** A run that ends so soon is looked at often. */
+const endingMs = 1_000;
+
+/**
+ * In full swing no pause is shorter than this part of the long one, or than so many packs take: a small cap must not
+ * make leading dear, and a fast run must not wait.
+ */
+const shortestShare = 4;
+const shortestPacks = 200;
+
+/**
+ * The leader's pause until its next look: short while a run is planned, begun or finished, and for its last packs;
+ * else the long one, which is what leading costs, or less where the cap would let the workers run dry before.
+ */
+export function pauseBetween(
+  runs: readonly { readonly working: State; readonly memory: Memory }[],
+  settings: { readonly loopMs: number; readonly fastLoopMs: number },
+  localMs: number,
+): number {
+  const { loopMs, fastLoopMs } = settings;
+  const pauses = runs.map(({ working, memory }) => {
+    const young = localMs - memory.phaseSinceMs < fastForMs;
+    if (young && awaitsFirst(working))
+      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, firstLookMs(working)));
+    const fast = memory.starved || (young ? !isInFullSwing(working) : endsSoon(working));
+    if (fast) return fastLoopMs;
+    // The first outcomes say little about how fast the others come.
+    const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
+    return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
+  });
+  // At the end a straggler holds up the whole run.
+  const stragglers = runs.map(({ memory }) => Math.max(memory.stragglerInMs, loopMs / shortestShare));
+  return Math.min(loopMs, ...pauses, ...stragglers);
+}
+
+/** Nothing has ended yet, and nothing can before a pack's time is over. */
+const awaitsFirst = (state: State): boolean =>
+  state.phase === "computing" &&
+  state.durationsMs.length === 0 &&
+  state.packsFailed === 0 &&
+  state.inFlight > 0;
+const firstLookMs = ({ layout }: State): number => (layout?.packMs ?? 0) / 8;
+
+/** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
+function runsDryMs(state: State): number {
+  const { layout, rate, inFlight } = state;
+  const sending = state.phase === "computing" && !state.paused && layout !== undefined;
+  if (!sending || rate === 0 || state.cursor >= packsOf(layout)) return Number.POSITIVE_INFINITY;
+  return (Math.max(0, inFlight - packsAtOnce(state)) * 1_000) / rate;
+}
+
+/** Enough is done to know how the run goes, and enough is left to look seldom. */
+export const isInFullSwing = (state: State): boolean =>
+  state.phase === "computing" && state.durationsMs.length >= limits.outcomesForRate && !endsSoon(state);
+
+function endsSoon(state: State): boolean {
+  if (state.phase !== "computing" || state.layout === undefined) return false;
+  const left = packsOf(state.layout) - state.packsDone - state.packsFailed;
+  return state.rate > 0 && (left * 1_000) / state.rate < endingMs;
+}

@@ -1,0 +1,133 @@
+import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
+import type { Marker } from "../../model/marker.ts";
+import { workName } from "../../model/names.ts";
+import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
+import { firstState, type State } from "../../model/state.ts";
+import { childrenOf, nodeCounts } from "../../model/tree.ts";
+import { tally } from "./track.ts";
+
+/**
+ * What makes the cursor walk over the packs again: a new turn, because workers drop what was sent under an earlier
+ * one, and a new generation, which computes what has no partial. Either way a shard is listed anew before anything
+ * of it is sent, so that no partial that came meanwhile is computed twice.
+ */
+
+/** The run goes on after a pause. Sends of earlier turns do not count any more. */
+export function beginTurn(state: State): void {
+  const sends = Object.values(state.again).map((again) => again.sends);
+  state.firstSend = Math.max(state.firstSend, ...sends) + 1;
+  walkAgain(state);
+}
+
+/**
+ * A closed run begins its next generation. A shard that was sealed whole and has its node keeps it; every other one
+ * is opened again. So only what was missing is computed, and only the path above it is combined.
+ */
+export function beginGeneration(
+  closed: State,
+  { generation, cap, redo, code }: Pick<Marker, "generation" | "cap" | "redo" | "code">,
+  nowMs: number,
+): State {
+  if (redo === "recompute") return fromTheStart(closed, { generation, cap, code }, nowMs);
+  const {
+    finishedMs: _finished,
+    error: _error,
+    answer: _answer,
+    keep: _keep,
+    trying: _trying,
+    otherCode: _otherCode,
+    ...rest
+  } = closed;
+  const state: State = {
+    ...rest,
+    generation,
+    cap,
+    ...(redo === "mix" ? mixed(closed, code) : {}),
+    retriedMs: nowMs,
+    phase: closed.layout === undefined ? "planning" : "computing",
+    paused: false,
+    firstSend: 1,
+    tasks: {},
+    again: {},
+    open: {},
+    sealed: {},
+    groups: {},
+    sentAgain: 0,
+    durationsMs: [],
+    taskMsMax: {},
+    rate: 0,
+  };
+  if (closed.layout === undefined) return state;
+  // A forged message may have left a node that lacks some of its members.
+  const trusted = closed.refused?.includes(closed.generation) !== true;
+  for (const [name, sealed] of Object.entries(closed.sealed)) {
+    if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
+    else state.open[name] = { done: membersOf(closed.layout, Number(name), sealed.members) };
+  }
+  for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };
+  keepGroups(closed, state, closed.layout);
+  walkAgain(state);
+  tally(state);
+  return state;
+}
+
+/** Other code computes what is missing, beside what is there. */
+function mixed(closed: State, code: string | undefined): Pick<State, "code" | "mix"> {
+  if (code === undefined || closed.code === undefined) return {};
+  const all = new Set([...(closed.mix ?? []), closed.code]);
+  all.delete(code);
+  return { code, mix: [...all].sort() };
+}
+
+/** Everything anew, under a plan of its own: nothing of the generations before is folded or written over. */
+function fromTheStart(
+  closed: State,
+  { generation, cap, code }: Pick<Marker, "generation" | "cap" | "code">,
+  nowMs: number,
+): State {
+  const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
+  return {
+    ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
+    ...{ term, termid, sequence, turn, command, calls, terms },
+    ...(refused === undefined ? {} : { refused }),
+    ...{ retriedMs: nowMs, origin: generation },
+    ...(code === undefined ? {} : { code }),
+  };
+}
+
+function walkAgain(state: State): void {
+  const { layout } = state;
+  if (layout === undefined) return;
+  const shards = Object.keys(state.open).map(Number);
+  const first = Math.min(...shards.map((shard) => packsOfShard(layout, shard).from));
+  state.cursor = Math.min(state.cursor, first, packsOf(layout));
+  state.batches = [];
+  state.begun = [];
+  state.doubtUpTo = 0;
+  state.again = {};
+  for (const open of Object.values(state.open)) open.recount = true;
+}
+
+/** A node above the shards is kept while everything below it is. */
+function keepGroups(closed: State, state: State, layout: Layout): void {
+  for (const [above, count] of nodeCounts(layout).slice(1).entries()) {
+    const level = above + 2;
+    for (let index = 0; index < count; index += 1) {
+      const name = workName({ kind: "node", level, index });
+      const group = closed.groups[name];
+      if (group?.node !== true) continue;
+      const { from, to } = childrenOf(layout, level, index);
+      let whole = true;
+      for (let child = from; whole && child < to; child += 1) {
+        whole =
+          level === 2
+            ? child in state.sealed
+            : workName({ kind: "node", level: level - 1, index: child }) in state.groups;
+      }
+      if (whole) state.groups[name] = group;
+    }
+  }
+}
+
+const membersOf = (layout: Layout, shard: number, members: string | undefined): string =>
+  members ?? encodeBitmap(fullBitmap(sizeOf(packsOfShard(layout, shard))));

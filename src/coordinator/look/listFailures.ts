@@ -1,0 +1,73 @@
+import { parseBegun, parseFailure, parseOtherCode, parseTried, type runBlobs } from "../../model/names.ts";
+import type { ListedBlob } from "../../storage/ports.ts";
+import type { Memory } from "../decide/draft.ts";
+import { type List, type PageBudget, takePages } from "./pageBudget.ts";
+import type { Seen, SeenFailure, ShardGroup } from "./seen.ts";
+
+/** Failure records, and the notes of attempts beside them: which are listed, and what they tell. */
+
+/** All failure records on one page while they fit there; from then on those of the shards that were listed. */
+export async function listFailures(
+  at: ReturnType<typeof runBlobs>,
+  groups: readonly ShardGroup[],
+  memory: Memory,
+  list: List,
+  budget: PageBudget,
+): Promise<readonly ListedBlob[]> {
+  const metadata = true;
+  // One page was taken out of the budget by whoever called.
+  let pages = 1;
+  if (!memory.manyFailures) {
+    const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
+    if (!more) return blobs;
+    memory.manyFailures = true;
+    pages = 0;
+  }
+  const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
+  // More prefixes than pages take turns.
+  pages += takePages(budget, prefixes.length - pages);
+  const from = memory.failuresFrom % prefixes.length;
+  memory.failuresFrom = from + pages;
+  const turn = [...prefixes.slice(from), ...prefixes.slice(0, from)].slice(0, pages);
+  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
+  return listed.flatMap((one) => one.blobs);
+}
+
+/** Records of ended sends, attempts that threw, tasks that are at work, and instances with other code. */
+export function toldBy(
+  blobs: readonly ListedBlob[],
+): Pick<Seen, "failures" | "tried" | "alive"> & Required<Pick<Seen, "otherCode">> {
+  return {
+    failures: blobs.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
+    tried: blobs.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
+    alive: blobs.flatMap(({ name, lastModifiedMs }) => {
+      const begun = parseBegun(name);
+      return begun === undefined ? [] : [{ ...begun, atMs: lastModifiedMs }];
+    }),
+    otherCode: blobs.flatMap(({ name, metadata, lastModifiedMs }) => {
+      const other = parseOtherCode(name);
+      const { wanted, theirs } = metadata;
+      return other === undefined || wanted === undefined
+        ? []
+        : [{ ...other, wanted, theirs, atMs: lastModifiedMs }];
+    }),
+  };
+}
+
+/** A failure record tells its cause and message in metadata, so that one list call brings them all. */
+function seenFailure(blob: ListedBlob, parsed: ReturnType<typeof parseFailure>): SeenFailure[] {
+  if (parsed === undefined) return [];
+  const { metadata } = blob;
+  const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
+  return [
+    {
+      ...parsed,
+      cause: metadata["cause"] ?? "error",
+      code: metadata["code"] ?? "",
+      message: Buffer.from(metadata["message"] ?? "", "base64url").toString("utf8"),
+      attempts: number("attempts"),
+      attemptsMax: number("attemptsmax"),
+      final: metadata["final"] === "1",
+    },
+  ];
+}

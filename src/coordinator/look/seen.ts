@@ -1,0 +1,162 @@
+import { limits } from "../../model/limits.ts";
+import type { Marker } from "../../model/marker.ts";
+import type { Work } from "../../model/names.ts";
+import { packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
+import type { Manifest, Plan, Spec } from "../../model/run.ts";
+import type { State } from "../../model/state.ts";
+import type { DecideTime } from "../decide/decide.ts";
+import { type Memory, nodeOf } from "../decide/draft.ts";
+import { isInFullSwing, outOfOrderMs } from "../decide/pace.ts";
+import { silentAfterMs } from "../decide/resend.ts";
+
+/** What one look at storage found of one run. The decisions see storage only through this. */
+export interface Seen {
+  /** Storage's time of this look. */
+  readonly nowMs: number;
+  readonly spec: Spec;
+  readonly marker: Marker;
+  readonly plan?: Plan;
+  /** Partials listed, of the shards that were looked at. */
+  readonly parts: readonly SeenOutput[];
+  /** Shards of which every partial there was is in `parts`. */
+  readonly shards: ReadonlySet<number>;
+  /** Nodes of this generation that are there. */
+  readonly nodes: readonly SeenNode[];
+  readonly failures: readonly SeenFailure[];
+  /** The latest attempts that threw while others of their send are to come. */
+  readonly tried: readonly SeenFailure[];
+  /** Tasks that said when they were last at work, storage's time. */
+  readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
+  /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
+  readonly otherCode?: readonly SeenOtherCode[];
+  /** No list page was left for its open shards. */
+  readonly unlisted: boolean;
+  /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
+  readonly queued?: number;
+  readonly manifest?: Manifest;
+}
+
+export interface SeenOtherCode {
+  readonly generation: number;
+  readonly wanted: string;
+  readonly theirs: string | undefined;
+  readonly atMs: number;
+}
+
+export interface SeenOutput {
+  /** The pack. */
+  readonly index: number;
+  /** Tells how it came about, see `parseOutputFacts`. */
+  readonly contentType: string;
+}
+
+export interface SeenNode {
+  readonly level: number;
+  readonly index: number;
+  /** Tells how it came about, see `parseOutputFacts`. */
+  readonly contentType: string;
+}
+
+export interface SeenFailure {
+  readonly work: Work;
+  readonly generation: number;
+  readonly send: number;
+  readonly cause: string;
+  readonly code: string;
+  readonly message: string;
+  readonly attempts: number;
+  readonly attemptsMax: number;
+  /** Every other attempt would fail as well. */
+  readonly final: boolean;
+}
+
+/** Neighbouring shards that one list call brings: `10 ** digits` of them from `shard` on. */
+export interface ShardGroup {
+  readonly shard: number;
+  readonly digits: number;
+}
+
+/** Which calls one look is worth, given the state. Sealed shards are never looked for again. */
+export interface Wanted {
+  readonly plan: boolean;
+  readonly groups: readonly ShardGroup[];
+  readonly nodes: readonly { readonly level: number; readonly index: number }[];
+  readonly failures: boolean;
+  readonly manifest: boolean;
+  /** Count the messages in the queues. */
+  readonly queued: boolean;
+}
+
+export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs }: DecideTime): Wanted {
+  const layout = state.layout;
+  const computing = state.phase === "computing" && layout !== undefined;
+  const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
+  return {
+    plan: state.phase === "planning" && "plan" in state.tasks,
+    groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
+    nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
+    failures:
+      (localMs - memory.failuresMs >= failuresEveryMs || memory.wantsFailures) &&
+      (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
+    manifest: state.phase === "finishing",
+    queued:
+      computing &&
+      !state.paused &&
+      state.inFlight > 0 &&
+      nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) + outOfOrderMs(state) &&
+      localMs - memory.countedMs >= limits.queuesEveryMs,
+  };
+}
+
+/** When a pack last ended or was first sent, storage's time. */
+const lastEndMs = ({ progress, batches }: State): number =>
+  Math.max(progress.marks.at(-1)?.atMs ?? 0, batches[0]?.atMs ?? 0);
+
+/** Nobody waits for a node before the last pack; from so many on, or after so long, one list tells of them all. */
+const nodesTogether = 12;
+const nodesEveryMs = 10_000;
+
+function nodesToLookFor(state: State, memory: Memory, localMs: number) {
+  const nodes = Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []);
+  const packsOver =
+    state.layout !== undefined && state.cursor >= packsOf(state.layout) && state.inFlight === 0;
+  const due = packsOver || nodes.length >= nodesTogether || localMs - memory.nodesMs >= nodesEveryMs;
+  return due ? nodes : [];
+}
+
+/** Shards that are recounted ahead of the cursor at a time. */
+export const recountAhead = 10;
+
+/** Open shards of which something was sent, and those that the cursor comes to next and that must be recounted. */
+function shardsToList(state: State): number[] {
+  const layout = state.layout;
+  if (layout === undefined) return [];
+  const next = shardOf(layout, Math.min(state.cursor, Math.max(0, packsOf(layout) - 1)));
+  return Object.entries(state.open)
+    .filter(([name, open]) => {
+      const shard = Number(name);
+      const near = open.recount === true && shard < next + recountAhead;
+      return near || packsOfShard(layout, shard).from < state.cursor;
+    })
+    .map(([name]) => Number(name))
+    .sort((a, b) => a - b);
+}
+
+/** So few calls that joining more saves less than the names of sealed shards cost to read. */
+const groupsWanted = 2;
+
+/**
+ * Joins neighbours while there are more than two calls to make, because a list is paid by the page: names are sorted
+ * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page, which also brings the
+ * names of sealed shards beside.
+ */
+export function groupsOf(shards: readonly number[], shardSize: number): ShardGroup[] {
+  let groups = shards.map((shard) => ({ shard, digits: 0 }));
+  for (let digits = 1; groups.length > groupsWanted && digits <= 4; digits += 1) {
+    const width = 10 ** digits;
+    if (shardSize * width > limits.listPageMax) break;
+    const firsts = new Set(shards.map((shard) => Math.floor(shard / width) * width));
+    groups = [...firsts].map((shard) => ({ shard, digits }));
+  }
+  return groups;
+}

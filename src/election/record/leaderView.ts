@@ -1,0 +1,85 @@
+import type { LeaseState, LeaseStore, LeaseView } from "../../storage/ports.ts";
+import { type Decoded, decodeRecord, type LeaderRecord, type Led } from "./record.ts";
+
+/**
+ * Who led the term of a record that was last written at `writtenMs`; `undefined` where nobody has led yet. Only a
+ * claim changes it: a contender that polls and claims nothing writes its own name as the holder, and this beside it.
+ */
+export function whoLed(record: LeaderRecord, writtenMs: number): Led | undefined {
+  if (record.term === 0) return undefined;
+  if (record.led !== undefined) return record.led;
+  const { holder, region, sinceMs, cameBy } = record;
+  const claim = record.lastTerms.find((one) => one.termid === record.termid);
+  // An older version that polled left its own name and time, and nothing else of the leader but this list.
+  if (claim !== undefined && (claim.holder !== holder || claim.sinceMs !== sinceMs)) {
+    return { holder: claim.holder, sinceMs: claim.sinceMs };
+  }
+  return { holder, ...(region === undefined ? {} : { region }), sinceMs, cameBy, untilMs: writtenMs };
+}
+
+/** One look at the leader blob, decoded. Its age needs no local clock: both of its times are the service's. */
+export interface Sight {
+  readonly leaseState: LeaseState;
+  readonly etag: string;
+  /** The service's time of the look. */
+  readonly atMs: number;
+  /** Since the record was last written, with a resolution of one second. */
+  readonly ageMs: number;
+  readonly decoded: Decoded;
+}
+
+export const sightOf = (view: LeaseView): Sight => ({
+  leaseState: view.leaseState,
+  etag: view.etag,
+  atMs: view.dateMs,
+  ageMs: Math.max(0, view.dateMs - view.lastModifiedMs),
+  decoded: decodeRecord(view.metadata),
+});
+
+export const isHeld = (sight: Sight): boolean =>
+  sight.leaseState === "leased" || sight.leaseState === "breaking";
+
+/** Who leads, for people and programs that only read. */
+export type CurrentLeader =
+  | {
+      readonly kind: "known";
+      /** The record says `leading` and the lease is held. It may still be a leader that died a moment ago. */
+      readonly leading: boolean;
+      /** Since the last beat (or the last write of any kind), by the service's clock. */
+      readonly ageMs: number;
+      readonly atMs: number;
+      readonly leaseState: LeaseState;
+      /** The lease is held for so long yet, at least; only of one that leads and says so. */
+      readonly leaseLeftMs?: number;
+      readonly record: LeaderRecord;
+    }
+  /** Nobody has ever led. */
+  | { readonly kind: "none" }
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+export function currentLeaderOf(sight: Sight): CurrentLeader {
+  const { decoded } = sight;
+  if (decoded.kind === "none") return { kind: "none" };
+  if (decoded.kind !== "record") return { kind: "unreadable", reason: decoded.reason };
+  const { record } = decoded;
+  const leading = record.state === "leading" && isHeld(sight);
+  const known = leading && record.leaseLeftMs !== undefined;
+  return {
+    kind: "known",
+    leading,
+    ageMs: sight.ageMs,
+    atMs: sight.atMs,
+    leaseState: sight.leaseState,
+    ...(known ? { leaseLeftMs: Math.max(0, (record.leaseLeftMs ?? 0) - sight.ageMs) } : {}),
+    record,
+  };
+}
+
+/** One HEAD. Throws `StorageError` where storage does not answer: a failed read is never "nobody leads". */
+export async function currentLeader(
+  lease: Pick<LeaseStore, "view">,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<CurrentLeader> {
+  const view = await lease.view(options);
+  return view.kind === "missing" ? { kind: "none" } : currentLeaderOf(sightOf(view));
+}

@@ -1,0 +1,119 @@
+import type { BlobProperties, CallOptions, Replaced } from "../ports.ts";
+import { throwIfAborted } from "../system.ts";
+import { failureOf, type Service, storageErrorOfCode } from "./storageErrors.ts";
+
+/**
+ * One request may take this long; the SDK's own per-try timeout is only a parameter for the service and does not
+ * end a socket that hangs (measured: still pending after 150 s).
+ */
+const requestCapMs = 60_000;
+/** A body adds its time at one MiB per second. */
+const capMsPerByte = 1000 / 2 ** 20;
+
+export interface AzureCall {
+  readonly signal: AbortSignal;
+  /** Starts the cap anew: bytes have arrived. */
+  progress(): void;
+  /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
+  uncap(): void;
+  /** Lets go of the caller's signal and of the timer. */
+  end(): void;
+}
+
+/** A signal that fires with the caller's or at the cap, and leaves no listener behind on a long-lived one. */
+export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0): AzureCall {
+  throwIfAborted(caller);
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const arm = () => setTimeout(abort, requestCapMs + bodyBytes * capMsPerByte).unref();
+  let timer = arm();
+  caller?.addEventListener("abort", abort);
+  return {
+    signal: controller.signal,
+    progress: () => {
+      clearTimeout(timer);
+      timer = arm();
+    },
+    uncap: () => clearTimeout(timer),
+    end: () => {
+      clearTimeout(timer);
+      caller?.removeEventListener("abort", abort);
+    },
+  };
+}
+
+/** Runs one call of the SDK under its cap; whatever it throws comes out as our own errors. `what` opens their text. */
+export type RunCall = <T>(
+  what: string,
+  options: CallOptions | undefined,
+  run: (call: AzureCall) => Promise<T>,
+  bodyBytes?: number,
+) => Promise<T>;
+
+export const azureCalls =
+  (service: Service): RunCall =>
+  async (what, options, run, bodyBytes) => {
+    const call = beginCall(options?.signal, bodyBytes);
+    try {
+      return await run(call);
+    } catch (error) {
+      throw failureOf(error, service, what, options?.signal);
+    } finally {
+      call.end();
+    }
+  };
+
+/** The service's own time of an answer, in ms. */
+export function dateMsOf(answer: { readonly date?: Date | undefined }): number {
+  if (answer.date === undefined) throw storageErrorOfCode("blob", "", 200, "an answer without its Date");
+  return answer.date.getTime();
+}
+
+/** How the SDKs' answers and ours differ: ETags with and without quotes, keys in any case, fields that may lack. */
+
+/** Answers carry ETags in quotes, lists without, and a client may have kept either. */
+export const unquoted = (etag: string | undefined): string => (etag ?? "").replace(/^(W\/)?"|"$/g, "");
+
+export const ifMatchOf = (etag: string): { readonly ifMatch: string } => ({ ifMatch: `"${unquoted(etag)}"` });
+
+export const noneMatch = { ifNoneMatch: "*" } as const;
+
+/** Both codes mean that the blob is there; which one comes differs with the kind of account. */
+export const createOutcomes = {
+  BlobAlreadyExists: { kind: "existed" },
+  ConditionNotMet: { kind: "existed" },
+} as const;
+
+export const metadataOf = (metadata: Readonly<Record<string, string>> | undefined): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata ?? {}).map(([key, value]) => [key.toLowerCase(), value]));
+
+export const byteLengthOf = (body: Uint8Array | string): number =>
+  typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+
+interface AnsweredProperties {
+  readonly etag?: string | undefined;
+  readonly lastModified?: Date | undefined;
+  readonly contentType?: string | undefined;
+  /** Of a range, MD5 of the range. */
+  readonly contentMD5?: Uint8Array | undefined;
+  readonly blobContentMD5?: Uint8Array | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+export function propertiesOf(answer: AnsweredProperties, bytes: number): BlobProperties {
+  const md5 = answer.blobContentMD5 ?? answer.contentMD5;
+  return {
+    etag: unquoted(answer.etag),
+    lastModifiedMs: answer.lastModified?.getTime() ?? 0,
+    bytes,
+    contentType: answer.contentType ?? "application/octet-stream",
+    ...(md5 === undefined ? {} : { md5: Buffer.from(md5).toString("base64") }),
+    metadata: metadataOf(answer.metadata),
+  };
+}
+
+export const replacedBy = (answer: { readonly etag?: string; readonly date?: Date }): Replaced => ({
+  kind: "replaced",
+  etag: unquoted(answer.etag),
+  dateMs: dateMsOf(answer),
+});

@@ -1,0 +1,107 @@
+import type { QueueClient, QueueServiceClient } from "@azure/storage-queue";
+import type { QueueMessage, QueueStore } from "../queuePort.ts";
+import { azureCalls, dateMsOf } from "./azureCalls.ts";
+import { withOutcomes } from "./storageErrors.ts";
+
+const call = azureCalls("queue");
+
+const missing = { kind: "missing" } as const;
+const gone = { kind: "gone" } as const;
+
+/** The queue port on the Azure SDK. Message texts travel as they are, never base64. */
+export function azureQueues(service: QueueServiceClient): QueueStore {
+  const queueOf = (queue: string): QueueClient => service.getQueueClient(queue);
+
+  return {
+    ensureQueue(queue, options) {
+      const made = call(`Create Queue ${queue}`, options, async ({ signal }) => {
+        const answer = await queueOf(queue).create({ abortSignal: signal });
+        // 204: it is there, with the same metadata; with other metadata the service says QueueAlreadyExists.
+        return answer._response.status === 204 ? ("existed" as const) : ("created" as const);
+      });
+      return withOutcomes(made, { QueueAlreadyExists: "existed" as const });
+    },
+
+    send: (queue, text, options) =>
+      call(`Put Message ${queue}`, options, async ({ signal }) => {
+        const answer = await queueOf(queue).sendMessage(text, {
+          abortSignal: signal,
+          messageTimeToLive: -1,
+          visibilityTimeout: options?.visibleInS ?? 0,
+        });
+        return { id: answer.messageId, popReceipt: answer.popReceipt, dateMs: dateMsOf(answer) };
+      }),
+
+    receive(queue, options) {
+      const received = call(`Get Messages ${queue}`, options, async ({ signal }) => {
+        const answer = await queueOf(queue).receiveMessages({
+          abortSignal: signal,
+          numberOfMessages: options.max,
+          visibilityTimeout: options.visibilityS,
+        });
+        return answer.receivedMessageItems.map((item) => ({
+          ...messageOf(item),
+          popReceipt: item.popReceipt,
+        }));
+      });
+      return withOutcomes(received, { QueueNotFound: [] });
+    },
+
+    update(queue, id, popReceipt, options) {
+      const updated = call(`Update Message ${queue}`, options, async ({ signal }) => {
+        const client = queueOf(queue);
+        // Without a text the message keeps the one it has.
+        const answer = await client.updateMessage(id, popReceipt, undefined, options.visibleInS, {
+          abortSignal: signal,
+        });
+        // A service that gave no new receipt would leave us with a stale one: the old one is then the best guess.
+        return { kind: "updated" as const, popReceipt: answer.popReceipt ?? popReceipt };
+      });
+      return withOutcomes(updated, goneOutcomes(gone));
+    },
+
+    remove(queue, id, popReceipt, options) {
+      const removed = call(`Delete Message ${queue}`, options, async ({ signal }) => {
+        await queueOf(queue).deleteMessage(id, popReceipt, { abortSignal: signal });
+        return "removed" as const;
+      });
+      return withOutcomes(removed, goneOutcomes("gone" as const));
+    },
+
+    peek(queue, max, options) {
+      const peeked = call(`Peek Messages ${queue}`, options, async ({ signal }) => {
+        const answer = await queueOf(queue).peekMessages({ abortSignal: signal, numberOfMessages: max });
+        return answer.peekedMessageItems.map(messageOf);
+      });
+      return withOutcomes(peeked, { QueueNotFound: [] });
+    },
+
+    stats(queue, options) {
+      const found = call(`Get Queue Metadata ${queue}`, options, async ({ signal }) => {
+        const answer = await queueOf(queue).getProperties({ abortSignal: signal });
+        const approximateCount = answer.approximateMessagesCount ?? 0;
+        return { kind: "found" as const, approximateCount, dateMs: dateMsOf(answer) };
+      });
+      return withOutcomes(found, { QueueNotFound: missing });
+    },
+  };
+}
+
+/** Another receiver has the message (it has another receipt then), or it is deleted, alone or with its queue. */
+const goneOutcomes = <T>(outcome: T): Readonly<Record<string, T>> => ({
+  MessageNotFound: outcome,
+  PopReceiptMismatch: outcome,
+  QueueNotFound: outcome,
+});
+
+const messageOf = (item: {
+  readonly messageId: string;
+  readonly messageText: string;
+  readonly dequeueCount: number;
+  readonly insertedOn: Date;
+}): QueueMessage => ({
+  id: item.messageId,
+  text: item.messageText,
+  dequeueCount: item.dequeueCount,
+  insertedMs: item.insertedOn.getTime(),
+});

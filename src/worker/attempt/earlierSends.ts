@@ -1,0 +1,153 @@
+import { LeasefoldError } from "../../model/errors.ts";
+import { accepts } from "../../model/identity.ts";
+import { limits } from "../../model/limits.ts";
+import { type WorkMessage, workOf } from "../../model/message.ts";
+import { parseBegun, resultBlobs, runBlobs } from "../../model/names.ts";
+import { parseOutputFacts } from "../../model/output.ts";
+import type { WorkerPorts } from "../ports.ts";
+import { persist } from "./persist.ts";
+
+/**
+ * What earlier sends and deliveries of a message's work left behind. Asked only for work that was sent or delivered
+ * before, so the common path makes none of these calls.
+ */
+
+/** Processes keep dying with this work, so no other one begins it. */
+export class ProcessEndedError extends LeasefoldError {
+  constructor(times: number) {
+    super("process-ended", `ended its process ${times} times`);
+  }
+}
+
+/** Whether the output is there, or the manifest: then its inputs may well be cleaned up already. */
+export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
+  const { run, uid, gen, origin } = message;
+  const { runs, results } = ports.names;
+  const at = runBlobs(run, uid, origin);
+  const isThere = async (container: string, name: string): Promise<boolean> => {
+    const found = await ports.storage.blobs.head(container, name);
+    // One of other code is as good as none: whoever has the right code replaces it.
+    return found.kind === "found" && accepts(message, parseOutputFacts(found.properties.contentType).code);
+  };
+  switch (message.kind) {
+    case "plan":
+      return isThere(runs, at.plan);
+    case "compute":
+      return isThere(runs, at.part(message.shard, message.pack));
+    case "combine":
+      return (
+        (await isThere(runs, at.node(gen, message.level, message.index))) ||
+        isThere(results, resultBlobs(run, uid).manifest(gen))
+      );
+    case "finish":
+      return isThere(results, resultBlobs(run, uid).manifest(gen));
+    default:
+      // A client's question has no output but its answer.
+      return false;
+  }
+}
+
+/** Whether an attempt of this very send is known to have begun; a first send leaves no note of it. */
+export async function sendBegan(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
+  return message.repeat !== true || (await notesOf(ports, message, message.send)).length > 0;
+}
+
+/**
+ * How many attempts of this work have begun and left nothing but their notes. Throws `ProcessEndedError` where at least
+ * `diedSendsMax` of them are older than an attempt can take, and a retryable error where they may still be running.
+ */
+export async function checkEarlierAttempts(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  limitMs: number,
+): Promise<number> {
+  const notes = await notesOf(ports, message);
+  if (notes.length < limits.diedSendsMax) return notes.length;
+  const deadAfterMs = limitMs + ports.endRetryMs + limits.taskLateMs;
+  const dead = notes.filter(({ ageMs }) => ageMs > deadAfterMs);
+  if (dead.length >= limits.diedSendsMax) throw new ProcessEndedError(dead.length);
+  throw new LeasefoldError("attempts-at-work", `${notes.length} attempts of this work may still be running`, {
+    retry: "later",
+  });
+}
+
+async function notesOf(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  send?: number,
+): Promise<{ readonly ageMs: number }[]> {
+  const work = workOf(message);
+  if (work === undefined) return [];
+  const prefix = runBlobs(message.run, message.uid).begunOf(work, message.gen, send);
+  const notes: { readonly ageMs: number }[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await ports.storage.blobs.list(ports.names.runs, prefix, { cursor });
+    for (const { name, lastModifiedMs } of page.blobs) {
+      if (parseBegun(name) !== undefined) notes.push({ ageMs: page.dateMs - lastModifiedMs });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return notes;
+}
+
+/**
+ * The note of an attempt that it has begun. A note that is left behind tells that the process died with the work, so
+ * each attempt removes its own, however it ends. The first send of a pack, which is the common path, leaves none.
+ * Plan, combine and finish refresh theirs while they work, so that a slow one is not taken for a dead one.
+ */
+export interface BeginNote {
+  /** Called when user code is about to begin; any call after the first does nothing. */
+  begin(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string): BeginNote {
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
+  const work = workOf(message);
+  if (work === undefined) return { begin: async () => {}, remove: async () => {} };
+  const name = runBlobs(message.run, message.uid).begun(work, message.gen, message.send, tag);
+  const ended = new AbortController();
+  let begun = false;
+  let written = false;
+  let etag: string | undefined;
+  let refreshing: Promise<void> | undefined;
+
+  const create = async (): Promise<void> => {
+    written = true;
+    const created = await blobs.create(runs, name, "");
+    etag = created.kind === "created" ? created.etag : ((await headEtag()) ?? etag);
+  };
+  const headEtag = async (): Promise<string | undefined> => {
+    const found = await blobs.head(runs, name);
+    return found.kind === "found" ? found.properties.etag : undefined;
+  };
+  const refresh = async (): Promise<void> => {
+    if (etag === undefined) return create();
+    const replaced = await blobs.replace(runs, name, "", { ifMatch: etag });
+    etag = replaced.kind === "replaced" ? replaced.etag : await headEtag();
+  };
+  const keepFresh = async (): Promise<void> => {
+    for (;;) {
+      await ports.clock.sleep(limits.taskLifeEveryMs, ended.signal);
+      if (ended.signal.aborted) return;
+      // A sign of life that is missing costs a second attempt at most.
+      await refresh().catch(() => {});
+    }
+  };
+
+  return {
+    async begin() {
+      if (begun) return;
+      begun = true;
+      if (message.repeat === true) await persist(ports, create);
+      if (work.kind !== "pack") refreshing = keepFresh();
+    },
+    async remove() {
+      ended.abort();
+      await refreshing;
+      if (written) await persist(ports, () => blobs.remove(runs, name)).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { workerData } from "node:worker_threads";
+import { type Files, filesOver } from "../../calculations/files.ts";
+import { userFrames } from "../../calculations/placeOf.ts";
+import { loadCalculations } from "../../calculations/registry.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
+import { LeasefoldError, messageOf } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { threadPort } from "./threadPort.ts";
+import type { ThreadAnswer, ThreadData, ThreadTask } from "./threadTask.ts";
+
+/**
+ * The entry of one worker thread: user code runs here and nowhere else. It has no storage and no lease: what it
+ * reads comes from the process's own thread, and what it makes goes back there.
+ */
+const { files, printToError } = workerData as ThreadData;
+if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
+const calculations = loadCalculations(files);
+// A file that does not load fails each task with the reason; it must not end the thread before that.
+calculations.catch(() => {});
+
+// biome-ignore lint/style/noDefaultExport: Piscina runs the default export of its file.
+export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
+  const { port } = task;
+  const { ask, access } = threadPort(port);
+  let startedMs = performance.now();
+  try {
+    const known = await calculations;
+    const has = known.versionOf(task.calculation);
+    if (task.code !== undefined && has !== task.code)
+      return { ok: false, ms: 0, code: "other-code", message: "", has };
+    if ((await ask({ say: "taken" })).say === "drop")
+      return { ok: false, ms: 0, code: "dropped", message: "" };
+    startedMs = performance.now();
+    const calculation = known.get(task.calculation);
+    const value = await work(task, calculation, filesOver(access), (inputs) =>
+      ask({ say: "inputs", inputs }),
+    );
+    return { ok: true, ms: performance.now() - startedMs, value };
+  } catch (error) {
+    const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
+    return {
+      ok: false,
+      ms: performance.now() - startedMs,
+      code,
+      // User code may quote whole files; this goes into logs and records, several times over.
+      message: messageOf(error).slice(0, limits.errorCharactersMax),
+      stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
+    };
+  } finally {
+    port.close();
+  }
+}
+
+type Calculation = Parameters<typeof runCompute>[0];
+
+function work(
+  task: ThreadTask,
+  calculation: Calculation,
+  files: Files,
+  hand: (inputs: readonly unknown[]) => Promise<unknown>,
+): Promise<unknown> {
+  switch (task.kind) {
+    case "plan":
+      return runPlan(calculation, task.params, async (inputs) => void (await hand(inputs)), files);
+    case "compute":
+      return runCompute(calculation, task, files, within(Math.min(searchMs, task.limitMs / searchShare)));
+    case "fold":
+      return runFold(calculation, task.params, task.parts);
+    case "finish":
+      return runFinish(calculation, task);
+  }
+}
+
+/** For so long a chunk is searched for whose partial cannot be stored; past the time limit nothing would be told of it. */
+const searchMs = 5_000;
+const searchShare = 4;
+
+/** True for so long from the first time it is asked. */
+function within(ms: number): () => boolean {
+  let untilMs: number | undefined;
+  return () => {
+    untilMs ??= performance.now() + ms;
+    return performance.now() < untilMs;
+  };
+}
+
+/** The error and where user code threw; the frames of this program tell its author nothing. */
+function stackOf(error: unknown): string | undefined {
+  if (!(error instanceof LeasefoldError)) return error instanceof Error ? error.stack : undefined;
+  const ofUser = error.code === "calculation-threw" && error.cause instanceof Error;
+  const thrown = ofUser ? (error.cause as Error) : error;
+  return [`${thrown.name}: ${error.message}`, ...userFrames(thrown)].join("\n");
+}
