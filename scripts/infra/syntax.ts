@@ -39,7 +39,7 @@ export const ruleNames = [
   "drift-settings",
   "drift-range",
   "drift-sample",
-  "drift-readme",
+  "drift-page",
   "drift-events",
   "drift-functions",
   "drift-queries",

@@ -154,7 +154,7 @@ export const otherPlants: readonly Plant[] = [
   plant(alerts, "queries/poison.kql", "queries/poisoned.kql", "drift-queries", /poison|no template/),
   plant(main, "['22', '24']", "['20', '24']", "drift-version", /Node 20/),
   plant(data, "'${namespace}-results/'", "'${namespace}-active/'", "lifecycle-scope", /active/),
-  plant("README.md", "| `LEASEFOLD_BUDGET_S` |", "| the budget |", "drift-readme", /LEASEFOLD_BUDGET_S/),
+  plant("docs/SETTINGS.md", "| `LEASEFOLD_BUDGET_S` |", "| the budget |", "drift-page", /LEASEFOLD_BUDGET_S/),
   plant("docs/OPERATIONS.md", "## stalled-run", "## stuck-run", "drift-operations", /stalled-run/),
   plant("host.json", '"messageEncoding": "none"', '"messageEncoding": "base64"', "drift-host", /plain JSON/),
   plant(

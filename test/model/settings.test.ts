@@ -36,9 +36,9 @@ describe("settings", () => {
   });
 });
 
-test("the README's table of settings names every setting there is, with its default, and no other", () => {
-  const readme = readFileSync(new URL("README.md", root), "utf8");
-  const rows = [...readme.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
+test("docs/SETTINGS.md names every setting there is, with its default, and no other", () => {
+  const page = readFileSync(new URL("docs/SETTINGS.md", root), "utf8");
+  const rows = [...page.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
     name: name as string,
     value: /^`(.*)`$/.exec((value ?? "").trim())?.[1],
   }));

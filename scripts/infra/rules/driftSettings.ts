@@ -12,7 +12,7 @@ const notInAzure: Readonly<Record<string, string>> = {
 /** Settings of the platform that templates and samples may use. */
 const platform = /^(AzureWebJobsStorage(__\w+)?|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
 
-/** `drift-settings`, `drift-range`, `drift-sample` and `drift-readme`: settings are the same wherever they are named. */
+/** `drift-settings`, `drift-range`, `drift-sample` and `drift-page`: settings are the same wherever they are named. */
 export function driftSettings(project: Project): Finding[] {
   return [...settings(project), ...ranges(project), ...samples(project)];
 }
@@ -65,14 +65,11 @@ function settings(project: Project): Finding[] {
     .map((key) =>
       findingAt(resource.place, "drift-settings", `${key} needs no reason to be left out any more`),
     );
-  const readme = [...project.files]
-    .filter(([file]) => file === "README.md" || file.startsWith("docs/"))
-    .map(([, text]) => text)
-    .join("\n");
+  const page = project.files.get("docs/SETTINGS.md") ?? "";
   const untold = facts.settings
-    .filter((key) => !readme.includes(`| \`${key}\` |`))
+    .filter((key) => !page.includes(`| \`${key}\` |`))
     .map((key) =>
-      findingAt({ file: "README.md", line: 1, column: 1 }, "drift-readme", `${key} is in no table`),
+      findingAt({ file: "docs/SETTINGS.md", line: 1, column: 1 }, "drift-page", `${key} is in no table`),
     );
   return [...strange, ...missing, ...reasons, ...untold];
 }
