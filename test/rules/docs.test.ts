@@ -1,0 +1,144 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { routes } from "../../src/functions/api/registerApi.ts";
+
+/** The pages are held against the code, the checkers of the simulation and each other. */
+
+const root = resolve(import.meta.dirname, "../..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const filesIn = (folder: string, ending: RegExp): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => ending.test(name))
+    .map((name) => join(folder, name));
+
+const pages = [...filesIn("docs", /\.md$/), ...readdirSync(root).filter((name) => name.endsWith(".md"))];
+const sources = filesIn("src", /\.ts$/);
+const code = [...sources, ...filesIn("test", /\.ts$/), ...filesIn("scripts", /\.(ts|mjs)$/)];
+const architecture = read("docs/ARCHITECTURE.md");
+
+const rowsOf = (header: RegExp, text: string): string[][] =>
+  text
+    .split(/\n\n/)
+    .filter((block) => header.test(block))
+    .flatMap((table) => table.trim().split("\n").slice(2))
+    .map((row) =>
+      row
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+
+/** As the code host makes it of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, "")
+    .replaceAll(" ", "-");
+
+test("every link of a page leads to a file, and to a heading where it names one", () => {
+  const broken = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)].flatMap(([link, file, anchor]) => {
+      const target = file ? join(dirname(page), file) : page;
+      if (!existsSync(join(root, target))) return [`${page}: ${link}`];
+      if (anchor === undefined || !target.endsWith(".md")) return [];
+      const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, text]) => anchorOf(text ?? ""));
+      return headings.includes(anchor) ? [] : [`${page}: ${link}`];
+    }),
+  );
+  expect(broken).toEqual([]);
+});
+
+test("every page that code cites exists, and so does every file of the project that a page names", () => {
+  const cited = code.flatMap((file) =>
+    [...read(file).matchAll(/\b((?:docs\/)?[A-Z]{4,}\.md)\b/g)]
+      .filter(([, page]) => !existsSync(join(root, page as string)))
+      .map(([page]) => `${file}: ${page}`),
+  );
+  const named = pages.flatMap((page) =>
+    [...read(page).matchAll(/`((?:src|test|scripts|infra|examples|bin)\/[\w./-]+)`/g)]
+      .filter(([, file]) => !/NAME/.test(file ?? "") && !existsSync(join(root, file as string)))
+      .map(([, file]) => `${page}: ${file}`),
+  );
+  expect([...cited, ...named]).toEqual([]);
+});
+
+test("every rule has its number, its row, the functions that keep it and a checker or test that watches it", () => {
+  const numbered = [...architecture.slice(0, architecture.indexOf("## 5.")).matchAll(/^(\d+)\. \*\*/gm)].map(
+    ([, number]) => Number(number),
+  );
+  numbered.sort((a, b) => a - b);
+  expect(numbered).toEqual(numbered.map((_, index) => index + 1));
+  const rows = rowsOf(/^\| rule \| kept by/, architecture);
+  expect(rows.map(([rule]) => Number(rule)).sort((a, b) => a - b)).toEqual(numbered);
+
+  const text = sources.map(read).join("\n");
+  const isDeclared = (name: string): boolean =>
+    new RegExp(`\\b(?:function|const|class|interface) ${name}\\b|\\b(?:async )?${name}\\(`).test(text);
+  const checkers = read("test/sim/engine/checks/judge.ts");
+  const unknown = rows.flatMap(([rule, keptBy = "", watchedBy = ""]) => [
+    ...[...keptBy.matchAll(/`([^`]+)`/g)]
+      .map(([, name]) => name as string)
+      .filter((name) =>
+        name.includes("/") ? !existsSync(join(root, "src", name)) : !name.split(".").every(isDeclared),
+      )
+      .map((name) => `rule ${rule} is kept by ${name}`),
+    ...watchedBy
+      .split(";")
+      .map((one) => one.trim())
+      .filter((one) => {
+        const file = /`(test\/[^`]+)`/.exec(one)?.[1];
+        if (file !== undefined) return !existsSync(join(root, file));
+        return one !== "no checker of its own" && !checkers.includes(`"${one}"`);
+      })
+      .map((one) => `rule ${rule} is watched by ${one}`),
+  ]);
+  expect(unknown).toEqual([]);
+});
+
+test("every rule that code cites by number exists", () => {
+  const last = Math.max(...rowsOf(/^\| rule \| kept by/, architecture).map(([rule]) => Number(rule)));
+  const cites = code.flatMap((file) =>
+    [...read(file).matchAll(/docs\/ARCHITECTURE\.md, rules? (\d+)/g)].map(([cite, rule]) => ({
+      file,
+      cite,
+      rule: Number(rule),
+    })),
+  );
+  expect(cites.length).toBeGreaterThan(3);
+  expect(cites.filter(({ rule }) => rule < 1 || rule > last)).toEqual([]);
+  expect(code.filter((file) => /\bDESIGN\b/.test(read(file)) && !file.endsWith("docs.test.ts"))).toEqual([]);
+});
+
+test("each figure of the README is on the page that it names", () => {
+  const rows = rowsOf(/^\| question \| figure \| page \|/, read("README.md"));
+  expect(rows.length).toBeGreaterThan(6);
+  const missing = rows.flatMap(([question, figure = "", page = ""]) => {
+    const file = /\]\(([^)#]+)/.exec(page)?.[1];
+    const text = file === undefined ? "" : read(file);
+    const numbers = figure.match(/\d[\d,.]*\d|\d/g) ?? [];
+    if (numbers.length === 0) return [`${question}: no figure`];
+    return numbers
+      .filter(
+        (number) => !new RegExp(`(?<![\\d.,])${number.replaceAll(".", "\\.")}(?![\\d]|[.,]\\d)`).test(text),
+      )
+      .map((number) => `${question}: ${number} is not in ${file}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+test("the README is short enough to be read", () => {
+  expect(read("README.md").split("\n").length).toBeLessThanOrEqual(221);
+});
+
+test("docs/HTTP.md names every route of the app and no other", () => {
+  const told = rowsOf(/^\| route \| answers \| does \|/, read("docs/HTTP.md")).map(([route]) =>
+    route?.replaceAll("`", ""),
+  );
+  const app = [
+    ...routes.map(({ method, route }) => `${method} /api/${route}`),
+    "GET /api/instance",
+    "GET /api/health",
+  ];
+  expect([...told].sort()).toEqual(app.sort());
+});
