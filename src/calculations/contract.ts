@@ -8,7 +8,7 @@ import type { Files } from "./files.ts";
  * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
  *
  * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. Such a
- * thread has no secrets in its environment (no setting of the app but `LEASEFOLD_WASM`), but is no sandbox: a calculation
+ * thread has no secrets in its environment (no setting of the app), but is no sandbox: a calculation
  * is trusted as the app itself is.
  */
 export interface Calculation<Params, Input, Part> {

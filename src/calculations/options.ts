@@ -1,11 +1,16 @@
 import * as z from "zod";
 import { defineCalculation, type JsonValue } from "./contract.ts";
-import { type Estimate, estimates } from "./options/estimates.ts";
+import { quantileFromMiddle } from "./options/kernel.ts";
 import { closedForm, lawOf, type Values } from "./options/law.ts";
-import { loadPathKernel } from "./options/loadPathKernel.ts";
-import { type Moments, mergeMoments, momentsCodec, noMoments } from "./options/moments.ts";
-import { quantileFromMiddle } from "./options/normal.ts";
-import { simulate } from "./options/simulate.ts";
+import {
+  type Estimate,
+  estimates,
+  type Moments,
+  mergeMoments,
+  momentsCodec,
+  noMoments,
+} from "./options/moments.ts";
+import { pathKernel, simulate } from "./options/simulate.ts";
 
 /** Bounds within which no intermediate value, nor the square of a payoff, leaves the range of doubles. */
 const [least, most] = [1e-6, 1e12];
@@ -57,7 +62,7 @@ export const options = defineCalculation<Params, undefined, Moments>({
   compute({ index, params }) {
     const { stride, samples } = cut(params);
     const size = { samples: Math.min(stride, samples - index * stride), antithetic: params.antithetic };
-    return simulate(loadPathKernel(), params, lawOf(params), { seed: params.seed, chunk: index }, size);
+    return simulate(pathKernel(), params, { seed: params.seed, chunk: index }, size);
   },
   merge: mergeMoments,
   zero: noMoments,
@@ -81,10 +86,9 @@ function cut(params: Params): { samples: number; stride: number; count: number }
 const pathsPerSample = ({ antithetic }: Params): number => (antithetic ? 2 : 1);
 
 function answer(params: Params, moments: Moments): JsonValue {
-  const law = lawOf(params);
-  const exact = closedForm(params, law);
-  const certain = law.spread === 0;
-  const sampled = certain ? sure(exact) : estimates(params, law, moments, pathsPerSample(params));
+  const exact = closedForm(params);
+  const certain = lawOf(params).spread === 0;
+  const sampled = certain ? sure(exact) : estimates(params, moments, pathsPerSample(params));
   const { value: price, standardError } = sampled.price;
   const greek = (name: keyof Values): JsonValue => ({ ...sampled[name], closedForm: exact[name] });
   return {

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
-import { rootMax } from "./primes/basePrimes.ts";
+import { numbersPerByte, rootMax } from "./primes/basePrimes.ts";
 import { countPrimes } from "./primes/countPrimes.ts";
-import { loadSieveKernel } from "./primes/loadSieveKernel.ts";
-import { blockBytes } from "./primes/scratch.ts";
-import { numbersPerByte } from "./primes/wheel.ts";
+import { loadSieveKernel } from "./primes/sieveKernel.ts";
+import { blockBytes } from "./primes/sieveMemory.ts";
 import { shareOf } from "./timeChunks.ts";
 
 const toMax = rootMax ** 2;
