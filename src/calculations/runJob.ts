@@ -2,9 +2,17 @@ import { CalculationError } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { rangeText } from "../model/packs.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
-import { decodePart, encodeJson, encodePart, guarded, jsonLosses, limitText, lost } from "./encodePart.ts";
+import {
+  decodePart,
+  encodeJson,
+  encodePart,
+  guarded,
+  jsonLosses,
+  limitText,
+  lost,
+  resultBytes,
+} from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import { resultBytes } from "./resultBytes.ts";
 
 const { inputsPerBatch, batchBytesMax } = calculationLimits;
 

@@ -1,6 +1,5 @@
 import { spread } from "../timeChunks.ts";
-import { sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, sidesOf, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
 import { computedBytes, type Subject, same, stopwatch } from "./subject.ts";
 

@@ -2,8 +2,7 @@ import { rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
 import { runCompute, runFinish, runFold } from "../runJob.ts";
 import { shrink, wholeBetween } from "./draw.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
 import { randomRunsMs, type Subject, same, stopwatch } from "./subject.ts";
 

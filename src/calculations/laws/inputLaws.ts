@@ -1,8 +1,7 @@
 import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
 import { runPlan } from "../runJob.ts";
 import { keepSamples, type Samples } from "../timeChunks.ts";
-import { shown, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, shown, sidesOf, type Verdict } from "./findings.ts";
 import type { Subject } from "./subject.ts";
 
 /** Inputs of a plan that are compared; of a longer one the beginning. */

@@ -1,6 +1,5 @@
 import { shrink, wholeBetween } from "./draw.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { foldedBytes } from "./partialLaws.ts";
 import { bytesOf, decoded, mergeOf, randomRunsMs, type Subject, same, stopwatch, zeroOf } from "./subject.ts";
 

@@ -1,7 +1,6 @@
 import { calculationLimits } from "../../model/limits.ts";
 import { firstJsonLoss } from "../encodePart.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";
 
 /** Pairs that are computed anew, to be merged as they are and as they come out of bytes. */
