@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileKernel } from "../../scripts/compileKernel.mjs";
-import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
-import { sieveKernel } from "../../src/calculations/primes/sieveKernel.ts";
-import { javaScriptSieve } from "./reference/sieve/javaScriptSieve.ts";
+import { compileKernel } from "../../../scripts/compileKernel.mjs";
+import { countPrimes } from "../../../src/calculations/primes/countPrimes.ts";
+import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
+import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
 const compiled = sieveKernel(await compileKernel("primes"));

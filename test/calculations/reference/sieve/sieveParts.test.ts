@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { bitOfResidue, residues } from "../../src/calculations/primes/basePrimes.ts";
-import { countZeros } from "./reference/sieve/countZeros.ts";
-import { crossTurns } from "./reference/sieve/crossTurns.ts";
-import { preSieve } from "./reference/sieve/preSieve.ts";
-import { carries, masks, turnBytes } from "./reference/sieve/wheel.ts";
+import { bitOfResidue, residues } from "../../../../src/calculations/primes/basePrimes.ts";
+import { countZeros } from "./countZeros.ts";
+import { crossTurns } from "./crossTurns.ts";
+import { preSieve } from "./preSieve.ts";
+import { carries, masks, turnBytes } from "./wheel.ts";
 
 describe("the parts of the reference sieve", () => {
   test.each(residues.map((residue, place) => ({ residue, place })))(
