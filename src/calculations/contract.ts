@@ -7,16 +7,16 @@ import type { Files } from "./files.ts";
  * Not promised: that `compute` runs once per chunk. A chunk may be computed several times, on several machines
  * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
  *
- * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. Such a
- * thread has no secrets in its environment (no setting of the app but `LEASEFOLD_WASM`), but is no sandbox: a calculation
- * is trusted as the app itself is.
+ * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. The
+ * environment of a thread has no secrets and no settings of the app, but a thread is no sandbox: a calculation is
+ * trusted as the app itself is.
  */
 export interface Calculation<Params, Input, Part> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
   readonly name: string;
   /**
-   * Names this code: 1 to 40 letters, digits, `.`, `_`, `+` and `-`. Partials of two versions are never folded together, so
-   * change it whenever a result may change. Without it every change of the file, or of a file that it imports, counts.
+   * Identifies this code: 1 to 40 letters, digits, `.`, `_`, `+` and `-`. Partials of two versions are never folded
+   * together, so change it if a result may change. Without it, every change of the file and its imports counts.
    */
   readonly version?: string;
   /** One line for `leasefold calculations`. */
@@ -25,32 +25,32 @@ export interface Calculation<Params, Input, Part> {
   readonly params: ZodType<Params>;
   /**
    * The chunks of the run: a count of at most 10^7, or a list or stream of that many inputs (each JSON, at most
-   * 64 KB). Must be deterministic where it can be; where it cannot, only one attempt's answer is used.
+   * 64 KB). It should be deterministic; if it is not, the answer of only one attempt is used.
    */
   plan(params: Params, context: { readonly files: Files }): Plan<Input> | Promise<Plan<Input>>;
-  /** Computes one chunk. What it throws is tried again on another worker; after the last attempt the pack has failed. */
+  /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
   /**
-   * Folds two neighbours, `a` before `b`. Must be associative. An encoded partial has at most 32 MB, so what this
-   * gives must not grow with every partial folded into it.
+   * Folds two neighbors, `a` before `b`. Must be associative. An encoded partial has at most 32 MB, so the result must
+   * not grow with every partial folded into it.
    */
   merge(a: Part, b: Part, params: Params): Part;
-  /** The neutral partial, which is also the answer of a run of no chunks. */
+  /** The neutral partial, which is also that of a run without chunks. */
   zero(params: Params): Part;
   /** Makes the result from the folded partial; without it the partial is the result. */
   finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
-  /** How a partial becomes bytes; JSON without it. */
+  /** Encodes partials; without it they are JSON. */
   readonly codec?: Codec<Part>;
 }
 
 export type Plan<Input> = number | Iterable<Input> | AsyncIterable<Input>;
 
 export interface Chunk<Params, Input> {
-  /** 0-based place of this chunk in the run. */
+  /** 0-based index of this chunk in the run. */
   readonly index: number;
   /** How many chunks the run has. */
   readonly count: number;
-  /** What `plan` listed at this place; undefined where it gave only a count. */
+  /** The input that `plan` listed at this index; undefined if it gave only a count. */
   readonly input: Input;
   readonly params: Params;
   /** The blobs that it may read. */
@@ -59,7 +59,7 @@ export interface Chunk<Params, Input> {
 
 export interface FinishContext<Params> {
   readonly params: Params;
-  /** Chunks folded, of `count`; fewer where failures were tolerated. */
+  /** Chunks folded, of `count`; fewer if failures were tolerated. */
   readonly folded: number;
   readonly count: number;
 }
@@ -95,6 +95,6 @@ export function defineCalculation<Params, Input, Part>(
   return Object.freeze(calculation);
 }
 
-/** A calculation whose types are known only to itself, as the registry and the engine hold it. */
+/** A calculation whose types only its own code knows, as the registry and the engine hold it. */
 // biome-ignore lint/suspicious/noExplicitAny: the engine carries params, inputs and parts without looking inside.
 export type AnyCalculation = Calculation<any, any, any>;

@@ -1,10 +1,11 @@
+import { types } from "node:util";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
-import type { AnyCalculation } from "./contract.ts";
+import { contentTypeSchema, extensionSchema } from "../model/resultType.ts";
+import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { placeOf } from "./placeOf.ts";
-import { checkEncoded } from "./resultBytes.ts";
 
-/** Runs user code; what it throws becomes a `CalculationError` that begins with `what` and tells where it was. */
+/** Runs user code; its error becomes a `CalculationError` that begins with `what` and names the file and line. */
 export async function guarded<T>(what: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
@@ -15,7 +16,7 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
   }
 }
 
-/** Where JSON gives back something else than it was given. */
+/** A value that JSON does not keep. */
 export interface JsonLoss {
   /** Such as `rows[2].when`; empty for the value itself. */
   readonly path: string;
@@ -24,12 +25,12 @@ export interface JsonLoss {
   readonly becomes: string;
 }
 
-/** The first place at which a value is not what JSON makes of it. */
+/** The first value inside of `value` that JSON does not keep. */
 export const firstJsonLoss = (value: unknown): JsonLoss | undefined => jsonLosses(value).next().value;
 
 /**
- * The places at which a value is not what JSON makes of it: a Date, Map, Set, typed array, bigint, an instance of a
- * class, NaN and their like. A property that is `undefined` and one that is not there count as the same.
+ * The values inside of `value` that JSON does not keep: a Date, Map, Set, typed array, bigint, an instance of a class,
+ * NaN and the like. A property that is `undefined` counts as absent.
  */
 export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
   const loss = (was: string, becomes: string): JsonLoss => ({ path, was, becomes });
@@ -51,11 +52,11 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
       return;
   }
   if (Array.isArray(value)) {
-    for (let place = 0; place < value.length; place += 1) {
-      if (isKept(value[place])) continue;
-      const inner = `${path}[${place}]`;
-      if (value[place] === undefined) yield { path: inner, was: "undefined", becomes: "null" };
-      else yield* jsonLosses(value[place], inner);
+    for (let index = 0; index < value.length; index += 1) {
+      if (isKept(value[index])) continue;
+      const inner = `${path}[${index}]`;
+      if (value[index] === undefined) yield { path: inner, was: "undefined", becomes: "null" };
+      else yield* jsonLosses(value[index], inner);
     }
     return;
   }
@@ -70,7 +71,7 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
   }
 }
 
-/** Most of a large partial is of this kind, and takes no generator of its own. */
+/** Whether JSON certainly keeps a value. Most values of a large partial need no generator of their own. */
 const isKept = (value: unknown): boolean =>
   value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 
@@ -83,9 +84,7 @@ function shortOf(value: object): string {
   }
 }
 
-/** Partials as bytes and back, and other values as JSON. What JSON would change is refused. */
-
-/** `what` names the partial in errors. */
+/** Encodes a partial; `what` names it in errors. Without a codec it is JSON, and values that JSON changes are refused. */
 export async function encodePart(
   calculation: AnyCalculation,
   part: unknown,
@@ -107,7 +106,7 @@ export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknow
     ? JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
     : codec.decode(bytes);
 
-/** JSON has no NaN, Infinity or undefined and would change them silently, so they are refused. */
+/** Encodes JSON. NaN, Infinity and undefined are refused, because JSON would change them silently. */
 export function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
   let text: string | undefined;
   try {
@@ -127,7 +126,7 @@ export function encodeJson(value: unknown, what: string, indent?: number): Uint8
   return new TextEncoder().encode(text);
 }
 
-/** Others would merge something else than what was computed, so what JSON changes is refused too. */
+/** Encodes JSON and refuses values that it changes, because folds would merge something else than was computed. */
 function encodeWhole(value: unknown, what: string): Uint8Array {
   const bytes = encodeJson(value, what);
   const loss = firstJsonLoss(value);
@@ -141,6 +140,49 @@ export const lost = (what: string, { path, was, becomes }: JsonLoss): Calculatio
     `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
   );
 
-/** Names the limit, so that whoever meets it can look up its reason. */
+/** The limit with its name, so that its reason can be looked up. */
 export const limitText = (name: keyof typeof calculationLimits): string =>
   `the limit is ${calculationLimits[name]} (${name})`;
+
+/**
+ * The bytes that `finish` returned, or undefined for a JSON value. Throws `CalculationError` for a body that is not a
+ * Uint8Array, and for a content type or extension outside the grammar: it would make a manifest that nobody can
+ * decode, or a response that a browser runs.
+ */
+export function resultBytes(result: Result): ResultBytes | undefined {
+  const { body, contentType, extension } = Object(result) as Readonly<Record<string, unknown>>;
+  if (typeof body === "string" && typeof contentType === "string") {
+    throw bad("a body of text: give new TextEncoder().encode(text)");
+  }
+  const bytes = body instanceof Uint8Array;
+  if (!bytes && !isBinary(body)) return undefined;
+  if (!bytes) throw bad(`a body that is ${article(body)}: ${asUint8Array("body")}`);
+  const wrong = contentTypeSchema.safeParse(contentType).error?.issues[0];
+  if (wrong !== undefined) throw bad(`the contentType ${quoted(contentType)}: ${wrong.message}`);
+  const odd = extensionSchema.safeParse(extension).error?.issues[0];
+  if (odd !== undefined) throw bad(`the extension ${quoted(extension)}: ${odd.message}`);
+  return { body, contentType: contentType as string, extension: extension as string };
+}
+
+/** Throws unless `encode` returned a `Uint8Array`: another array's bytes would be rounded or have no length. */
+function checkEncoded(bytes: unknown): asserts bytes is Uint8Array {
+  if (bytes instanceof Uint8Array) return;
+  const cure = isBinary(bytes) ? `: ${asUint8Array("it")}` : "";
+  throw new CalculationError("not-bytes", `encode must give a Uint8Array and gave ${article(bytes)}${cure}`);
+}
+
+const bad = (what: string): CalculationError => new CalculationError("bad-result", `finish gave ${what}`);
+
+const isBinary = (value: unknown): boolean => ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value);
+
+const asUint8Array = (name: string): string =>
+  `give new Uint8Array(${name}.buffer, ${name}.byteOffset, ${name}.byteLength), or new Uint8Array(${name}) of an ArrayBuffer`;
+
+function article(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  const name = typeof value === "object" ? value.constructor?.name || "object" : typeof value;
+  return `${/^[AEIO]/i.test(name) ? "an" : "a"} ${name}`;
+}
+
+const quoted = (value: unknown): string =>
+  typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);

@@ -1,22 +1,22 @@
 import { CalculationError } from "../model/errors.ts";
 
 /**
- * What a calculation may read: the blobs in the data account's container of inputs, and in those that the setting
- * `LEASEFOLD_SOURCES` names. Nothing can be written through it.
+ * The blobs that a calculation may read: those in the data account's container of inputs, and in the containers of the
+ * setting `LEASEFOLD_SOURCES`. Read-only.
  *
- * What cannot be read for good is a `CalculationError` that names the path, with the code `file-missing`,
- * `file-changed` (since it was listed), `file-denied`, `file-refused`, `no-container`, `source-not-allowed` or `bad-range`. Storage that is
- * only busy ends the whole attempt, which is made again later: the calculation never sees it.
+ * A permanent failure throws a `CalculationError` that names the path, with the code `file-missing`, `file-changed`
+ * (since it was listed), `file-denied`, `file-refused`, `no-container`, `source-not-allowed` or `bad-range`. Busy
+ * storage ends the whole attempt, which is retried later; the calculation does not see it.
  */
 export interface Files {
   /**
-   * The files whose path begins with `source`, which is `container/prefix`; in order of their names. A prefix is no
-   * folder unless it ends in `/`: `data/a` finds `data/ab` too.
+   * Lists the files whose path begins with `source`, which is `container/prefix`, by name. A prefix is a folder only if
+   * it ends in `/`: `data/a` finds `data/ab` too.
    */
   list(source: string): AsyncIterable<FileFact>;
   /**
-   * Bytes `[from, to)` of a file, by default all of it, in order and in pieces of at most 8 MB; what lies beyond its
-   * end is left out. A file of no bytes gives none, but only if it is still there.
+   * Reads bytes `[from, to)` of a file, by default all, in order and in pieces of at most 8 MB. Bytes beyond its end are
+   * ignored. An empty file gives no piece, but it must still exist.
    */
   read(file: FileFact, range?: { readonly from?: number; readonly to?: number }): AsyncIterable<Uint8Array>;
 }
@@ -28,13 +28,13 @@ export interface FileFact {
   readonly bytes: number;
   /** Changes with every write of the content. */
   readonly etag: string;
-  /** What storage knows of the content, such as `md5:…`: a file put back with one of them is the same file again. */
+  /** Hashes of the content that storage knows, such as `md5:…`: a file restored with one of them is the same file. */
   readonly hashes?: readonly string[];
 }
 
 /**
- * The single calls behind `Files`. Storage that is busy throws a `StorageError`, which is no fault of the calculation.
- * The signal ends a call that nobody waits for any more.
+ * The single calls behind `Files`. Busy storage throws a `StorageError`, which is not the calculation's fault. The
+ * signal aborts a call whose result nobody needs any more.
  */
 export interface FileAccess {
   list(
@@ -43,16 +43,16 @@ export interface FileAccess {
     signal?: AbortSignal,
   ): Promise<{ readonly files: readonly FileFact[]; readonly cursor?: string | undefined }>;
   /**
-   * Exactly the bytes `[from, to)`, which lie within the file, in memory that is the caller's from now on. Only a file
-   * of no bytes is asked for none, to learn whether it is still there.
+   * Reads exactly the bytes `[from, to)` of the file into memory that the caller owns. An empty range is read only of an
+   * empty file, to check that it still exists.
    */
   read(file: FileFact, from: number, to: number, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
-/** Bytes of one read: few calls for a large file, and two such pieces in memory for each file that is read. */
+/** Bytes of one read. A large file takes few calls, and each open file has two pieces in memory. */
 const pieceBytes = 8 * 1024 * 1024;
 
-/** Reads one piece ahead, so that a calculation works while the next one is on its way. */
+/** Reads one piece ahead, so that a calculation works while the next piece arrives. */
 export const filesOver = (access: FileAccess): Files => ({
   async *list(source) {
     let cursor: string | undefined;
@@ -72,7 +72,7 @@ export const filesOver = (access: FileAccess): Files => ({
     const pieceFrom = (at: number): Promise<Uint8Array> | undefined => {
       if (at >= end) return undefined;
       const piece = access.read(file, at, Math.min(end, at + pieceBytes));
-      // Whoever stops reading early never hears of it.
+      // A reader that stops early never awaits this piece.
       piece.catch(() => {});
       return piece;
     };
@@ -90,6 +90,6 @@ const nothing = async (): Promise<never> => {
   throw new CalculationError("no-files", "there are no files to read here");
 };
 
-/** For a calculation that is run where there is no storage. */
+/** For a calculation that runs without storage. */
 export const noAccess: FileAccess = { list: nothing, read: nothing };
 export const noFiles: Files = filesOver(noAccess);

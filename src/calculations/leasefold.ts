@@ -3,9 +3,8 @@ import { type Files, noFiles } from "./files.ts";
 import { runCompute, runFinish, runPlan } from "./runJob.ts";
 
 /**
- * What `import … from "leasefold"` gives to a user's calculation: the contract's types and helper, and the zod
- * whose schemas describe parameters, sums that merge to the same bits in any grouping, and for its test a run in one
- * thread and the laws.
+ * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
+ * parameters, sums that merge to the same bits in any grouping, and for tests a run in one thread and the laws.
  */
 export { z } from "zod";
 export {
@@ -24,8 +23,8 @@ export type { FileFact, Files } from "./files.ts";
 export { brokenLaws } from "./laws/checkLaws.ts";
 
 /**
- * A whole run in this thread, chunk after chunk, with no storage for its own: what a run over any number of workers
- * must equal byte for byte. `params` are as the schema gives them. Throws `CalculationError`.
+ * Runs a calculation in this thread, chunk after chunk, without storage. A run on any number of workers must have the
+ * same bytes. `params` are as the schema gives them. Throws `CalculationError`.
  */
 export async function runSerially(
   calculation: AnyCalculation,

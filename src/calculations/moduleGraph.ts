@@ -6,30 +6,30 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { ConfigError } from "../model/errors.ts";
 
 /**
- * The files of a user's calculation as this thread has loaded them: the file itself and whatever it imports, through
- * any number of files and packages. Together they are its code, and their hash names it.
+ * The files of a user's calculation as this thread has loaded them: the file itself and all that it imports, directly
+ * or not. Together they are its code, and their hash identifies it.
  *
- * Not promised: what code reads by itself (data files, `import()` while it computes) and the `leasefold` library. An
- * author whose results depend on those declares a `version`.
+ * Not covered: files that the code reads by itself, `import()` during `compute`, and the `leasefold` library. An author
+ * whose results depend on those declares a `version`.
  */
 const imports = new Map<string, Map<string, string>>();
 const loaded = new Map<string, string>();
 
-export function noteImport(parent: string | undefined, specifier: string, url: string): void {
+function noteImport(parent: string | undefined, specifier: string, url: string): void {
   if (parent === undefined || !isFile(parent) || !isFile(url)) return;
   const known = imports.get(parent) ?? new Map<string, string>();
   imports.set(parent, known.set(specifier, url));
 }
 
-/** Called right before a file is read to be run, so the hash is that of the code that runs. */
-export function noteLoad(url: string): void {
+/** Hashes a file right before Node reads it, so that the hash is that of the code that runs. */
+function noteLoad(url: string): void {
   if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
 }
 
-/** Hex SHA-256 of the code behind a loaded file: of the file alone where it imports no other. */
+/** Hex SHA-256 of the code behind a loaded file: of the file alone if it imports no other. */
 export const loadedHash = (url: string): string => graphHash(url, (file) => loaded.get(file) ?? hashOf(file));
 
-/** The same of the files as they are now: another one where a file was changed since, or is gone. */
+/** The same hash of the files as they are now; it differs if a file has changed or is gone. */
 export function hashNow(url: string): string {
   try {
     return graphHash(url, hashOf);
@@ -38,26 +38,24 @@ export function hashNow(url: string): string {
   }
 }
 
-/** The files behind a loaded file, itself first. */
+/** The paths of the files behind a loaded file, itself first. */
 export const filesBehind = (url: string): readonly string[] =>
   graphOf(url).map((file) => fileURLToPath(file));
 
-/** In the order in which a walk by sorted specifiers meets them, so that it is the same wherever the files lie. */
+/** The files in the order of a walk by sorted specifiers, which does not depend on where the files are. */
 function graphOf(root: string): readonly string[] {
   const met = new Set([root]);
-  for (const url of met) {
-    for (const [, next] of edgesOf(url)) met.add(next);
-  }
+  for (const url of met) for (const [, next] of edgesOf(url)) met.add(next);
   return [...met];
 }
 
 function graphHash(root: string, hashOfFile: (url: string) => string): string {
   const graph = graphOf(root);
   if (graph.length === 1) return hashOfFile(root);
-  const places = new Map(graph.map((url, place) => [url, place]));
+  const indexes = new Map(graph.map((url, index) => [url, index]));
   const rows = graph.map((url) => [
     hashOfFile(url),
-    ...edgesOf(url).map(([specifier, next]) => [specifier, places.get(next)]),
+    ...edgesOf(url).map(([specifier, next]) => [specifier, indexes.get(next)]),
   ]);
   return createHash("sha256").update(JSON.stringify(rows)).digest("hex");
 }
@@ -75,16 +73,14 @@ const hashOf = (url: string): string =>
 let hooked = false;
 
 /**
- * Makes `import "leasefold"` work from a user's file wherever it lies, in this thread, and has `moduleGraph.ts` note what
- * a file imports. The library is `leasefold.mjs` beside the bundle, or `leasefold.ts` beside this file.
+ * Makes `import "leasefold"` work from any user's file in this thread, and records what files import. The library is
+ * `leasefold.mjs` beside the bundle, or `leasefold.ts` beside this file.
  */
 export function resolveLeasefold(): void {
   if (hooked) return;
   if (module.registerHooks === undefined) {
-    throw new ConfigError(
-      "old-node",
-      `your own calculations need Node 22.15 or newer; this is ${process.version}`,
-    );
+    const message = `your own calculations need Node 22.15 or newer; this is ${process.version}`;
+    throw new ConfigError("old-node", message);
   }
   const file = ["leasefold.mjs", "leasefold.ts"]
     .map((name) => join(import.meta.dirname, name))

@@ -1,11 +1,16 @@
 import * as z from "zod";
 import { defineCalculation, type JsonValue } from "./contract.ts";
-import { type Estimate, estimates } from "./options/estimates.ts";
+import { quantileFromMiddle } from "./options/kernel.ts";
 import { closedForm, lawOf, type Values } from "./options/law.ts";
-import { loadPathKernel } from "./options/loadPathKernel.ts";
-import { type Moments, mergeMoments, momentsCodec, noMoments } from "./options/moments.ts";
-import { quantileFromMiddle } from "./options/normal.ts";
-import { simulate } from "./options/simulate.ts";
+import {
+  type Estimate,
+  estimates,
+  type Moments,
+  mergeMoments,
+  momentsCodec,
+  noMoments,
+} from "./options/moments.ts";
+import { pathKernel, simulate } from "./options/simulate.ts";
 
 /** Bounds within which no intermediate value, nor the square of a payoff, leaves the range of doubles. */
 const [least, most] = [1e-6, 1e12];
@@ -27,19 +32,14 @@ const params = z
     volatility: zeroOr(10).default(0.2).describe("volatility a year: 0.2 is 20 %"),
     maturity: zeroOr(100).default(1).describe("years to maturity"),
     steps: number.int().min(1).max(1000).default(12).describe("fixings of an Asian option, equally spaced"),
-    paths: number
-      .int()
-      .min(0)
-      .max(1e10)
-      .default(1e7)
-      .describe("paths to simulate; antithetic ones count too"),
-    antithetic: z.boolean().default(false).describe("goes each path with the opposite normals too"),
-    seed: number.int().min(0).max(Number.MAX_SAFE_INTEGER).default(1).describe("other seeds, other paths"),
+    paths: number.int().min(0).max(1e10).default(1e7).describe("paths to simulate, antithetic ones included"),
+    antithetic: z.boolean().default(false).describe("simulate each path with the opposite normals too"),
+    seed: number.int().min(0).max(Number.MAX_SAFE_INTEGER).default(1).describe("seed of the paths"),
     confidence: number.min(0.5).max(0.9999).default(0.95).describe("level of the confidence interval"),
   })
   .refine(({ antithetic, paths }) => !antithetic || paths % 2 === 0, {
     path: ["paths"],
-    error: "must be even where paths are antithetic",
+    error: "must be even if paths are antithetic",
   });
 type Params = z.infer<typeof params>;
 
@@ -57,7 +57,7 @@ export const options = defineCalculation<Params, undefined, Moments>({
   compute({ index, params }) {
     const { stride, samples } = cut(params);
     const size = { samples: Math.min(stride, samples - index * stride), antithetic: params.antithetic };
-    return simulate(loadPathKernel(), params, lawOf(params), { seed: params.seed, chunk: index }, size);
+    return simulate(pathKernel(), params, { seed: params.seed, chunk: index }, size);
   },
   merge: mergeMoments,
   zero: noMoments,
@@ -69,7 +69,7 @@ export const options = defineCalculation<Params, undefined, Moments>({
 const chunkNormals = { min: 2 ** 18, max: 2 ** 23 };
 const chunksWanted = 4_000;
 
-/** Samples in all and in each chunk but the last. Where nothing is random there is nothing to sample. */
+/** Samples in all and in each chunk but the last; none if nothing is random. */
 function cut(params: Params): { samples: number; stride: number; count: number } {
   const { spread, fixings } = lawOf(params);
   const samples = spread === 0 ? 0 : params.paths / pathsPerSample(params);
@@ -81,10 +81,9 @@ function cut(params: Params): { samples: number; stride: number; count: number }
 const pathsPerSample = ({ antithetic }: Params): number => (antithetic ? 2 : 1);
 
 function answer(params: Params, moments: Moments): JsonValue {
-  const law = lawOf(params);
-  const exact = closedForm(params, law);
-  const certain = law.spread === 0;
-  const sampled = certain ? sure(exact) : estimates(params, law, moments, pathsPerSample(params));
+  const exact = closedForm(params);
+  const certain = lawOf(params).spread === 0;
+  const sampled = certain ? sure(exact) : estimates(params, moments, pathsPerSample(params));
   const { value: price, standardError } = sampled.price;
   const greek = (name: keyof Values): JsonValue => ({ ...sampled[name], closedForm: exact[name] });
   return {
@@ -108,7 +107,7 @@ const sure = (exact: Values): Readonly<Record<keyof Values, Estimate>> => {
   return { price: of(price), delta: of(delta), gamma: of(gamma), vega: of(vega), rho: of(rho) };
 };
 
-/** By the normal distribution, which the mean of many paths has; of fewer than some 30 it is too narrow. */
+/** Confidence interval by the normal distribution of the mean of many paths; too narrow for fewer than about 30. */
 function interval({ value, standardError }: Estimate, level: number): JsonValue {
   if (value === null || standardError === null) return null;
   const half = quantileFromMiddle(level / 2) * standardError;

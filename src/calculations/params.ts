@@ -13,34 +13,34 @@ export interface ParamRow {
 
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
 export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
-  refuseNoNumbers(calculation, raw);
+  refuseNonNumbers(calculation, raw);
   const decoded = calculation.params.safeParse(raw);
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   const field = issue?.path.join(".") || unknownKeys(issue) || "params";
-  const details = { field, calculation: calculation.name };
-  throw new InputError(
-    "invalid",
-    "bad-parameter",
-    `${field}: ${isMissing(issue, raw) ? "must be given" : (issue?.message ?? "not understood")}`,
-    details,
+  throw badParameter(
+    calculation,
+    field,
+    isMissing(issue, raw) ? "must be given" : (issue?.message ?? "invalid"),
   );
 }
 
-/** A coercing schema, which numbers from a command line need, would take these for 0 and 1. */
-function refuseNoNumbers(calculation: AnyCalculation, raw: unknown): void {
+const badParameter = ({ name }: AnyCalculation, field: string, why: string): InputError =>
+  new InputError("invalid", "bad-parameter", `${field}: ${why}`, { field, calculation: name });
+
+/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0 and 1. */
+function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
   if (raw === null || typeof raw !== "object") return;
   for (const { name, type } of describeParams(calculation)) {
     if (type !== "number" && type !== "integer") continue;
     const value = (raw as Readonly<Record<string, unknown>>)[name];
     const blank = typeof value === "string" && value.trim() === "";
     if (!blank && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
-    const message = `${name}: expected a number, received ${JSON.stringify(value)}`;
-    throw new InputError("invalid", "bad-parameter", message, { field: name, calculation: calculation.name });
+    throw badParameter(calculation, name, `expected a number, received ${JSON.stringify(value)}`);
   }
 }
 
-/** A schema tells the type of what is not there; people do not know that they gave anything. */
+/** Whether the parameter is absent. A schema would complain of the type of a value that the user never gave. */
 const isMissing = (issue: { path: readonly PropertyKey[] } | undefined, raw: unknown): boolean =>
   issue?.path.length === 1 && !((issue.path[0] as PropertyKey) in Object(raw));
 
@@ -55,7 +55,7 @@ interface JsonSchemaProperty {
   readonly description?: string;
 }
 
-/** The parameters with their types, defaults and help, from the schema. */
+/** Describes the parameters, with types, defaults and help from the schema. */
 export function describeParams(calculation: AnyCalculation): ParamRow[] {
   const schema = z.toJSONSchema(calculation.params, { io: "input", unrepresentable: "any" });
   const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchemaProperty>>;

@@ -2,8 +2,8 @@ import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /**
- * Where user code failed, as ` (mine.ts:12)`; empty where the error does not tell. A file that does not parse has no
- * frame, and the lines above the frames name it.
+ * The file and line at which user code failed, as ` (mine.ts:12)`; empty if the error does not tell. A file that does
+ * not parse has no stack frame, but the lines above the frames name it.
  */
 export function placeOf(error: unknown): string {
   const [line = ""] = [...userFrames(error), ...linesOf(error).filter(isUsers)];
@@ -11,7 +11,7 @@ export function placeOf(error: unknown): string {
   return file === undefined ? "" : ` (${file}:${row})`;
 }
 
-/** The frames of an error's stack that are neither of this program, nor of Node, nor of a package. */
+/** The stack frames of user code: not of this program, of Node or of a package. */
 export const userFrames = (error: unknown): readonly string[] =>
   linesOf(error).filter((line) => /^\s+at /.test(line) && isUsers(line));
 
@@ -25,8 +25,8 @@ const isUsers = (line: string): boolean =>
 
 const fileAndRow = /[\\/]([^\\/\s()]+\.[cm]?[jt]s):(\d+)/;
 
-/** A bundle lies beside the others of this program; the source of this file lies in one room of several. */
+/** The folder of the bundles, or `src`. */
 const own = import.meta.filename.endsWith(".ts") ? dirname(import.meta.dirname) : import.meta.dirname;
 
-/** This program's folder as frames of both kinds of modules have it. */
+/** This program's folder as stack frames of both kinds of modules name it. */
 const ownFolders = [`${own}${sep}`, `${pathToFileURL(own).href}/`];

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
-import { rootMax } from "./primes/basePrimes.ts";
+import { numbersPerByte, rootMax } from "./primes/basePrimes.ts";
 import { countPrimes } from "./primes/countPrimes.ts";
-import { loadSieveKernel } from "./primes/loadSieveKernel.ts";
-import { blockBytes } from "./primes/scratch.ts";
-import { numbersPerByte } from "./primes/wheel.ts";
+import { loadSieveKernel } from "./primes/sieveKernel.ts";
+import { blockBytes } from "./primes/sieveMemory.ts";
 import { shareOf } from "./timeChunks.ts";
 
 const toMax = rootMax ** 2;
@@ -16,7 +15,7 @@ export const primes = defineCalculation({
   summary: "Counts the primes up to a number with a segmented sieve.",
   params: z.strictObject({
     to: z.coerce.number().int().min(0).max(toMax).default(1e9).describe("count primes up to this number"),
-    from: z.coerce.number().int().min(0).max(toMax).default(0).describe("and not below this one"),
+    from: z.coerce.number().int().min(0).max(toMax).default(0).describe("count no prime below this number"),
   }),
   plan: (params) => cut(params).count,
   compute({ index, params }) {
@@ -38,13 +37,13 @@ const blockNumbers = blockBytes * numbersPerByte;
 /** Four blocks take about 5 ms, and 160 of them about a second even where the base primes are many. */
 const blocksMin = 4;
 const blocksMax = 160;
-/** High up a chunk first places many base primes; with one block more for so much of the root that stays a trifle. */
+/** A chunk high up first locates many base primes; one block more for this much of the root keeps that share small. */
 const rootPerBlock = 200_000;
 const chunksWanted = 4_000;
 
 /**
- * Chunks of equal stretches, whole blocks each so that no block is half empty; beginning at a multiple of 120 they
- * share no byte and no word of the sieve. They are the same for both kernels.
+ * Cuts the range into equal stretches of whole blocks, so that no block is half empty. They begin at multiples of 120
+ * and so share no byte and no word of the sieve.
  */
 function cut({ from, to }: { from: number; to: number }): { start: number; stride: number; count: number } {
   const start = Math.floor(from / 120) * 120;

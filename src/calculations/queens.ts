@@ -14,10 +14,10 @@ interface Prefix {
   readonly right: number;
 }
 
-/** Rows that the plan fills: enough prefixes for many workers, of very different weight. */
+/** Rows that the plan fills: this makes enough prefixes for many workers, of very different cost. */
 const planRows = 3;
 
-/** Counts the ways to place n queens that do not attack each other. Its chunks are skewed by nature. */
+/** Counts the ways to place n queens that do not attack each other. Its chunks differ widely in cost. */
 export const queens = defineCalculation<Params, Prefix, number>({
   name: "queens",
   version: "1",

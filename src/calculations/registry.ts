@@ -13,17 +13,16 @@ import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
 
-/** One line for each built-in calculation. */
 const builtIn: readonly AnyCalculation[] = [primes, queens, options, aggregate, inventory, mandelbrot];
 
-/** The calculations that a process knows. */
+/** The calculations that a process can run. */
 export interface Calculations {
   list(): readonly AnyCalculation[];
   /** Throws `InputError` naming the known ones. */
   get(name: string): AnyCalculation;
   /** The identity of its code, see `identity.ts`: `primes@1`, `mine@sha256:3f2a8b1c9d0e`. Throws as `get`. */
   versionOf(name: string): string;
-  /** A user's file, or one that it imports, was changed since this process loaded it. Throws as `get`. */
+  /** Whether a user's file, or one that it imports, has changed since this process loaded it. Throws as `get`. */
   changedSince?(name: string): boolean;
   parseParams(calculation: AnyCalculation, raw: unknown): unknown;
   describeParams(calculation: AnyCalculation): readonly ParamRow[];
@@ -35,22 +34,16 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
   for (const file of files) {
     const loaded = await loadFile(file);
     if (byName.has(loaded.name)) {
-      throw new ConfigError(
-        "calculation-name",
-        `${file}: there is a calculation named ${loaded.name} already`,
-      );
+      const message = `${file}: there is already a calculation named ${loaded.name}`;
+      throw new ConfigError("calculation-name", message);
     }
     byName.set(loaded.name, { calculation: loaded, url: pathToFileURL(file).href });
   }
   const find = (name: string): Known => {
     const found = byName.get(name);
     if (found !== undefined) return found;
-    const known = [...byName.keys()].join(", ");
-    throw new InputError(
-      "unknown",
-      "unknown-calculation",
-      `there is no calculation ${JSON.stringify(name)}; there are ${known}`,
-    );
+    const message = `there is no calculation ${JSON.stringify(name)}; there are ${[...byName.keys()].join(", ")}`;
+    throw new InputError("unknown", "unknown-calculation", message);
   };
   return {
     list: () => [...byName.values()].map(({ calculation }) => calculation),
@@ -67,7 +60,7 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
 
 interface Known {
   readonly calculation: AnyCalculation;
-  /** Of a user's file. */
+  /** URL of a user's file. */
   readonly url?: string;
 }
 
@@ -77,7 +70,7 @@ function versionOf({ calculation, url }: Known): string {
   return identityOf(name, `sha256:${loadedHash(url).slice(0, 12)}`);
 }
 
-/** What a calculation may be called. */
+/** The names that a calculation may have. */
 export const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 
 async function loadFile(file: string): Promise<AnyCalculation> {
@@ -91,24 +84,21 @@ async function loadFile(file: string): Promise<AnyCalculation> {
     throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
-  const missing = ["name", "params", "plan", "compute", "merge", "zero"].filter(
-    (part) => !(part in Object(found)),
-  );
-  if (found === undefined || missing.length > 0) {
-    const what = found === undefined ? "a default export" : missing.join(", ");
-    throw new ConfigError("bad-calculation-file", `${file} exports no calculation: it lacks ${what}`);
-  }
-  if (!namePattern.test(String(found.name))) {
-    throw new ConfigError(
-      "bad-calculation-file",
-      `${file}: the name ${JSON.stringify(found.name)} is not 1 to 40 lower-case letters, digits and dashes`,
-    );
-  }
-  if (found.version !== undefined && !declaredVersionPattern.test(String(found.version))) {
-    throw new ConfigError(
-      "bad-calculation-file",
-      `${file}: the version ${JSON.stringify(found.version)} is not 1 to 40 letters, digits, ".", "_", "+" and "-"`,
-    );
-  }
+  const wrong = faultOf(found);
+  if (wrong !== undefined) throw new ConfigError("bad-calculation-file", `${file}${wrong}`);
   return found as AnyCalculation;
+}
+
+/** What makes an export no calculation, to follow the file's name. */
+function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined {
+  if (found === undefined) return " exports no calculation: it lacks a default export";
+  const parts = ["name", "params", "plan", "compute", "merge", "zero"];
+  const missing = parts.filter((part) => !(part in Object(found)));
+  if (missing.length > 0) return ` exports no calculation: it lacks ${missing.join(", ")}`;
+  const { name, version } = found;
+  if (!namePattern.test(String(name)))
+    return `: the name ${JSON.stringify(name)} is not 1 to 40 lower-case letters, digits and dashes`;
+  if (version !== undefined && !declaredVersionPattern.test(String(version)))
+    return `: the version ${JSON.stringify(version)} is not 1 to 40 letters, digits, ".", "_", "+" and "-"`;
+  return undefined;
 }

@@ -1,25 +1,34 @@
 import { CalculationError } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { rangeText } from "../model/packs.ts";
-import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
-import { decodePart, encodeJson, encodePart, guarded, jsonLosses, limitText, lost } from "./encodePart.ts";
+import type { AnyCalculation, FinishContext, Result, ResultBytes } from "./contract.ts";
+import {
+  decodePart,
+  encodeJson,
+  encodePart,
+  guarded,
+  jsonLosses,
+  limitText,
+  lost,
+  resultBytes,
+} from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import { resultBytes } from "./resultBytes.ts";
+import type { PlannedChunks } from "./timeChunks.ts";
 
-const { inputsPerBatch, batchBytesMax } = calculationLimits;
+const { inputsPerBatch, batchBytesMax, inputBytesMax, chunksMax } = calculationLimits;
 
 /**
- * Runs the parts of a calculation, in whatever thread it is called. Whatever user code throws, and whatever it
- * returns that cannot be right, becomes a `CalculationError`.
+ * Runs the functions of a calculation in the thread of the caller. Whatever user code throws, and every value that it
+ * must not return, becomes a `CalculationError`.
  */
 
-/** Lists the chunks of a run: their number, or batches of their inputs handed to `sink` one after the other. */
+/** Lists the chunks of a run: their number, or batches of their inputs, which `sink` gets one after the other. */
 export async function runPlan(
   calculation: AnyCalculation,
   params: unknown,
   sink: (inputs: readonly unknown[]) => Promise<void>,
   files: Files = noFiles,
-): Promise<{ chunks: number; list: boolean }> {
+): Promise<PlannedChunks> {
   const planned = await guarded("plan", () => calculation.plan(params, { files }));
   if (typeof planned === "number") {
     if (!Number.isSafeInteger(planned) || planned < 0) {
@@ -57,32 +66,8 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
   yield* planned;
 }
 
-/**
- * Computes chunks `[from, to)` and folds them in index order. Whatever fails in one chunk is told of that chunk; of a
- * partial that cannot be stored the chunk is searched for while `searchOn`.
- */
-export async function runCompute(
-  calculation: AnyCalculation,
-  job: PackJob,
-  files: Files = noFiles,
-  searchOn: () => boolean = () => true,
-): Promise<Uint8Array> {
-  const { params, from, to } = job;
-  let folded: unknown;
-  for (let index = from; index < to; index += 1) {
-    const part = await computeChunk(calculation, job, index, files);
-    folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
-  }
-  try {
-    return await encodePart(calculation, folded);
-  } catch (error) {
-    if (to - from === 1) throw named(`chunk ${from}`, error);
-    const refused = await firstRefused(calculation, job, files, searchOn);
-    throw refused ?? named(`chunks ${rangeText(job)}`, error);
-  }
-}
-
-interface PackJob {
+/** The chunks `[from, to)` of a pack. */
+interface Pack {
   readonly params: unknown;
   readonly from: number;
   readonly to: number;
@@ -91,49 +76,49 @@ interface PackJob {
   readonly inputs?: readonly unknown[];
 }
 
-async function computeChunk(
+/**
+ * Computes the chunks of a pack and folds them in index order. An error names the chunk that caused it; if the folded
+ * partial cannot be stored, that chunk is searched for while `searchOn` returns true.
+ */
+export async function runCompute(
   calculation: AnyCalculation,
-  { params, from, count, inputs }: PackJob,
-  index: number,
-  files: Files,
-): Promise<unknown> {
-  const chunk = { index, count, input: inputs?.[index - from], params, files };
-  const name = `chunk ${index}`;
-  try {
-    return await guarded(name, () => calculation.compute(chunk));
-  } catch (error) {
-    throw named(name, error);
+  pack: Pack,
+  files: Files = noFiles,
+  searchOn: () => boolean = () => true,
+): Promise<Uint8Array> {
+  const { params, from, to } = pack;
+  const computeChunk = (index: number): Promise<unknown> => {
+    const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
+    return naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk)));
+  };
+  let folded: unknown;
+  for (let index = from; index < to; index += 1) {
+    const part = await computeChunk(index);
+    folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
-}
-
-/** The error of the first chunk whose partial alone cannot be stored. Each is computed once more. */
-async function firstRefused(
-  calculation: AnyCalculation,
-  job: PackJob,
-  files: Files,
-  searchOn: () => boolean,
-): Promise<unknown> {
-  for (let index = job.from; index < job.to && searchOn(); index += 1) {
-    let part: unknown;
+  const name = to - from === 1 ? `chunk ${from}` : `chunks ${rangeText(pack)}`;
+  return naming(name, async () => {
     try {
-      part = await computeChunk(calculation, job, index, files);
-    } catch {
-      // It did not throw the first time, so nothing is certain of it any more.
-      return undefined;
-    }
-    try {
-      await encodePart(calculation, part);
+      return await encodePart(calculation, folded);
     } catch (error) {
-      return named(`chunk ${index}`, error);
+      for (let index = from; index < to && to - from > 1 && searchOn(); index += 1) {
+        // A chunk that throws now did not throw before, so nothing is certain and the first error counts.
+        const part = await computeChunk(index).catch(() => Promise.reject(error));
+        await naming(`chunk ${index}`, () => encodePart(calculation, part));
+      }
+      throw error;
     }
-  }
-  return undefined;
+  });
 }
 
-/** The error with the chunks that it is of at its beginning, once. */
-function named(chunks: string, error: unknown): unknown {
-  if (!(error instanceof CalculationError) || error.message.startsWith(`${chunks}: `)) return error;
-  return new CalculationError(error.code, `${chunks}: ${error.message}`, { cause: error.cause ?? error });
+/** Runs `run`; its error begins with the name of the chunks that caused it, once. */
+async function naming<T>(chunks: string, run: (chunks: string) => Promise<T>): Promise<T> {
+  try {
+    return await run(chunks);
+  } catch (error) {
+    if (!(error instanceof CalculationError) || /^chunks? \d[^:]*: /.test(error.message)) throw error;
+    throw new CalculationError(error.code, `${chunks}: ${error.message}`, { cause: error.cause ?? error });
+  }
 }
 
 /** Folds encoded partials in order. */
@@ -148,18 +133,14 @@ export async function runFold(
 /** Folds encoded partials and makes the result. */
 export async function runFinish(
   calculation: AnyCalculation,
-  job: { params: unknown; parts: readonly Uint8Array[]; folded: number; count: number },
+  { parts, ...context }: FinishContext<unknown> & { readonly parts: readonly Uint8Array[] },
 ): Promise<ResultBytes> {
-  const { params, folded, count } = job;
-  const part = await foldParts(calculation, params, job.parts);
-  const finish = calculation.finish;
-  const result: Result =
-    finish === undefined
-      ? (part as Result)
-      : await guarded("finish", () => finish.call(calculation, part, { params, folded, count }));
+  const part = await foldParts(calculation, context.params, parts);
+  const finish = calculation.finish?.bind(calculation) ?? ((only: Result) => only);
+  const result = await guarded("finish", () => finish(part, context));
   const bytes = resultBytes(result);
   if (bytes !== undefined) return bytes;
-  // A Date becomes what was meant; what becomes empty was never meant.
+  // JSON of a Date is what its author meant; a Map or Set that becomes empty is an error.
   const loss = [...jsonLosses(result)].find(({ becomes }) => becomes === "{}");
   if (loss !== undefined) throw lost("the result", loss);
   const body = Buffer.concat([encodeJson(result, "the result", 1), Buffer.from("\n")]);
@@ -173,17 +154,17 @@ async function foldParts(
 ): Promise<unknown> {
   if (parts.length === 0) return guarded("zero", () => calculation.zero(params));
   let folded: unknown;
-  for (const [place, bytes] of parts.entries()) {
+  for (const [i, bytes] of parts.entries()) {
     const part = await guarded("decode", () => decodePart(calculation, bytes));
-    folded = place === 0 ? part : await guarded("merge", () => calculation.merge(folded, part, params));
+    folded = i === 0 ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
   return folded;
 }
 
-/** Bytes of an input as JSON. */
+/** The length of an input as JSON. */
 function checkInput(input: unknown, index: number): number {
   const bytes = encodeJson(input, `the input of chunk ${index}`).length;
-  if (bytes <= calculationLimits.inputBytesMax) return bytes;
+  if (bytes <= inputBytesMax) return bytes;
   throw new CalculationError(
     "input-too-large",
     `the input of chunk ${index} has ${bytes} bytes; ${limitText("inputBytesMax")}`,
@@ -191,7 +172,7 @@ function checkInput(input: unknown, index: number): number {
 }
 
 function checkChunks(chunks: number): void {
-  if (chunks <= calculationLimits.chunksMax) return;
+  if (chunks <= chunksMax) return;
   throw new CalculationError(
     "too-many-chunks",
     `the plan has ${chunks} chunks or more; ${limitText("chunksMax")}`,

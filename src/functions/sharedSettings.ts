@@ -41,8 +41,6 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_THREADS: undefined,
   LEASEFOLD_THREAD_MEMORY_MB: undefined,
   LEASEFOLD_WATCH: undefined,
-  // Both kernels give the same bytes.
-  LEASEFOLD_WASM: undefined,
 };
 const ofHost: Readonly<Record<string, Rule>> = {
   [`${hostPrefix}messageEncoding`]: { means: "one of them cannot read its messages", unsafe: true },

@@ -63,7 +63,6 @@ export const settingsSchema = z.object({
     .optional()
     .describe("worker threads of an instance; batchSize + newBatchThreshold of host.json by default"),
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512).describe("heap of one worker thread, MB"),
-  LEASEFOLD_WASM: flag.default(true).describe("run compiled kernels where a calculation has one"),
   LEASEFOLD_EARLY_TAKEOVER: flag
     .default(true)
     .describe("depose a leader that stopped beating before its lease runs out"),

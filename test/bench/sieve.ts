@@ -1,14 +1,17 @@
 /**
- * Seconds that one thread takes to count primes, chunk by chunk as a run does, without storage and messages: with
- * the compiled kernel, with the one in JavaScript, and with `primesieve` where it is installed. Each run is a
- * process of its own and they take turns, so that a busy machine is unfair to none; the median of `--runs` counts.
+ * Seconds that one thread takes to count primes, in stretches of the length of a run's chunks, without storage and
+ * messages: with the WebAssembly kernel, with its reference in JavaScript, and with `primesieve` if it is installed.
+ * Each run is a process of its own and they take turns, so that a busy machine is unfair to none; the median of
+ * `--runs` counts.
  * `node test/bench/sieve.ts [--json] [--to 1e9,1e10] [--runs 5]`
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { noFiles } from "../../src/calculations/files.ts";
-import { loadSieveKernel } from "../../src/calculations/primes/loadSieveKernel.ts";
-import { primes } from "../../src/calculations/primes.ts";
+import { numbersPerByte } from "../../src/calculations/primes/basePrimes.ts";
+import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
+import { loadSieveKernel } from "../../src/calculations/primes/sieveKernel.ts";
+import { blockBytes } from "../../src/calculations/primes/sieveMemory.ts";
+import { javaScriptSieve } from "../calculations/reference/sieve/javaScriptSieve.ts";
 import { quantile } from "./quantile.ts";
 
 interface Counted {
@@ -22,12 +25,17 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
     to: { type: "string", default: "1e9,1e10" },
     runs: { type: "string", default: "5" },
-    /** What a process started from here does: one count, printed as JSON. */
-    one: { type: "string" },
+    /** In a process started from here: make one count with this kernel, and print it as JSON. */
+    kernel: { type: "string" },
   },
 });
+const kernels = { WebAssembly: loadSieveKernel, JavaScript: javaScriptSieve };
+type KernelName = keyof typeof kernels;
+/** A chunk of a run has at least four blocks. */
+const stride = 4 * blockBytes * numbersPerByte;
 
-if (values.one !== undefined) console.log(JSON.stringify(countHere(values.one)));
+if (values.kernel !== undefined)
+  console.log(JSON.stringify(countHere(Number(values.to), values.kernel as KernelName)));
 else {
   const rows = values.to.split(",").flatMap((to) => compare(Number(to)));
   if (values.json) console.log(JSON.stringify({ node: process.version, threads: 1, rows }, null, 2));
@@ -35,7 +43,11 @@ else {
 }
 
 function compare(to: number) {
-  const sieves = [() => countInProcess(to, "true"), () => countInProcess(to, "false"), () => primesieve(to)];
+  const sieves = [
+    () => countInProcess(to, "WebAssembly"),
+    () => countInProcess(to, "JavaScript"),
+    () => primesieve(to),
+  ];
   const counted = Array.from({ length: Number(values.runs) }, () => sieves.flatMap((count) => count() ?? []));
   const names = [...new Set(counted.flat().map(({ sieve }) => sieve))];
   const found = [...new Set(counted.flat().map(({ primes }) => primes))];
@@ -54,24 +66,19 @@ function compare(to: number) {
   });
 }
 
-function countHere(to: string): Counted {
-  const params = primes.params.parse({ to });
-  const count = primes.plan(params, { files: noFiles }) as number;
+function countHere(to: number, name: KernelName): Counted {
+  const kernel = kernels[name]();
   const startedMs = performance.now();
-  let found = primes.zero(params);
-  for (let index = 0; index < count; index++) {
-    const part = primes.compute({ index, count, input: undefined, params, files: noFiles }) as number;
-    found = primes.merge(found, part, params);
-  }
-  return { sieve: loadSieveKernel().name, primes: found, seconds: (performance.now() - startedMs) / 1000 };
+  let found = 0;
+  for (let from = 0; from <= to; from += stride)
+    found += countPrimes(kernel, from, Math.min(from + stride, to + 1));
+  return { sieve: name, primes: found, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-function countInProcess(to: number, wasm: "true" | "false"): Counted {
-  const args = [import.meta.filename, "--one", String(to)];
-  const env = { ...process.env, LEASEFOLD_WASM: wasm };
+function countInProcess(to: number, name: KernelName): Counted {
+  const args = [import.meta.filename, "--kernel", name, "--to", String(to)];
   const { stdout } = spawnSync(process.execPath, args, {
     encoding: "utf8",
-    env,
     stdio: ["ignore", "pipe", "inherit"],
   });
   return JSON.parse(stdout);

@@ -97,7 +97,7 @@ describe("the registry", () => {
   test("two calculations cannot have one name", async () => {
     const parts = "params: {}, plan() {}, compute() {}, merge() {}, zero() {}";
     const file = await put("twin.ts", `export default { name: "primes", ${parts} };`);
-    await expectRefused(file, /named primes already/);
+    await expectRefused(file, /already a calculation named primes/);
   });
 });
 

@@ -38,7 +38,7 @@ describe("leasefold check", () => {
     expect([exitCode, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");
     expect(lines.filter((line) => line.startsWith("  ✓ ")).length).toBe(13);
-    expect(out).toMatch(/✓ merge is associative +4 neighbours, 100 random stretches +\d+ ms$/m);
+    expect(out).toMatch(/✓ merge is associative +4 neighbors, 100 random stretches +\d+ ms$/m);
     expect(out).toMatch(/✓ distributed equals serial +6 chunks in 6 packs on 2 threads +\d/);
     expect(lines.at(-1)).toBe("mine: no law is broken on all 6 chunks (seed 1)");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);

@@ -17,7 +17,6 @@ test("two apps with the same settings agree, whatever each instance has for itse
     LEASEFOLD_THREAD_MEMORY_MB: "1024",
     LEASEFOLD_SCHEDULE: "30 * * * * *",
     LEASEFOLD_WATCH: "true",
-    LEASEFOLD_WASM: "false",
     LEASEFOLD_CALCULATIONS: "/elsewhere/pi.js",
     AzureFunctionsJobHost__extensions__queues__batchSize: "2",
   };

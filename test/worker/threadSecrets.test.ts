@@ -15,22 +15,21 @@ let pool: UserCode;
 
 beforeAll(() => {
   for (const name of secrets) process.env[name] = "AccountKey=secret";
-  process.env["LEASEFOLD_WASM"] = "false";
   const files = [join(import.meta.dirname, "..", "fixtures", "revealing.calculation.ts")];
   pool = threadPool({ threads: 1, memoryMb: 128, files, access: noAccess, onIdleCrash: () => {} });
 });
 afterAll(async () => {
-  for (const name of [...secrets, "LEASEFOLD_WASM"]) delete process.env[name];
+  for (const name of secrets) delete process.env[name];
   await pool.stop();
 });
 
 describe("a calculation in its thread", () => {
-  test("finds no connection string, key or token in its environment, and the setting for its kernel", async () => {
+  test("finds no connection string, key or token in its environment, and the path of the process", async () => {
     const { bytes } = await pool.compute({ ...job, params: { long: false } }, task);
     const found = JSON.parse(Buffer.from(bytes).toString());
     expect(Object.keys(found).filter((name) => secrets.includes(name))).toEqual([]);
     expect(Object.values(found)).not.toContain("AccountKey=secret");
-    expect(found).toMatchObject({ LEASEFOLD_WASM: "false", PATH: process.env["PATH"] });
+    expect(found).toMatchObject({ PATH: process.env["PATH"] });
   });
 
   test("that throws a megabyte of text fails with the beginning of it", async () => {

@@ -6,7 +6,6 @@ import { numberOf } from "./constraints.ts";
 /** Settings that no template sets, each with its reason. */
 const notInAzure: Readonly<Record<string, string>> = {
   LEASEFOLD_INSTANCE: "one value would name every instance alike; the platform's own id is better",
-  LEASEFOLD_WASM: "every instance there has what the kernel needs; false is for comparing",
   LEASEFOLD_WATCH: "an instance on Flex sleeps between invocations and cannot watch",
 };
 /** Settings of the platform that templates and samples may use. */

@@ -7,7 +7,7 @@ import type { Subject } from "./subject.ts";
 
 type Advice = Extract<Finding, { outcome: "advice" }>;
 
-/** Below this a chunk is mostly the cost of calling it; beyond the other one a pack may not end in time. */
+/** A shorter chunk is mostly the overhead of calling it. */
 const chunkMsMin = 0.1;
 const packLimitMsDefault = 300_000;
 
@@ -24,14 +24,16 @@ export async function adviceOn(
   const time = timeOf(subject, limits.packLimitMs ?? packLimitMsDefault);
   if (time !== undefined) say("time", time);
   const heap = subject.options.heapBytes?.() ?? 0;
-  if (limits.heapBytesMax !== undefined && heap > limits.heapBytesMax / 2) {
-    const [taken, may] = [heap, limits.heapBytesMax].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
-    say("memory", `the thread took ${taken} and may take ${may} (LEASEFOLD_THREAD_MEMORY_MB)`);
+  const { heapBytesMax = Number.POSITIVE_INFINITY } = limits;
+  const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+  if (heap > heapBytesMax / 2) {
+    const limit = `${megabytes(heapBytesMax)} (LEASEFOLD_THREAD_MEMORY_MB)`;
+    say("memory", `the thread used ${megabytes(heap)} of heap; its limit is ${limit}`);
   }
   return advice;
 }
 
-/** A plan may come out empty, and an answer so far may be asked for before the first chunk is done. */
+/** A plan may be empty, and a result so far may be requested before the first chunk is done. */
 async function emptyRun({ calculation, params, count }: Subject): Promise<string | undefined> {
   try {
     await runFinish(calculation, { params, parts: [], folded: 0, count });
@@ -42,7 +44,7 @@ async function emptyRun({ calculation, params, count }: Subject): Promise<string
   }
 }
 
-/** Partials that get longer with every chunk reach the limit with enough of them. */
+/** Partials that grow with every chunk reach the limit if there are enough chunks. */
 async function growthOf(subject: Subject): Promise<string | undefined> {
   const { partials } = subject;
   const chunks = partials.length;
@@ -56,8 +58,8 @@ async function growthOf(subject: Subject): Promise<string | undefined> {
   const each = (all.length - some.length) / (chunks - half);
   if (each < mean / 4 || all.length < 4 * mean) return undefined;
   const reach = Math.floor(calculationLimits.partialBytesMax / each);
-  const then = reach < subject.count ? "fewer than this run has" : "more than this run has";
-  return `merged partials grow by ${Math.ceil(each)} bytes a chunk; 32 MB hold about ${reach.toLocaleString("en-US")}, ${then}`;
+  const compared = reach < subject.count ? "fewer" : "more";
+  return `merged partials grow by ${Math.ceil(each)} bytes a chunk; 32 MB hold about ${reach.toLocaleString("en-US")}, ${compared} than this run has`;
 }
 
 function timeOf({ chunkMs }: Subject, packLimitMs: number): string | undefined {
@@ -66,6 +68,5 @@ function timeOf({ chunkMs }: Subject, packLimitMs: number): string | undefined {
     return `a chunk takes ${(chunkMs * 1000).toPrecision(2)} µs: give each more work, about 1 to 1,000 ms`;
   }
   if (chunkMs <= packLimitMs / 4) return undefined;
-  const seconds = `${Math.round(chunkMs / 1000)} s`;
-  return `a chunk takes ${seconds}, and a pack may take ${packLimitMs / 1000} s: make smaller chunks`;
+  return `a chunk takes ${Math.round(chunkMs / 1000)} s, and a pack may take ${packLimitMs / 1000} s: make smaller chunks`;
 }

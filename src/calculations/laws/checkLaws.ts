@@ -12,22 +12,22 @@ import { type LawOptions, type Subject, subjectOf } from "./subject.ts";
 export interface CheckOptions extends LawOptions {
   readonly packLimitMs?: number;
   readonly heapBytesMax?: number;
-  /** Before a law is tried, and when it is settled. */
+  /** Called before a law is checked. */
   readonly onLaw?: (law: LawName) => void;
   readonly onFinding?: (finding: Finding) => void;
 }
 
-export interface Checked {
+interface Checked {
   readonly findings: readonly Finding[];
-  /** Chunks of the whole run, and how many of the first ones the laws were tried on. */
+  /** Chunks of the whole run, and how many of the first ones the laws were checked on. */
   readonly count: number;
   readonly chunks: number;
   readonly chunkMs: number | undefined;
-  /** Of those chunks, in one thread; absent where a law is broken. */
+  /** Of those chunks, in one thread; absent if a law is broken. */
   readonly result: ResultBytes | undefined;
 }
 
-const attempts: Record<LawName, (subject: Subject, parsed: unknown) => Promise<Verdict>> = {
+const checks: Record<LawName, (subject: Subject, parsed: unknown) => Promise<Verdict>> = {
   params: paramsLaw,
   plan: planLaw,
   inputs: inputsLaw,
@@ -43,10 +43,10 @@ const attempts: Record<LawName, (subject: Subject, parsed: unknown) => Promise<V
 };
 
 /**
- * Tries on samples whether a calculation keeps the laws by which its result is the same on any number of workers.
- * `params` are as its schema gives them. What was not found may still be wrong; what was found is wrong.
+ * Checks on samples the laws that make a calculation's result independent of the number of workers. `params` are as
+ * its schema gives them. A breach that is found is real; a breach may exist that is not found.
  *
- * Never throws for what the calculation does; a call of it that never returns is never returned from.
+ * Never throws for what the calculation does. Does not return if a call of the calculation never returns.
  */
 export async function checkLaws(
   calculation: AnyCalculation,
@@ -54,28 +54,31 @@ export async function checkLaws(
   options: CheckOptions = {},
 ): Promise<Checked> {
   const subject = subjectOf(calculation, jsonOr(params), options);
-  const findings = new Map<LawName, Finding>();
-  const all: Finding[] = [];
-  /** Broken, or standing on one that is. */
+  const findings: Finding[] = [];
+  /** Laws that are broken, or need a broken one. */
   const stuck = new Set<LawName>();
+  const settled = new Set<LawName>();
   const tell = (finding: Finding): void => {
-    if (finding.outcome !== "advice") findings.set(finding.law, finding);
+    if (finding.outcome !== "advice") settled.add(finding.law);
     if (finding.outcome === "broken") stuck.add(finding.law);
-    all.push(finding);
+    findings.push(finding);
     options.onFinding?.(finding);
+  };
+  const tellUnchecked = (law: LawName, needed: LawName): void => {
+    stuck.add(law);
+    tell({ law, outcome: "unchecked", why: `needs: ${laws[needed].says}` });
   };
   const { clock } = options;
   for (const law of Object.keys(laws) as LawName[]) {
-    if (findings.has(law)) continue;
+    if (settled.has(law)) continue;
     const needed = laws[law].needs.find((other) => stuck.has(other));
     if (needed !== undefined) {
-      stuck.add(law);
-      tell({ law, outcome: "unchecked", why: `needs: ${laws[needed].says}` });
+      tellUnchecked(law, needed);
       continue;
     }
     options.onLaw?.(law);
     const startedMs = clock?.monotonicMs() ?? 0;
-    const { at, verdict } = await attempts[law](subject, params).then(
+    const { at, verdict } = await checks[law](subject, params).then(
       (verdict) => ({ at: law, verdict }),
       (error: unknown) => thrown(law, error),
     );
@@ -83,14 +86,12 @@ export async function checkLaws(
     if ("breach" in verdict) tell({ law: at, outcome: "broken", breach: verdict.breach, ...ms });
     else if ("unchecked" in verdict) tell({ law, outcome: "unchecked", why: verdict.unchecked });
     else tell({ law, outcome: "holds", tried: verdict.tried, ...ms });
-    if (at === law) continue;
-    stuck.add(law);
-    tell({ law, outcome: "unchecked", why: `needs: ${laws[at].says}` });
+    if (at !== law) tellUnchecked(law, at);
   }
-  const sound = all.every(({ outcome }) => outcome !== "broken");
+  const sound = findings.every(({ outcome }) => outcome !== "broken");
   if (sound) for (const advice of await adviceOn(subject, options)) tell(advice);
   return {
-    findings: all,
+    findings,
     count: subject.count,
     chunks: subject.partials.length,
     chunkMs: subject.chunkMs,
@@ -98,7 +99,7 @@ export async function checkLaws(
   };
 }
 
-/** The laws that are broken, for a test of one's own: none, it should say. */
+/** The laws that a calculation breaks, for a test of its author's: the list should be empty. */
 export async function brokenLaws(
   calculation: AnyCalculation,
   params: unknown,
@@ -110,7 +111,7 @@ export async function brokenLaws(
   );
 }
 
-/** Some errors say which law they break, whichever was tried. */
+/** Some errors say which law is broken, whichever was checked. */
 const lawOfCode: Readonly<Record<string, LawName>> = {
   "bad-plan": "plan",
   "input-too-large": "inputs",
@@ -127,7 +128,7 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
   const told = (likely: string, cure: string) => ({ at, verdict: broken(error.message, likely, cure) });
   if (contractCodes.has(error.code)) {
     return told(
-      "it gives what its place in the contract does not allow, so no attempt succeeds",
+      "it returns what the contract does not allow, so no attempt succeeds",
       cureOf(at, error.code),
     );
   }
@@ -135,16 +136,16 @@ function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict }
     const ends = at === "plan" || at === "finish" ? "the run" : "the pack";
     return told(
       "your code threw",
-      `an error is tried again on other workers, and in the end it fails ${ends}: throw only where there is no answer`,
+      `a failing call is retried on other workers and finally fails ${ends}: throw only if there is no answer`,
     );
   }
   return told(
     "it cannot work on this data",
-    "a check needs a run that works: give other parameters, or mend the data",
+    "a check needs a run that works: give other parameters, or correct the data",
   );
 }
 
-/** What `runJob` finds wrong with what user code gave. */
+/** Codes of `runJob` for values that user code must not return. */
 const contractCodes = new Set([
   "bad-plan",
   "input-too-large",
@@ -170,7 +171,7 @@ const cureOf = (law: LawName, code: string): string =>
         ? "give JSON without NaN and Infinity, or { body, contentType, extension }"
         : "give finite numbers, text, lists and plain objects, or give the calculation a codec";
 
-/** Parameters that are no JSON at all stay as they are: their own law says so. */
+/** Parameters that JSON cannot encode stay as they are: their own law reports them. */
 function jsonOr(params: unknown): unknown {
   try {
     return throughJson(params);

@@ -1,19 +1,18 @@
 import { spread } from "../timeChunks.ts";
-import { sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, sidesOf, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
 import { computedBytes, type Subject, same, stopwatch } from "./subject.ts";
 
-/** A first look at the chunks takes no longer than this, three chunks apart: the laws need so many. */
+/** The first pass over the chunks ends after this time, but not before three chunks, which the laws need. */
 const firstPassMs = 500;
 const chunksMin = 3;
-/** Bytes of partials that are kept. */
-const keptBytesMax = 64 * 1024 * 1024;
+const keptPartialBytesMax = 64 * 1024 * 1024;
+/** Chunks that are computed beside the first ones. */
 const elsewhere = 5;
 
 /**
- * Computes the first chunks twice, in the same order each time, and a few others as well. What a chunk leaves behind
- * for the next one is the same in both, and is left to `stateLaw`; so the first pass of all is not compared here.
+ * Computes the first chunks twice, in the same order each time, and a few others as well. State that a chunk leaves
+ * for the next one is the same in both passes; `stateLaw` finds it. So the very first pass is not compared here.
  */
 export async function computeLaw(subject: Subject): Promise<Verdict> {
   const { clock } = subject.options;
@@ -26,12 +25,12 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
     once.push(await computedBytes(subject, index));
     times.push((clock?.monotonicMs() ?? 0) - startedMs);
   }
-  // The median, since a machine with other work stretches some.
+  // The median, because other work on the machine delays some chunks.
   if (clock !== undefined) subject.chunkMs = times.sort((a, b) => a - b)[times.length >> 1];
   await clock?.sleep(pauseMs);
   const differing: { readonly index: number; readonly a: Uint8Array; readonly b: Uint8Array }[] = [];
-  for (const [place, index] of indexes.entries()) {
-    const [a, b] = [once[place] as Uint8Array, await computedBytes(subject, index)];
+  for (const [i, index] of indexes.entries()) {
+    const [a, b] = [once[i] as Uint8Array, await computedBytes(subject, index)];
     if (!same(a, b)) differing.push({ index, a, b });
   }
   const smallest = differing.sort((x, y) => x.a.length - y.a.length || x.index - y.index)[0];
@@ -40,19 +39,19 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   const { index, a, b } = smallest;
   const many = `${differing.length} of ${indexes.length} chunks differ`;
   return broken(
-    `chunk ${index}${inputText(subject, index)}: computed again it gives other bytes`,
+    `chunk ${index}${inputText(subject, index)}: computed again, it gives other bytes`,
     `${impureCall(subject) ?? "random numbers, the time, or a variable outside compute that it changes"}; ${many}`,
     "use only params, index and input; draw random numbers from a generator seeded with params and index",
     sidesOf("once", a, "again", b),
   );
 }
 
-/** The first chunks in order, until there are enough or time is up. */
+/** Computes the first chunks in order, until there are enough or the time is up. */
 async function firstPass(subject: Subject): Promise<readonly number[]> {
   const timeIsUp = stopwatch(subject, firstPassMs);
   const partials: Uint8Array[] = [];
   let bytes = 0;
-  const enough = (): boolean => partials.length >= chunksMin && (bytes > keptBytesMax || timeIsUp());
+  const enough = (): boolean => partials.length >= chunksMin && (bytes > keptPartialBytesMax || timeIsUp());
   while (partials.length < Math.min(subject.count, subject.chunksWanted) && !enough()) {
     const partial = await computedBytes(subject, partials.length);
     partials.push(partial);
@@ -62,7 +61,7 @@ async function firstPass(subject: Subject): Promise<readonly number[]> {
   return [...partials.keys()];
 }
 
-/** A spread over the run with its last chunk, which is often a short one. */
+/** Chunks spread over the run, and its last one, which is often short. */
 function others({ count, inputs, chunksWanted }: Subject): readonly number[] {
   if (count <= chunksWanted) return count === 0 ? [] : [count - 1];
   const listed =
@@ -70,26 +69,26 @@ function others({ count, inputs, chunksWanted }: Subject): readonly number[] {
   return [...(listed ?? spread(count, elsewhere)).slice(0, elsewhere), count - 1];
 }
 
-/** Computes the first chunks backwards, and alone: what one gives must not depend on the one before it. */
+/** Computes the first chunks in reverse: a partial must not depend on the chunk computed before. */
 export async function stateLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
   if (partials.length < 2)
     return { unchecked: `there ${partials.length === 1 ? "is one chunk" : "are no chunks"}` };
-  const after: (Uint8Array | undefined)[] = new Array(partials.length);
-  for (let index = partials.length - 1; index >= 0; index -= 1)
-    after[index] = await computedBytes(subject, index);
-  const index = partials.findIndex((bytes, place) => !same(bytes, after[place] as Uint8Array));
-  if (index < 0) return { tried: `${partials.length} chunks, backwards too` };
+  const reversed: Uint8Array[] = [];
+  for (const index of partials.keys())
+    reversed.unshift(await computedBytes(subject, partials.length - 1 - index));
+  const index = partials.findIndex((bytes, i) => !same(bytes, reversed[i] as Uint8Array));
+  if (index < 0) return { tried: `${partials.length} chunks, also in reverse` };
   const before = index === 0 ? "as the first of all" : `after chunk ${index - 1}`;
   return broken(
     `chunk ${index}${inputText(subject, index)}: it depends on which chunk was computed before`,
-    "a variable outside compute carries something over, such as a cache, a total or a generator's state",
-    "begin each chunk afresh; a thread computes any chunks in any order",
+    "a variable outside compute keeps state, such as a cache, a total or a random generator",
+    "start each chunk without state; a thread computes any chunks in any order",
     sidesOf(
       before,
       partials[index] as Uint8Array,
       `after chunk ${Math.min(index + 1, partials.length - 1)}`,
-      after[index] as Uint8Array,
+      reversed[index] as Uint8Array,
     ),
   );
 }
@@ -101,9 +100,8 @@ function inputText({ inputs }: Subject, index: number): string {
   return ` (${text.length <= inputShown ? text : `${text.slice(0, inputShown - 1)}…`})`;
 }
 
-/** Whether the text of `compute` names the culprit. */
+/** The impure call that the text of `compute` names. */
 function impureCall({ source }: Subject): string | undefined {
-  const found =
-    /(Math\.random|Date\.now|new Date\(\)|performance\.now|randomUUID|randomBytes|randomInt)/.exec(source);
-  return found === null ? undefined : `compute uses ${found[1]}`;
+  const found = /Math\.random|Date\.now|new Date\(\)|performance\.now|random(UUID|Bytes|Int)/.exec(source);
+  return found === null ? undefined : `compute uses ${found[0]}`;
 }

@@ -15,12 +15,12 @@ export function drawFrom(seed: number): Draw {
 export const wholeBetween = (draw: Draw, from: number, to: number): number =>
   from + Math.floor(draw() * (to - from));
 
-/** Examples tried on the way to a smaller one: each runs user code. */
+/** Limit of the examples tried while shrinking: each runs user code. */
 const triesMax = 300;
 
 /**
- * The smallest failing example that greedy steps reach: of the candidates that `smaller` gives for an example, in its
- * order, the first that fails too takes its place, until none does. `example` must fail; so does what is returned.
+ * Shrinks a failing example by greedy steps: the first of its `smaller` candidates that fails too takes its place,
+ * until none does.
  */
 export async function shrink<Example>(
   example: Example,
@@ -29,16 +29,14 @@ export async function shrink<Example>(
 ): Promise<Example> {
   let best = example;
   let tries = 0;
-  for (let shrunk = true; shrunk; ) {
-    shrunk = false;
+  next: for (;;) {
     for (const candidate of smaller(best)) {
       tries += 1;
       if (tries > triesMax) return best;
       if (!(await fails(candidate))) continue;
       best = candidate;
-      shrunk = true;
-      break;
+      continue next;
     }
+    return best;
   }
-  return best;
 }

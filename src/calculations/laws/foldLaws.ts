@@ -2,8 +2,7 @@ import { rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
 import { runCompute, runFinish, runFold } from "../runJob.ts";
 import { shrink, wholeBetween } from "./draw.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
 import { randomRunsMs, type Subject, same, stopwatch } from "./subject.ts";
 
@@ -15,7 +14,7 @@ interface Folding {
   readonly computed: boolean;
 }
 
-/** Foldings whose packs are computed anew: a few, and fewer where that takes long. */
+/** Number of foldings whose packs are computed anew: a few, and fewer if that takes long. */
 function computedRuns({ chunkMs, partials }: Subject): number {
   const passMs = 500;
   return chunkMs === undefined
@@ -23,10 +22,10 @@ function computedRuns({ chunkMs, partials }: Subject): number {
     : Math.min(4, Math.max(1, Math.floor(passMs / (chunkMs * partials.length))));
 }
 
-/** Results of one pack that are kept while a folding is made smaller. */
-const wholesKept = 8;
+/** Cached results of one pack, while a folding shrinks. */
+const wholesMax = 8;
 
-/** The result of the first chunks, as one pack gives it and as random packs and trees do, byte for byte. */
+/** Compares the result of the first chunks in one pack with that of random packs and trees, byte for byte. */
 export async function packsLaw(subject: Subject): Promise<Verdict> {
   const { partials, runs, draw } = subject;
   const chunks = partials.length;
@@ -36,7 +35,7 @@ export async function packsLaw(subject: Subject): Promise<Verdict> {
     const [from, to] = [folding.cuts[0] as number, folding.cuts.at(-1) as number];
     const key = `${from} ${to} ${folding.computed}`;
     const whole = wholes.get(key) ?? foldedResult(subject, { ...folding, cuts: [from, to] });
-    if (wholes.size > wholesKept) wholes.clear();
+    if (wholes.size > wholesMax) wholes.clear();
     wholes.set(key, whole);
     return [await whole, await foldedResult(subject, folding)];
   };
@@ -57,8 +56,7 @@ export async function packsLaw(subject: Subject): Promise<Verdict> {
     const reason = reasonOf(whole.body, folded.body);
     return broken(
       `chunks cut into packs ${packsText(smallest)}: another result than in one pack`,
-      reason?.likely ??
-        "a partial carries something that folding loses, or merge or finish keeps something between calls",
+      reason?.likely ?? "folding loses something of a partial, or merge or finish keeps state between calls",
       reason?.cure ?? "let merge depend on its two partials alone, and encode all that it uses",
       sidesOf("one pack", whole.body, "packs", folded.body),
     );
@@ -66,7 +64,7 @@ export async function packsLaw(subject: Subject): Promise<Verdict> {
   return { tried: `${run} random packs and trees of ${chunks} chunks` };
 }
 
-/** Without a pack at either end, with two packs joined, and with a pack less one chunk. */
+/** Smaller foldings: without a pack at either end, with two packs joined, and with one chunk less. */
 function* smallerFoldings(folding: Folding): Generator<Folding> {
   const { cuts } = folding;
   if (cuts.length > 3) {
@@ -103,7 +101,7 @@ async function foldedResult(subject: Subject, { cuts, fanIn, computed }: Folding
   return finishOf(subject, level, (cuts.at(-1) as number) - (cuts[0] as number));
 }
 
-/** A pack as a worker computes it. */
+/** Computes a pack as a worker does. */
 function packOf(subject: Subject, from: number, to: number): Promise<Uint8Array> {
   const { calculation, params, count, inputs, files } = subject;
   const listed =
@@ -114,7 +112,7 @@ function packOf(subject: Subject, from: number, to: number): Promise<Uint8Array>
 const finishOf = ({ calculation, params, count }: Subject, parts: readonly Uint8Array[], folded: number) =>
   runFinish(calculation, { params, parts, folded, count });
 
-/** The result of the first chunks in one pack, and again a moment later. */
+/** Compares two results of the same partial, the second a moment later. */
 export async function finishLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
   const parts = partials.slice(0, 1);
@@ -124,14 +122,14 @@ export async function finishLaw(subject: Subject): Promise<Verdict> {
   const label = `${first.contentType}, ${first.body.length.toLocaleString("en-US")} bytes`;
   if (same(first.body, again.body)) return { tried: `twice the same ${label}` };
   return broken(
-    `${parts.length === 0 ? "no chunks" : "chunk 0"}: finish gives another result when it is asked again`,
-    "finish uses the time or random numbers, or changes a variable outside",
+    `${parts.length === 0 ? "no chunks" : "chunk 0"}: finish gives another result when it is called again`,
+    "finish uses the time or random numbers, or changes a variable outside of it",
     "make the result from the partial and the parameters alone",
     sidesOf("first", first.body, "again", again.body),
   );
 }
 
-/** What a run over the sampled chunks must give on any number of workers. */
+/** The result that a run over the sampled chunks must have on any number of workers. */
 export async function serialResult(subject: Subject): Promise<ResultBytes> {
   const chunks = subject.partials.length;
   return finishOf(subject, chunks === 0 ? [] : [await packOf(subject, 0, chunks)], chunks);

@@ -1,25 +1,24 @@
 import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
 import { runPlan } from "../runJob.ts";
 import { keepSamples, type Samples } from "../timeChunks.ts";
-import { shown, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, shown, sidesOf, type Verdict } from "./findings.ts";
 import type { Subject } from "./subject.ts";
 
-/** Inputs of a plan that are compared; of a longer one the beginning. */
+/** Two plans are compared up to this many inputs. */
 const inputsCompared = 10_000;
 
-/** A spec is JSON: what the schema made of the parameters must come out of it again. */
+/** Checks that JSON keeps the parsed parameters, because a spec stores them as JSON. */
 export async function paramsLaw(_subject: Subject, parsed: unknown): Promise<Verdict> {
   const loss = firstJsonLoss(parsed);
   if (loss === undefined) return { tried: cut(JSON.stringify(parsed)) };
   return broken(
     `parameter ${loss.path || "object"} is ${loss.was}, which JSON makes ${loss.becomes}`,
-    "the schema gives a value that JSON cannot carry, and parameters are stored as JSON",
-    "let the schema give text or a number, and make the value from it in plan and compute",
+    "the schema returns a value that JSON cannot carry, and parameters are stored as JSON",
+    "let the schema return text or a number, and make the value from it in plan and compute",
   );
 }
 
-/** Plans twice, and keeps the inputs that the other laws need. */
+/** Compares two plans, and keeps the inputs that the other laws need. */
 export async function planLaw(subject: Subject): Promise<Verdict> {
   const first = await planOnce(subject);
   subject.count = first.chunks;
@@ -33,7 +32,7 @@ export async function planLaw(subject: Subject): Promise<Verdict> {
   ] as const;
   const kind = (planned: Planned): string => (planned.list ? "inputs" : "chunks");
   if (first.list !== second.list || first.chunks !== second.chunks) {
-    return broken("plan gave another number of chunks when it was asked again", ...cause, [
+    return broken("plan gives another number of chunks when it is called again", ...cause, [
       { name: "first", value: `${first.chunks} ${kind(first)}` },
       { name: "again", value: `${second.chunks} ${kind(second)}` },
     ]);
@@ -42,7 +41,7 @@ export async function planLaw(subject: Subject): Promise<Verdict> {
   if (at >= 0) {
     const [a, b] = [first.texts[at] ?? "", second.texts[at] ?? ""].map((text) => Buffer.from(text));
     return broken(
-      `the input of chunk ${at} is another one when plan is asked again`,
+      `the input of chunk ${at} differs when plan is called again`,
       ...cause,
       sidesOf("first", a as Buffer, "again", b as Buffer),
     );
@@ -51,10 +50,10 @@ export async function planLaw(subject: Subject): Promise<Verdict> {
   return { tried: `twice the same ${first.chunks.toLocaleString("en-US")} ${items}` };
 }
 
-/** Between two calls that should give the same: long enough that the time of day has changed. */
+/** Pause between two calls that should give the same: long enough that the time of day has changed. */
 export const pauseMs = 15;
 
-/** Inputs are stored as JSON as well. */
+/** Checks that JSON keeps each input, because inputs are stored as JSON. */
 export async function inputsLaw(subject: Subject): Promise<Verdict> {
   if (subject.inputs === undefined) return { tried: "plan gives a count" };
   let found: { readonly index: number; readonly loss: JsonLoss; readonly text: string } | undefined;
@@ -89,8 +88,8 @@ async function planOnce(subject: Subject): Promise<Planned> {
   let last: readonly [number, unknown] | undefined;
   const sink = async (inputs: readonly unknown[]): Promise<void> => {
     keepSamples(spread, from, inputs);
-    for (const [place, input] of inputs.entries()) {
-      const index = from + place;
+    for (const [i, input] of inputs.entries()) {
+      const index = from + i;
       if (index < subject.chunksWanted) kept.set(index, input);
       if (index < inputsCompared) texts.push(JSON.stringify(input));
     }
@@ -103,7 +102,7 @@ async function planOnce(subject: Subject): Promise<Planned> {
   return { ...planned, kept, texts };
 }
 
-/** As whoever reads stored JSON sees it. */
+/** The value as a reader of stored JSON gets it. */
 export const throughJson = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 

@@ -1,14 +1,13 @@
 import { shrink, wholeBetween } from "./draw.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { foldedBytes } from "./partialLaws.ts";
 import { bytesOf, decoded, mergeOf, randomRunsMs, type Subject, same, stopwatch, zeroOf } from "./subject.ts";
 
 const few = "there are too few chunks: give parameters that make three or more";
 
 /**
- * `merge` may use up `a` and return it, which is how a large accumulator stays fast, for nothing reads `a` again. But
- * it must not change `b`, nor `a` where it returns something else, nor what `zero` gives the next time.
+ * Checks what `merge` changes. It may change `a` and return it, which keeps a large accumulator fast, because nothing
+ * reads `a` again. It must not change `b`, nor `a` if it returns something else, nor what `zero` gives next.
  */
 export async function argumentsLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
@@ -39,7 +38,7 @@ const changed = (example: string, before: Uint8Array, after: Uint8Array): Verdic
     sidesOf("before", before, "after", after),
   );
 
-/** On both sides, of single chunks and of all of them merged. */
+/** Checks `zero` on both sides of each partial, and of all of them merged. */
 export async function zeroLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
   if (partials.length === 0) return { unchecked: few };
@@ -47,23 +46,15 @@ export async function zeroLaw(subject: Subject): Promise<Verdict> {
   named.sort((a, b) => a.bytes.length - b.bytes.length);
   if (partials.length > 1) named.push({ name: "all chunks", bytes: await foldedBytes(subject, partials) });
   for (const { name, bytes } of named) {
-    const left = await bytesOf(
-      subject,
-      await mergeOf(subject, await zeroOf(subject), await decoded(subject, bytes)),
-    );
-    const right = await bytesOf(
-      subject,
-      await mergeOf(subject, await decoded(subject, bytes), await zeroOf(subject)),
-    );
-    for (const [form, got] of [
-      ["zero·x", left],
-      ["x·zero", right],
-    ] as const) {
+    for (const form of ["zero·x", "x·zero"] as const) {
+      const [zero, x] = [await zeroOf(subject), await decoded(subject, bytes)];
+      const merged = form === "zero·x" ? await mergeOf(subject, zero, x) : await mergeOf(subject, x, zero);
+      const got = await bytesOf(subject, merged);
       if (same(bytes, got)) continue;
       return broken(
         `${name}: ${form} is not x`,
         "zero is not the value that changes nothing, such as 0 of a sum, 1 of a product or an empty list",
-        "of a minimum or maximum let zero be null, and let merge give back the other side",
+        "for a minimum or maximum let zero be null, and let merge return the other side",
         sidesOf("x", bytes, form, got),
       );
     }
@@ -71,7 +62,7 @@ export async function zeroLaw(subject: Subject): Promise<Verdict> {
   return { tried: `both sides of ${partials.length} partials` };
 }
 
-/** Neighbours `[from, second)`, `[second, third)` and `[third, to)`. */
+/** Neighbors `[from, second)`, `[second, third)` and `[third, to)`. */
 interface Triple {
   readonly from: number;
   readonly second: number;
@@ -79,7 +70,7 @@ interface Triple {
   readonly to: number;
 }
 
-/** Every three neighbouring chunks, then random neighbouring stretches. */
+/** Checks every three neighboring chunks, then random neighboring stretches. */
 export async function associativeLaw(subject: Subject): Promise<Verdict> {
   const { partials, runs, draw } = subject;
   const chunks = partials.length;
@@ -93,9 +84,9 @@ export async function associativeLaw(subject: Subject): Promise<Verdict> {
     const reason = reasonOf(left, right);
     return broken(
       `${namesOf(triple)}: (a·b)·c is not a·(b·c)`,
-      reason?.likely ?? "merge gives its two sides unlike roles, or keeps count of how often it was called",
+      reason?.likely ?? "merge treats its two sides differently, or counts its calls",
       reason?.cure ??
-        "keep in a partial what makes the order of merging vanish, such as sum and count, not a mean",
+        "keep values in a partial whose merge does not depend on the order, such as sum and count instead of a mean",
       sidesOf("(a·b)·c", left, "a·(b·c)", right),
     );
   };
@@ -113,10 +104,10 @@ export async function associativeLaw(subject: Subject): Promise<Verdict> {
     const triple = { from, second, third, to: wholeBetween(draw, third + 1, chunks + 1) };
     if (await fails(triple)) return explained(await shrink(triple, smallerTriples, fails));
   }
-  return { tried: `${from} neighbours, ${run} random stretches` };
+  return { tried: `${from} neighbors, ${run} random stretches` };
 }
 
-/** Fewer chunks first by much, then by one. */
+/** Shorter stretches: first by much, then by one chunk. */
 function* smallerTriples({ from, second, third, to }: Triple): Generator<Triple> {
   if (second - from > 1) {
     yield { from: second - 1, second, third, to };

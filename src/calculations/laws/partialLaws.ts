@@ -1,13 +1,12 @@
 import { calculationLimits } from "../../model/limits.ts";
 import { firstJsonLoss } from "../encodePart.ts";
-import { reasonOf, sidesOf } from "./explain.ts";
-import { broken, type Verdict } from "./findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";
 
-/** Pairs that are computed anew, to be merged as they are and as they come out of bytes. */
+/** Pairs of partials that are merged both fresh and decoded. */
 const freshPairs = 8;
 
-/** Folds ever more chunks; whatever was encoded before this stayed under the limit, or this would not be asked. */
+/** Folds more and more chunks. A partial over the limit throws, so this law holds if it returns. */
 export async function sizeLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
   if (partials.length === 0) return { unchecked: "there are no chunks" };
@@ -22,13 +21,13 @@ export async function sizeLaw(subject: Subject): Promise<Verdict> {
 const bytesText = (bytes: number): string =>
   bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1000).toLocaleString("en-US")} KB`;
 
-/** Why there is a limit, and how to stay below it. */
+/** The reason of the limit, and how to stay below it. */
 export const tooLarge = {
   likely: `folds hold partials in memory, so ${calculationLimits.partialBytesMax} bytes are the limit`,
-  cure: "keep sums, counts, extremes or sketches instead of rows; write smaller chunks where one is too large",
+  cure: "keep sums, counts, extremes or sketches instead of rows; make smaller chunks if one is too large",
 };
 
-/** Encodes, decodes and encodes again; and merges partials that went through bytes as well as fresh ones. */
+/** Encodes, decodes and encodes again; and compares merges of decoded partials with merges of fresh ones. */
 export async function codecLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
   const lost = await jsonLoss(subject);
@@ -41,8 +40,8 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
     const again = await bytesOf(subject, await decoded(subject, bytes));
     if (same(bytes, again)) continue;
     return broken(
-      `the partial of ${name} encodes to other bytes once it was decoded`,
-      reasonOf(bytes, again)?.likely ?? "decode does not give back all that encode was given",
+      `the partial of ${name} encodes to other bytes after it was decoded`,
+      reasonOf(bytes, again)?.likely ?? "decode does not return all that encode was given",
       reasonOf(bytes, again)?.cure ?? "write and read every field, with its exact value, in the same order",
       sidesOf("encoded", bytes, "again", again),
     );
@@ -51,10 +50,10 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
     const unlike = await mergedUnlike(subject, index);
     if (unlike !== undefined) return unlike;
   }
-  return { tried: `${partials.length} partials and zero there and back` };
+  return { tried: `${partials.length} partials and zero, encoded and decoded` };
 }
 
-/** Where there is no codec a partial is JSON, which drops in silence what it cannot say. */
+/** Checks partials without a codec: JSON silently drops or changes some values. */
 async function jsonLoss(subject: Subject): Promise<Verdict | undefined> {
   if (subject.calculation.codec !== undefined) return undefined;
   const parts = [
@@ -71,29 +70,23 @@ async function jsonLoss(subject: Subject): Promise<Verdict | undefined> {
   return undefined;
 }
 
-/** Chunks by the length of their partials. */
+/** Indexes and partials, by the partials' length. */
 const smallestFirst = ({ partials }: Subject): (readonly [number, Uint8Array])[] =>
   [...partials.entries()].sort(([, a], [, b]) => a.length - b.length);
 
 async function mergedUnlike(subject: Subject, index: number): Promise<Verdict | undefined> {
-  const neighbours = [index, index + 1] as const;
   const fresh = await attempt(async () => {
-    const [a, b] = [await computeOf(subject, neighbours[0]), await computeOf(subject, neighbours[1])];
+    const [a, b] = [await computeOf(subject, index), await computeOf(subject, index + 1)];
     return bytesOf(subject, await mergeOf(subject, a, b));
   });
-  // A merge that cannot merge fresh partials either is no fault of the codec.
+  // A merge that fails on fresh partials too is not the codec's fault.
   if (fresh instanceof Error) return undefined;
-  const through = await attempt(async () =>
-    foldedBytes(
-      subject,
-      neighbours.map((one) => subject.partials[one] as Uint8Array),
-    ),
-  );
-  if (!(through instanceof Error) && same(fresh, through)) return undefined;
-  const sides = through instanceof Error ? undefined : sidesOf("fresh", fresh, "decoded", through);
-  const threw = through instanceof Error ? `: ${through.message}` : "";
+  const through = await attempt(() => foldedBytes(subject, subject.partials.slice(index, index + 2)));
+  const threw = through instanceof Error;
+  if (!threw && same(fresh, through)) return undefined;
+  const sides = threw ? undefined : sidesOf("fresh", fresh, "decoded", through);
   return broken(
-    `chunks ${neighbours.join(", ")}: decoded partials merge unlike fresh ones${threw}`,
+    `chunks ${index}, ${index + 1}: decoded partials merge unlike fresh ones${threw ? `: ${through.message}` : ""}`,
     "a partial has something that its bytes do not have, such as a method or a hidden field",
     "encode everything that merge uses",
     sides,

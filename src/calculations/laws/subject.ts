@@ -3,50 +3,54 @@ import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
 import { type Draw, drawFrom } from "./draw.ts";
 
-/** What user code is called for. */
+/** The functions of user code. */
 export const calls = ["plan", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
 export type CallName = (typeof calls)[number];
 
 export interface LawOptions {
-  /** Neighbouring chunks, from the first on, that the laws are tried on at most. Default 200. */
+  /** The laws are tried on at most this many chunks, from the first on. Default 200. */
   readonly chunks?: number;
-  /** Random ways to fold them. Default 100. */
+  /** Random ways to fold the chunks. Default 100. */
   readonly runs?: number;
   /** Default 1: the same answer each time. */
   readonly seed?: number;
   readonly files?: Files;
-  /** Without one nothing is said about time, and chunks that take long are not spared. */
+  /** Without a clock there is no advice about time, and no limit of it. */
   readonly clock?: { monotonicMs(): number; sleep(ms: number): Promise<void> };
-  /** Bytes of memory now taken. */
+  /** Bytes of memory in use. */
   readonly heapBytes?: () => number;
   /** Before each call of user code; `index` is that of a chunk. */
   readonly onCall?: (call: CallName, index: number) => void;
 }
 
-/** A calculation on trial, and what was learned of it so far. */
+/** A calculation under check, and what is known of it so far. */
 export interface Subject {
   readonly calculation: AnyCalculation;
-  /** As a worker gets them: JSON was made of them and they were made of it again. */
+  /** As a worker gets them: encoded as JSON and decoded. */
   readonly params: unknown;
   readonly files: Files;
   readonly options: LawOptions;
   readonly draw: Draw;
   readonly chunksWanted: number;
   readonly runs: number;
-  /** The text of `compute`, which may name a culprit. */
+  /** The text of `compute`, which may name the cause of a breach. */
   readonly source: string;
   /** Chunks of the whole run, and the inputs of some of them where the plan lists them. */
   count: number;
   inputs: Map<number, unknown> | undefined;
   /** The encoded partials of the first chunks. */
   partials: readonly Uint8Array[];
-  /** Median time of one chunk once it is warm. */
+  /** Median time of one chunk, once the code is warm. */
   chunkMs: number | undefined;
 }
 
 export function subjectOf(calculation: AnyCalculation, params: unknown, options: LawOptions): Subject {
+  const onCall = options.onCall ?? (() => {});
+  const { codec } = calculation;
   return {
-    calculation: watched(calculation, options.onCall ?? (() => {})),
+    calculation: Object.defineProperty(watched(calculation, onCall), "codec", {
+      value: codec && watched(codec, onCall),
+    }),
     params,
     files: options.files ?? noFiles,
     options,
@@ -58,35 +62,19 @@ export function subjectOf(calculation: AnyCalculation, params: unknown, options:
   };
 }
 
-/** The same calculation; whoever watches learns of each call before it begins. */
-function watched(inner: AnyCalculation, onCall: (call: CallName, index: number) => void): AnyCalculation {
-  const { name, summary, params, finish, codec } = inner;
-  const on =
-    <Given extends unknown[], Gives>(call: CallName, run: (...given: Given) => Gives) =>
-    (...given: Given): Gives => {
-      onCall(call, -1);
-      return run(...given);
+/** The same object, except that `onCall` is told of each call of user code before it begins. */
+function watched<Code extends object>(code: Code, onCall: (call: CallName, index: number) => void): Code {
+  const own = Object.create(code) as Record<string, unknown>;
+  for (const call of calls) {
+    const inner: unknown = Reflect.get(code, call);
+    if (typeof inner !== "function") continue;
+    const value = (...given: readonly unknown[]): unknown => {
+      onCall(call, call === "compute" ? (given[0] as { index: number }).index : -1);
+      return inner.apply(code, given);
     };
-  return {
-    ...{ name, summary, params },
-    plan: on("plan", (given, context) => inner.plan(given, context)),
-    compute(chunk) {
-      onCall("compute", chunk.index);
-      return inner.compute(chunk);
-    },
-    merge: on("merge", (a, b, given) => inner.merge(a, b, given)),
-    zero: on("zero", (given) => inner.zero(given)),
-    ...(finish === undefined ? {} : { finish: on("finish", finish.bind(inner)) }),
-    ...(codec === undefined
-      ? {}
-      : {
-          codec: {
-            contentType: codec.contentType,
-            encode: on("encode", (part) => codec.encode(part)),
-            decode: on("decode", (bytes) => codec.decode(bytes)),
-          },
-        }),
-  };
+    Object.defineProperty(own, call, { value });
+  }
+  return own as Code;
 }
 
 /** A chunk's partial as `compute` gives it. */
@@ -96,7 +84,7 @@ export function computeOf(subject: Subject, index: number): Promise<unknown> {
   return guarded(`chunk ${index}`, () => calculation.compute(chunk));
 }
 
-/** The same as bytes, as they are now: nothing that is done to the partial later changes them. */
+/** Encodes a partial. The bytes are a copy, which later changes of the partial do not reach. */
 export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
   return (await encodePart(calculation, part, what)).slice();
 }
@@ -104,7 +92,7 @@ export async function bytesOf({ calculation }: Subject, part: unknown, what?: st
 export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
   bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
 
-/** Each time a partial of its own: a decoder may keep the bytes it was given. */
+/** Decodes a partial from a copy of the bytes, because a decoder may keep what it is given. */
 export const decoded = (subject: Subject, bytes: Uint8Array): Promise<unknown> =>
   guarded("decode", () => decodePart(subject.calculation, bytes.slice()));
 
@@ -116,10 +104,10 @@ export const zeroOf = (subject: Subject): Promise<unknown> =>
 
 export const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/** Random runs of one law stop after so long, where there is a clock. */
+/** Random runs of one law stop after this time, if there is a clock. */
 export const randomRunsMs = 2_000;
 
-/** Says when the time is up; never, without a clock. */
+/** Returns a function that says whether the time is up; never, without a clock. */
 export function stopwatch({ options: { clock } }: Subject, ms: number): () => boolean {
   if (clock === undefined) return () => false;
   const endMs = clock.monotonicMs() + ms;

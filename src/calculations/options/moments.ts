@@ -1,28 +1,16 @@
 import type { Codec } from "../contract.ts";
 import { type ExactSum, exactSum } from "../exact/exactSum.ts";
-import { blockNormals } from "./pathKernel.ts";
+import { type Contract, lawOf, type Values } from "./law.ts";
 
 /**
- * What a sample contributes, undiscounted; a sample is one path, or two opposite ones whose values are added.
- *
- * `payoff`; `hits`: how many of its paths end in the money; and what derivatives of the price need of the
- * paths that do: `score`, the standard normal y that made the path's mean G, and `tilt`, the derivative of ±G
- * by the volatility.
+ * Sums of what each sample contributes, undiscounted; a sample is one path, or two opposite ones whose values are
+ * added. `payoff`; `hits`: how many of its paths end in the money; and of those paths `score`, the standard normal y
+ * that made the path's mean G, and `tilt`, the derivative of ±G by the volatility. Squares and products are rounded,
+ * each once; the sums are exact, so that the order of adding leaves no trace.
  */
-export interface Samples {
-  readonly payoff: Float64Array;
-  readonly hits: Float64Array;
-  readonly score: Float64Array;
-  readonly tilt: Float64Array;
-}
-
 export const sumNames = ["payoff", "payoff2", "payoffHits", "score", "score2", "tilt", "tilt2"] as const;
 type SumName = (typeof sumNames)[number];
 
-/**
- * Sums over samples, exact, so that the order of adding leaves no trace. Squares and products are rounded,
- * each once.
- */
 export interface Moments {
   samples: number;
   hits: number;
@@ -34,39 +22,6 @@ export const noMoments = (): Moments => ({ samples: 0, hits: 0, hits2: 0, sums: 
 
 const sumsFrom = (make: (name: SumName) => ExactSum): Record<SumName, ExactSum> =>
   Object.fromEntries(sumNames.map((name) => [name, make(name)])) as Record<SumName, ExactSum>;
-
-/**
- * Adds the first `count` samples, at most `blockNormals`. The sum of payoff · hits, which of samples of one
- * path is that of the payoffs, is left out where `pairs` is false.
- */
-export function addSamples(moments: Moments, samples: Samples, count: number, pairs: boolean): void {
-  const { payoff, hits, score, tilt } = samples;
-  const { sums } = moments;
-  let inMoney = 0;
-  let inMoney2 = 0;
-  for (let i = 0; i < count; i++) {
-    const paths = hits[i] as number;
-    inMoney += paths;
-    inMoney2 += paths * paths;
-  }
-  moments.samples += count;
-  moments.hits += inMoney;
-  moments.hits2 += inMoney2;
-  sums.payoff.addAll(payoff, 0, count);
-  addProducts(sums.payoff2, payoff, payoff, count);
-  if (pairs) addProducts(sums.payoffHits, payoff, hits, count);
-  sums.score.addAll(score, 0, count);
-  addProducts(sums.score2, score, score, count);
-  sums.tilt.addAll(tilt, 0, count);
-  addProducts(sums.tilt2, tilt, tilt, count);
-}
-
-const products = new Float64Array(blockNormals);
-
-function addProducts(sum: ExactSum, a: Float64Array, b: Float64Array, count: number): void {
-  for (let i = 0; i < count; i++) products[i] = (a[i] as number) * (b[i] as number);
-  sum.addAll(products, 0, count);
-}
 
 /** The moments of the samples of both; neither is changed. */
 export function mergeMoments(a: Moments, b: Moments): Moments {
@@ -91,3 +46,51 @@ export const momentsCodec: Codec<Moments> = {
     return { samples, hits, hits2, sums: sumsFrom((name) => exactSum(texts[sumNames.indexOf(name)])) };
   },
 };
+
+/** A mean over samples; `null` where there are too few: of none there is no mean, of one no error. */
+export interface Estimate {
+  readonly value: number | null;
+  /** Of the mean. */
+  readonly standardError: number | null;
+}
+
+/**
+ * The price and its derivatives from what was sampled, where the spread of the law is not 0.
+ *
+ * Delta, vega and rho are pathwise: means of the payoff's derivative along a path. The payoff has no second
+ * derivative, so gamma is that of delta by the likelihood ratio: P. Glasserman, "Monte Carlo methods in
+ * financial engineering" (2003), sections 7.2 and 7.3. As G is the strike ± the payoff on a path in the
+ * money, price, delta and rho are linear in the payoff and the number of such paths.
+ */
+export function estimates(
+  contract: Contract,
+  { samples, hits, hits2, sums }: Moments,
+  pathsPerSample: number,
+): Readonly<Record<keyof Values, Estimate>> {
+  const { spot, strike, maturity } = contract;
+  const { sign, discount, meanTime, spread } = lawOf(contract);
+  const scale = discount / pathsPerSample;
+  const [payoff, payoff2, payoffHits] = [sums.payoff.value(), sums.payoff2.value(), sums.payoffHits.value()];
+  const mean = (by: number, sum: number, squares: number): Estimate =>
+    meanOf(samples, scale * by, sum, squares);
+  /** Of a · payoff + b · hits. */
+  const linear = (by: number, a: number, b: number): Estimate =>
+    mean(by, a * payoff + b * hits, a * a * payoff2 + 2 * a * b * payoffHits + b * b * hits2);
+  return {
+    price: linear(1, 1, 0),
+    delta: linear(1 / spot, 1, sign * strike),
+    gamma: mean((sign * strike) / (spot * spot * spread), sums.score.value(), sums.score2.value()),
+    vega: mean(sign, sums.tilt.value(), sums.tilt2.value()),
+    rho: linear(1, meanTime - maturity, sign * meanTime * strike),
+  };
+}
+
+function meanOf(samples: number, scale: number, sum: number, squares: number): Estimate {
+  if (samples === 0) return { value: null, standardError: null };
+  const value = (scale * sum) / samples;
+  if (samples === 1) return { value, standardError: null };
+  const apart = squares - (sum * sum) / samples;
+  // Squares are rounded: what is smaller against them is no difference between samples.
+  const variance = apart > squares * 2 ** -50 ? apart / (samples - 1) : 0;
+  return { value, standardError: Math.abs(scale) * Math.sqrt(variance / samples) };
+}

@@ -1,23 +1,49 @@
-import type { Contract, Law } from "./law.ts";
-import { type Moments, noMoments } from "./moments.ts";
-import { blockNormals, type PathKernel, type Stream } from "./pathKernel.ts";
+import { type PathLoops, pathLoops } from "./kernel.ts";
+import { type Contract, type Law, lawOf } from "./law.ts";
+import { type Moments, noMoments, sumNames } from "./moments.ts";
+
+/** Identifies random numbers: normal `n` of chunk `chunk` under `seed` is always the same. */
+export interface Stream {
+  /** 0 to 2^53 - 1. */
+  readonly seed: number;
+  readonly chunk: number;
+}
+
+/** An antithetic sample is two paths: the second of the negatives of the first one's normals. */
+export interface Simulated {
+  readonly contract: Contract;
+  readonly law: Law;
+  readonly antithetic: boolean;
+}
+
+/** Numbers that a kernel takes at a time; `assembly/memory.ts` has room for no more. */
+export const blockNormals = 1024;
+
+/** The hot part of the simulation, block by block. Tests compare `pathKernel` with a reference in JavaScript. */
+export interface PathKernel {
+  /** `blockNormals` numbers, which the methods fill and read. */
+  readonly normals: Float64Array;
+  /**
+   * Fills `normals` with normals `from` to `from + count` of a stream; `from` is even, `count` at most
+   * `blockNormals`. Each is made of 52 bits, at the middle of its cell.
+   */
+  fillNormals(stream: Stream, from: number, count: number): void;
+  /** Adds `count` samples; number i of `normals` is the y of the law that makes sample i's G. */
+  addSamples(moments: Moments, simulated: Simulated, count: number): void;
+}
 
 /**
- * The moments of `samples` samples. Sample i takes normals i · n to (i + 1) · n - 1 of the stream, for n
- * fixings; an antithetic one goes its path with the negatives of these normals too.
- *
- * Its bits are the same on any machine and by any kernel: nothing but +, -, ·, /, √ and whole numbers makes
- * them.
+ * The moments of `samples` samples. Sample i takes normals i · n to (i + 1) · n - 1 of the stream, for n fixings; an
+ * antithetic one takes its path with the negatives of these normals too.
  */
 export function simulate(
   kernel: PathKernel,
   contract: Contract,
-  law: Law,
   stream: Stream,
   { samples, antithetic }: { samples: number; antithetic: boolean },
 ): Moments {
   const moments = noMoments();
-  const simulated = { contract, law, antithetic };
+  const law = lawOf(contract);
   const { normals } = kernel;
   const { fixings } = law;
   const weights = weightsOf(fixings);
@@ -37,17 +63,58 @@ export function simulate(
         y = 0;
       }
     }
-    kernel.addSamples(moments, simulated, ready);
+    kernel.addSamples(moments, { contract, law, antithetic }, ready);
   }
   if (!antithetic) moments.sums.payoffHits.merge(moments.sums.payoff);
   return moments;
 }
 
-/**
- * Weights that give a standard normal y from the steps of the path: y = ΣW(t)/n divided by its standard
- * deviation.
- */
+/** Weights that give a standard normal y from the path's steps: y = ΣW(t)/n divided by its standard deviation. */
 function weightsOf(fixings: number): Float64Array {
   const scale = 1 / Math.sqrt((fixings * (fixings + 1) * (2 * fixings + 1)) / 6);
   return Float64Array.from({ length: fixings }, (_, step) => (fixings - step) * scale);
+}
+
+/** Key and counter of the Threefry block that makes a stream's normals `from` and `from + 1`; `from` is even. */
+export const wordsOf = ({ seed, chunk }: Stream, from: number) => ({
+  key: [seed, Math.floor(seed / 2 ** 32), 0, 0] as const,
+  counter: [from / 2, chunk, 0, 0] as const,
+});
+
+/** The kernel compiled from `assembly/`: the hot loops are there, what goes in and comes out is here. */
+export function pathKernel(loops: PathLoops = pathLoops()): PathKernel {
+  const doubles = (at: WebAssembly.Global, length: number, skipBytes = 0): Float64Array =>
+    new Float64Array(loops.memory.buffer, at.value + skipBytes, length);
+  const hits = doubles(loops.hits, 2);
+  const parts = doubles(loops.sums, 2);
+  const rests = doubles(loops.rests, blockNormals);
+  const columns = sumNames.map((_, k) => doubles(loops.columns, blockNormals, k * loops.strideBytes.value));
+  return {
+    normals: doubles(loops.normals, blockNormals),
+    fillNormals(stream, from, count) {
+      const { key, counter } = wordsOf(stream, from);
+      loops.fractions(count, ...key, ...counter);
+      loops.quantiles(count);
+    },
+    addSamples(moments, { contract, law, antithetic }, count) {
+      const { spot, strike, volatility } = contract;
+      const { sign, drift, spread, deviation, meanTime } = law;
+      const volatilityTime = volatility * meanTime;
+      loops.addPaths(count, antithetic, sign, spot, strike, drift, spread, deviation, volatilityTime);
+      moments.samples += count;
+      moments.hits += hits[0] as number;
+      moments.hits2 += hits[1] as number;
+      for (const [k, name] of sumNames.entries()) {
+        if (name === "payoffHits" && !antithetic) continue;
+        const sum = moments.sums[name];
+        const left = loops.sumColumn(k, count);
+        if (left < 0) {
+          sum.addAll(columns[k] as Float64Array, 0, count);
+          continue;
+        }
+        for (const part of parts) sum.add(part);
+        sum.addAll(rests, 0, left);
+      }
+    },
+  };
 }

@@ -1,23 +1,34 @@
-import { classOf } from "./wheel.ts";
-
-/** The largest square root of a range's end that the sieve takes: numbers to 10^14. */
+/** The largest square root of a range's end that the sieve accepts: numbers to 10^14. */
 export const rootMax = 10_000_000;
 
-/** The primes up to `limit` that a kernel crosses out one by one, by class of `wheel.ts`, ascending. */
+/**
+ * The wheel of 30. Every prime above 5 leaves one of eight remainders when divided by 30, so one byte with one
+ * bit for each remainder stands for 30 numbers. Byte b, bit i is the number 30 b + residues[i].
+ */
+export const residues = [1, 7, 11, 13, 17, 19, 23, 29] as const;
+export const numbersPerByte = 30;
+
+/** The bit of a remainder as a mask; 0 for numbers that 2, 3 or 5 divide. */
+export const bitOfResidue: readonly number[] = Array.from({ length: numbersPerByte }, (_, residue) => {
+  const bit = (residues as readonly number[]).indexOf(residue);
+  return bit < 0 ? 0 : 1 << bit;
+});
+
+/** Base primes that a kernel crosses out one by one, by residue class, ascending, up to `limit`. */
 export interface BasePrimes {
   readonly limit: number;
   readonly classes: readonly Int32Array[];
 }
 
 /**
- * The primes above `preSievedMax` up to `root` or further: in powers of two, so that the slowly rising ends of
- * successive chunks do not compute them anew each time.
+ * The primes above `preSievedMax` up to `root` or further. The limit is a power of two, so that the slowly rising ends
+ * of successive chunks do not compute them anew each time.
  */
 export function basePrimes(preSievedMax: number, root: number): BasePrimes {
   const limit = Math.min(rootMax, 2 ** Math.ceil(Math.log2(Math.max(root, 1024))));
-  const lists: number[][] = Array.from({ length: 8 }, () => []);
-  for (const p of oddPrimesUpTo(limit)) if (p > preSievedMax) lists[classOf(p)]?.push(p);
-  return { limit, classes: lists.map((list) => Int32Array.from(list)) };
+  const primes = [...oddPrimesUpTo(limit)].filter((p) => p > preSievedMax);
+  const classes = residues.map((r) => Int32Array.from(primes.filter((p) => p % numbersPerByte === r)));
+  return { limit, classes };
 }
 
 /** How many of `primes` (ascending) are at most `limit`. */
@@ -40,5 +51,15 @@ export function* oddPrimesUpTo(limit: number): Generator<number> {
     const p = 2 * i + 1;
     yield p;
     for (let j = (p * p - 1) / 2; j < composite.length; j += p) composite[j] = 1;
+  }
+}
+
+/** Strikes the odd multiples of `primes` out of bytes that begin with the number 0. */
+export function strikeOdd(bytes: Uint8Array, primes: readonly number[]): void {
+  for (const p of primes) {
+    for (let n = p; n < bytes.length * numbersPerByte; n += 2 * p) {
+      const at = Math.floor(n / numbersPerByte);
+      bytes[at] = (bytes[at] as number) | (bitOfResidue[n % numbersPerByte] as number);
+    }
   }
 }

@@ -1,9 +1,11 @@
-import { type BasePrimes, oddPrimesUpTo } from "./basePrimes.ts";
-import { strikeOdd } from "./preSieve.ts";
+import { type BasePrimes, oddPrimesUpTo, strikeOdd } from "./basePrimes.ts";
 
-/** What lies where in the memory of `assembly/`; addresses and lengths in bytes. */
+/** The layout of the memory of `assembly/`; addresses and lengths are in bytes. */
 
-/** Primes up to this one are dealt with by patterns, as in `preSieve.ts`, but more of them: here they cost less. */
+/**
+ * Multiples of the primes up to this one are struck out by patterns: the strokes of a few of them together repeat after
+ * as many bytes as their product, so they are drawn once and then copied.
+ */
 export const preSievedMax = 163;
 /** Smallest with largest, so that the patterns are short. */
 const pairs = [...oddPrimesUpTo(preSievedMax)].filter((p) => p > 29);
@@ -14,10 +16,10 @@ const groups = [
 ];
 /** `preSieve` takes so many patterns at a time. */
 const groupsAtATime = 8;
-/** `preSieve` looks for the end of a pattern only after so many bytes. */
+/** `preSieve` checks for the end of a pattern only after so many bytes. */
 const stretchBytes = 512;
 
-/** As the JavaScript kernel has them: all of this lies in a second-level cache of 1 MB. */
+/** Bytes sieved at a time; with the margins and the patterns they fit into a second-level cache of 1 MB. */
 export const blockBytes = 512 * 1024;
 /** Before and after the block, for turns that begin before it or end after it: the longest turn crossed whole. */
 export const marginBytes = 128 * 1024;
@@ -30,7 +32,7 @@ const tableAt = pageBytes;
 const patterns = groups.map((primes) => ({ primes, bytes: primes.reduce((product, p) => product * p, 1) }));
 const patternsAt = tableAt + aligned(16 * patterns.length);
 const patternsEnd = patterns.reduce((at, { bytes }) => at + aligned(bytes + stretchBytes), patternsAt);
-/** Where blocks begin. */
+/** The address of the block. */
 export const origin = aligned(patternsEnd) + marginBytes;
 const recordsAt = origin + blockBytes + marginBytes;
 
@@ -52,13 +54,13 @@ export function writePatterns(memory: WebAssembly.Memory): void {
   }
 }
 
-/** Makes the patterns ready for the byte `start` to come next. */
+/** Positions the patterns so that the byte `start` comes next. */
 export function enterPatterns(memory: WebAssembly.Memory, start: number): void {
   const table = new Uint32Array(memory.buffer, tableAt);
   for (const [i, { bytes }] of patterns.entries()) table[4 * i + 2] = start % bytes;
 }
 
-/** Writes the base primes as records of eight bytes; gives the address of the first one of each class. */
+/** Writes the base primes as records of eight bytes; returns the address of the first one of each class. */
 export function writeRecords(memory: WebAssembly.Memory, { classes }: BasePrimes): number[] {
   grow(memory, recordsAt + classes.reduce((sum, primes) => sum + 8 * primes.length, 0));
   let at = recordsAt;
@@ -71,7 +73,7 @@ export function writeRecords(memory: WebAssembly.Memory, { classes }: BasePrimes
   });
 }
 
-/** Forgets what turns wrote after the last block. */
+/** Clears what turns wrote after the last block. */
 export function clearMargin(memory: WebAssembly.Memory): void {
   new Uint8Array(memory.buffer, origin + blockBytes, marginBytes).fill(0);
 }

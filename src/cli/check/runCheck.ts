@@ -1,5 +1,4 @@
-import { reasonOf, sidesOf } from "../../calculations/laws/explain.ts";
-import { type Breach, broken } from "../../calculations/laws/findings.ts";
+import { type Breach, broken, reasonOf, sidesOf } from "../../calculations/laws/findings.ts";
 import { readSettings } from "../../model/settings.ts";
 import { systemRandom } from "../../storage/system.ts";
 import { threadPool } from "../../worker/threads/threadPool.ts";

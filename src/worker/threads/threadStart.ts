@@ -8,10 +8,10 @@ import type { WorkerOptions } from "node:worker_threads";
  */
 const maxYoungGenerationSizeMb = 8;
 
-/** All that a thread may find in its environment: where things are, how dates and text read, which kernel to run. */
+/** All that a thread may find in its environment: where things are, how dates and text read. */
 const passedOn = [
   ...["PATH", "HOME", "USERPROFILE", "SystemRoot", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LC_ALL"],
-  ...["NODE_ENV", "NODE_OPTIONS", "LEASEFOLD_WASM"],
+  ...["NODE_ENV", "NODE_OPTIONS"],
 ];
 
 /**

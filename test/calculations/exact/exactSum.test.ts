@@ -183,6 +183,6 @@ describe("an exact sum", () => {
   });
 
   test.each(["", "1", "1.5p0", "0x1p0", "1p", "nan", "1p12345", "1p-1075"])("is not made of %j", (text) => {
-    expect(() => exactSum(text)).toThrow(/no exact sum/);
+    expect(() => exactSum(text)).toThrow(/is not an encoded exact sum/);
   });
 });

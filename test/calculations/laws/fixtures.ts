@@ -63,7 +63,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       let asked = 9;
       return { plan: () => ++asked };
     },
-    example: "plan gave another number of chunks when it was asked again",
+    example: "plan gives another number of chunks when it is called again",
     sides: ["10 chunks", "11 chunks"],
   },
   {
@@ -73,7 +73,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       const draw = drawn();
       return { plan: () => ["a", "b", draw()] };
     },
-    example: "the input of chunk 2 is another one when plan is asked again",
+    example: "the input of chunk 2 differs when plan is called again",
     sides: ["48271", "182605794"],
   },
   {
@@ -110,7 +110,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     name: "random numbers in compute",
     law: "compute",
     make: () => ({ ...sums, compute: () => Math.random() }),
-    example: /^chunk \d+: computed again it gives other bytes$/,
+    example: /^chunk \d+: computed again, it gives other bytes$/,
     likely: /compute uses Math\.random; 20 of 20 chunks differ/,
   },
   {
@@ -120,7 +120,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       const draw = drawn();
       return { ...sums, plan: () => [1, 2, 3, 4], compute: ({ input }) => (input === 3 ? draw() : input) };
     },
-    example: "chunk 2 (3): computed again it gives other bytes",
+    example: "chunk 2 (3): computed again, it gives other bytes",
     likely: /1 of 4 chunks differ/,
   },
   {
@@ -205,7 +205,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
         decode: (bytes: Uint8Array) => Math.round(Number(Buffer.from(bytes).toString())),
       },
     }),
-    example: "the partial of chunk 0 encodes to other bytes once it was decoded",
+    example: "the partial of chunk 0 encodes to other bytes after it was decoded",
     sides: ["0.3", "0"],
   },
   {
@@ -367,7 +367,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
       const draw = drawn();
       return { finish: ({ sum }) => ({ sum, at: draw() }) };
     },
-    example: "chunk 0: finish gives another result when it is asked again",
+    example: "chunk 0: finish gives another result when it is called again",
   },
   {
     name: "a result that is no JSON",

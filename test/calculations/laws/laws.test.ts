@@ -111,7 +111,7 @@ describe("advice", () => {
   it("is given on memory beyond half of a thread's", async () => {
     const more = { heapBytes: () => 300e6, heapBytesMax: 512e6 };
     expect(await advised({}, 10, more)).toEqual([
-      ["memory", "the thread took 300 MB and may take 512 MB (LEASEFOLD_THREAD_MEMORY_MB)"],
+      ["memory", "the thread used 300 MB of heap; its limit is 512 MB (LEASEFOLD_THREAD_MEMORY_MB)"],
     ]);
   });
 });

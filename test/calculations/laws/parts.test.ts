@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { firstJsonLoss } from "../../../src/calculations/encodePart.ts";
 import { drawFrom, shrink } from "../../../src/calculations/laws/draw.ts";
-import { reasonOf, sidesOf } from "../../../src/calculations/laws/explain.ts";
+import { reasonOf, sidesOf } from "../../../src/calculations/laws/findings.ts";
 
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

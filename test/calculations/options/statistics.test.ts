@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { estimates } from "../../../src/calculations/options/estimates.ts";
-import { type Contract, closedForm, lawOf, type Values } from "../../../src/calculations/options/law.ts";
-import { loadPathKernel } from "../../../src/calculations/options/loadPathKernel.ts";
-import { simulate } from "../../../src/calculations/options/simulate.ts";
+import { type Contract, closedForm, type Values } from "../../../src/calculations/options/law.ts";
+import { estimates } from "../../../src/calculations/options/moments.ts";
+import { pathKernel, simulate } from "../../../src/calculations/options/simulate.ts";
 
 /** `LEASEFOLD_FULL=1` takes fifty times as many paths. */
 const paths = (process.env["LEASEFOLD_FULL"] === "1" ? 50 : 1) * 4_000;
@@ -18,16 +17,14 @@ const names = ["price", "delta", "gamma", "vega", "rho"] as const;
 
 /** Standard errors between each estimate and the closed form, over all seeds. */
 function scores(contract: Contract & { antithetic: boolean }): Record<keyof Values, number[]> {
-  const law = lawOf(contract);
-  const exact = closedForm(contract, law);
+  const exact = closedForm(contract);
   const found: Record<keyof Values, number[]> = { price: [], delta: [], gamma: [], vega: [], rho: [] };
   const perSample = contract.antithetic ? 2 : 1;
   for (let seed = 1; seed <= seeds; seed++) {
     const size = { samples: paths / perSample, antithetic: contract.antithetic };
     const sampled = estimates(
       contract,
-      law,
-      simulate(loadPathKernel(), contract, law, { seed, chunk: seed % 7 }, size),
+      simulate(pathKernel(), contract, { seed, chunk: seed % 7 }, size),
       perSample,
     );
     for (const name of names) {

@@ -2,10 +2,10 @@ import { normals } from "./memory";
 
 /**
  * Fills `normals` with `count` fractions q, -1/2 < q < 1/2, that are to become normals: of 52 bits each, at the middle
- * of their cells. The bits are those of Threefry-4x32-20 as in ../threefry.ts, by four blocks at a time, one in each
- * lane: word j of all four is `xj`. A block gives two fractions. Whole groups of eight are written.
- *
- * The rounds are written out: a function of this language gives back one value, and these have four.
+ * of their cells. The bits are those of Threefry-4x32-20, a counter-based generator, so that any word of any stream is
+ * made without those before it: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+ * SC11, section 4.1. It only adds, rotates and XORs 32-bit words. Four blocks are made at a time, one in each lane: word
+ * j of all four is `xj`. A block gives two fractions. Whole groups of eight are written.
  */
 export function fractions(
   count: usize,
@@ -18,6 +18,7 @@ export function fractions(
   counter2: i32,
   counter3: i32,
 ): void {
+  // The constant keeps the key schedule from being all zeros.
   const k4 = 0x1bd11bda ^ k0 ^ k1 ^ k2 ^ k3;
   let firsts = i32x4.add(i32x4.splat(counter0 + k0), i32x4(0, 1, 2, 3));
   for (let at = normals, end = normals + 8 * count; at < end; at += 64) {
@@ -25,106 +26,59 @@ export function fractions(
     let x1 = i32x4.splat(counter1 + k1);
     let x2 = i32x4.splat(counter2 + k2);
     let x3 = i32x4.splat(counter3 + k3);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 10), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 26), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 11), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 21), x2);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 13), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 27), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 23), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 5), x2);
-    x0 = i32x4.add(x0, i32x4.splat(k1));
-    x1 = i32x4.add(x1, i32x4.splat(k2));
-    x2 = i32x4.add(x2, i32x4.splat(k3));
-    x3 = i32x4.add(x3, i32x4.splat(k4 + 1));
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 6), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 20), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 17), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 11), x2);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 25), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 10), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 18), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 20), x2);
-    x0 = i32x4.add(x0, i32x4.splat(k2));
-    x1 = i32x4.add(x1, i32x4.splat(k3));
-    x2 = i32x4.add(x2, i32x4.splat(k4));
-    x3 = i32x4.add(x3, i32x4.splat(k0 + 2));
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 10), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 26), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 11), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 21), x2);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 13), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 27), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 23), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 5), x2);
-    x0 = i32x4.add(x0, i32x4.splat(k3));
-    x1 = i32x4.add(x1, i32x4.splat(k4));
-    x2 = i32x4.add(x2, i32x4.splat(k0));
-    x3 = i32x4.add(x3, i32x4.splat(k1 + 3));
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 6), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 20), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 17), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 11), x2);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 25), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 10), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 18), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 20), x2);
-    x0 = i32x4.add(x0, i32x4.splat(k4));
-    x1 = i32x4.add(x1, i32x4.splat(k0));
-    x2 = i32x4.add(x2, i32x4.splat(k1));
-    x3 = i32x4.add(x3, i32x4.splat(k2 + 4));
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 10), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 26), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 11), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 21), x2);
-    x0 = i32x4.add(x0, x1);
-    x1 = v128.xor(rotated(x1, 13), x0);
-    x2 = i32x4.add(x2, x3);
-    x3 = v128.xor(rotated(x3, 27), x2);
-    x0 = i32x4.add(x0, x3);
-    x3 = v128.xor(rotated(x3, 23), x0);
-    x2 = i32x4.add(x2, x1);
-    x1 = v128.xor(rotated(x1, 5), x2);
-    x0 = i32x4.add(x0, i32x4.splat(k0));
-    x1 = i32x4.add(x1, i32x4.splat(k1));
-    x2 = i32x4.add(x2, i32x4.splat(k2));
-    x3 = i32x4.add(x3, i32x4.splat(k3 + 5));
+    let a = k0;
+    let b = k1;
+    let c = k2;
+    let d = k3;
+    let e = k4;
+    for (let group = 1; group <= 5; group++) {
+      // Four rounds, written out: a function of this language returns one value, and a round has four.
+      if (group & 1) {
+        x0 = i32x4.add(x0, x1);
+        x1 = v128.xor(rotated(x1, 10), x0);
+        x2 = i32x4.add(x2, x3);
+        x3 = v128.xor(rotated(x3, 26), x2);
+        x0 = i32x4.add(x0, x3);
+        x3 = v128.xor(rotated(x3, 11), x0);
+        x2 = i32x4.add(x2, x1);
+        x1 = v128.xor(rotated(x1, 21), x2);
+        x0 = i32x4.add(x0, x1);
+        x1 = v128.xor(rotated(x1, 13), x0);
+        x2 = i32x4.add(x2, x3);
+        x3 = v128.xor(rotated(x3, 27), x2);
+        x0 = i32x4.add(x0, x3);
+        x3 = v128.xor(rotated(x3, 23), x0);
+        x2 = i32x4.add(x2, x1);
+        x1 = v128.xor(rotated(x1, 5), x2);
+      } else {
+        x0 = i32x4.add(x0, x1);
+        x1 = v128.xor(rotated(x1, 6), x0);
+        x2 = i32x4.add(x2, x3);
+        x3 = v128.xor(rotated(x3, 20), x2);
+        x0 = i32x4.add(x0, x3);
+        x3 = v128.xor(rotated(x3, 17), x0);
+        x2 = i32x4.add(x2, x1);
+        x1 = v128.xor(rotated(x1, 11), x2);
+        x0 = i32x4.add(x0, x1);
+        x1 = v128.xor(rotated(x1, 25), x0);
+        x2 = i32x4.add(x2, x3);
+        x3 = v128.xor(rotated(x3, 10), x2);
+        x0 = i32x4.add(x0, x3);
+        x3 = v128.xor(rotated(x3, 18), x0);
+        x2 = i32x4.add(x2, x1);
+        x1 = v128.xor(rotated(x1, 20), x2);
+      }
+      const first = a;
+      a = b;
+      b = c;
+      c = d;
+      d = e;
+      e = first;
+      x0 = i32x4.add(x0, i32x4.splat(a));
+      x1 = i32x4.add(x1, i32x4.splat(b));
+      x2 = i32x4.add(x2, i32x4.splat(c));
+      x3 = i32x4.add(x3, i32x4.splat(d + group));
+    }
     storeTwo(at, x0, x1, x2, x3);
     storeTwo(at + 32, upperHalf(x0), upperHalf(x1), upperHalf(x2), upperHalf(x3));
     firsts = i32x4.add(firsts, i32x4.splat(4));

@@ -1,9 +1,10 @@
 /**
- * The hot loops of the simulation with the roundings of ../javaScriptKernel.ts, two doubles at a time.
- * ../webAssemblyKernel.ts calls them; nothing is allocated here.
+ * The hot loops of the simulation, two doubles at a time, and its elementary functions for one. ../simulate.ts and
+ * ../kernel.ts call them; nothing is allocated here.
  */
+export { exponential, logarithm } from "./elementary";
 export { fractions } from "./fractions";
-export { bounds, columns, hits, normals, rests, roots, strideBytes, sums } from "./memory";
+export { columns, hits, normals, rests, strideBytes, sums } from "./memory";
 export { addPaths } from "./paths";
-export { quantiles } from "./quantiles";
+export { quantile, quantiles } from "./quantiles";
 export { sumColumn } from "./sums";

@@ -1,4 +1,4 @@
-/** What lies in memory; ../webAssemblyKernel.ts reads and writes there what the exported addresses name. */
+/** The layout of memory; ../simulate.ts reads and writes at the exported addresses. */
 
 /**
  * Room for a block of 1,024 doubles and more, and not a power of 2: what is written to several blocks at the same place
@@ -11,14 +11,12 @@ export const normals: usize = memory.data(strideBytes, 16);
 export const columns: usize = memory.data(7 * strideBytes, 16);
 /** For each column a bound of the absolute values of what is in it. */
 export const bounds: usize = memory.data(7 * 8, 16);
-/** What `sumColumn` leaves over. */
+/** The rests that `sumColumn` leaves. */
 export const rests: usize = memory.data(8 * 1024, 16);
 /** Of all samples of the block: hits, hits². */
 export const hits: usize = memory.data(2 * 8, 16);
 /** Of one column: the upper parts, the lower parts. */
 export const sums: usize = memory.data(2 * 8, 16);
-/** 2^(j/64), as ../elementary.ts has them. */
-export const roots: usize = memory.data(64 * 8, 16);
 
 // @ts-ignore: decorator
 @inline

@@ -4,9 +4,8 @@ import { both, bounds, columnAt, hits, normals } from "./memory";
 const one: usize = memory.data<f64>([1.0]);
 
 /**
- * Makes the first `count` numbers of `normals` samples: fills the columns with what each contributes, as `addPaths` in
- * ../javaScriptKernel.ts does, and `bounds` and `hits` with what these add up to. An antithetic sample goes the path
- * of the opposite number too. A last pair is whole, its second half 0.
+ * Makes the first `count` numbers of `normals` samples: fills the columns with what each contributes, and
+ * `bounds` and `hits` with what these add up to. An antithetic sample takes the path of the opposite number too. A last pair is whole, its second half 0.
  */
 export function addPaths(
   count: usize,

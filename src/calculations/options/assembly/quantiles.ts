@@ -2,7 +2,9 @@ import { cubic, ln } from "./elementary";
 import { both, normals } from "./memory";
 
 /**
- * The rational functions of ../normal.ts: from index 0 the numerator's coefficients, from 8 on the denominator's.
+ * Quantiles of the standard normal distribution by algorithm AS 241, PPND16: M. Wichura, "The percentage points of the
+ * normal distribution", Applied Statistics 37 (1988), 477–484; to about 16 digits. Its rational functions follow: from
+ * index 0 the numerator's coefficients, from 8 on the denominator's.
  * `middle` is of 0.180625 - q², `near` of r - 1.6, `far` of r - 5.
  */
 const middle: usize = memory.data<f64>([
@@ -35,8 +37,7 @@ const tailRoots: usize = memory.data(8 * 1024 + 16, 16);
 const tailAddresses: usize = memory.data(4 * 1024 + 16, 16);
 
 /**
- * Replaces each of the first `count` numbers q of `normals` by the standard normal quantile of 1/2 + q, as
- * `quantilesFromMiddle` does: all as if they were in the middle, then those that are not. Short loops one after the
+ * Replaces each of the first `count` numbers q of `normals` by the standard normal quantile of 1/2 + q: all as if they were in the middle, then those that are not. Short loops one after the
  * other, so that a processor has several turns of each under way. A last pair is whole.
  */
 export function quantiles(count: usize): void {
@@ -57,9 +58,16 @@ export function quantiles(count: usize): void {
   }
 }
 
+/** The standard normal quantile of 1/2 + q, for -1/2 < q < 1/2. It overwrites the first of `normals`. */
+export function quantile(q: f64): f64 {
+  store<f64>(normals, q);
+  quantiles(1);
+  return load<f64>(normals);
+}
+
 /**
  * Without a branch, which a processor would guess wrongly for 15 % of the numbers. What completes a last pair goes
- * where nobody looks.
+ * where nothing reads it.
  */
 function findTails(end: usize): usize {
   let found: usize = 0;

@@ -1,9 +1,9 @@
 import { bounds, columnAt, rests, sums } from "./memory";
 
 /**
- * Sums up the first `count` numbers of a column without any rounding, as `#addAtScale` in ../../exact/exactSum.ts does:
- * each is split at two places that the column's bound gives, 42 bits apart. What few have below both goes to `rests`,
- * and how many these are is the answer; -1, and nothing summed, where numbers are too large or too small for that.
+ * Sums the first `count` numbers of a column without any rounding: each is split at two bits that the column's bound
+ * gives, 42 apart. The few parts below both go to `rests`, and their number is returned; -1, and nothing is summed, if
+ * the numbers are too large or too small for that.
  *
  * The sums begin at 1.5 · 2^52 units of their place and stay below 2^53, so that adding to them is what splits.
  */

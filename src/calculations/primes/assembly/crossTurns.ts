@@ -6,10 +6,34 @@
  * turn starts. A turn that starts before `end` is crossed out completely, so up to one turn is written after `end`.
  */
 
+/** Crosses out primes of one class, 0 to 7, in turns of eight strokes. The compiler writes out each class. */
+export function crossTurns8(residueClass: u32, first: usize, last: usize, end: usize): void {
+  if (residueClass == 0) turnsOf8(1, first, last, end);
+  else if (residueClass == 1) turnsOf8(7, first, last, end);
+  else if (residueClass == 2) turnsOf8(11, first, last, end);
+  else if (residueClass == 3) turnsOf8(13, first, last, end);
+  else if (residueClass == 4) turnsOf8(17, first, last, end);
+  else if (residueClass == 5) turnsOf8(19, first, last, end);
+  else if (residueClass == 6) turnsOf8(23, first, last, end);
+  else turnsOf8(29, first, last, end);
+}
+
+/** The same in turns of 48 strokes. */
+export function crossTurns48(residueClass: u32, first: usize, last: usize, end: usize): void {
+  if (residueClass == 0) turnsOf48(1, first, last, end);
+  else if (residueClass == 1) turnsOf48(7, first, last, end);
+  else if (residueClass == 2) turnsOf48(11, first, last, end);
+  else if (residueClass == 3) turnsOf48(13, first, last, end);
+  else if (residueClass == 4) turnsOf48(17, first, last, end);
+  else if (residueClass == 5) turnsOf48(19, first, last, end);
+  else if (residueClass == 6) turnsOf48(23, first, last, end);
+  else turnsOf48(29, first, last, end);
+}
+
 /** Turns of eight strokes, p bytes long. */
 // @ts-ignore: decorator
 @inline
-export function turnsOf8(r: i32, first: usize, last: usize, end: usize): void {
+function turnsOf8(r: i32, first: usize, last: usize, end: usize): void {
   for (let record = first; record < last; record += 8) {
     let at: usize = load<u32>(record, 4);
     if (at >= end) continue;
@@ -34,7 +58,7 @@ export function turnsOf8(r: i32, first: usize, last: usize, end: usize): void {
 /** Turns of 48 strokes, 7 p bytes long: those that 7 crosses out already are left out, a seventh of the work. */
 // @ts-ignore: decorator
 @inline
-export function turnsOf48(r: i32, first: usize, last: usize, end: usize): void {
+function turnsOf48(r: i32, first: usize, last: usize, end: usize): void {
   for (let record = first; record < last; record += 8) {
     let at: usize = load<u32>(record, 4);
     if (at >= end) continue;
@@ -110,7 +134,7 @@ function stroke(at: usize, r: i32, w: i32, step: usize): usize {
   return at + step;
 }
 
-/** The bit of a remainder, as in wheel.ts. */
+/** The bit of a remainder, as in ../basePrimes.ts. */
 // @ts-ignore: decorator
 @inline
 export function bitOf(n: i32): i32 {

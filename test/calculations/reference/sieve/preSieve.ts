@@ -1,4 +1,4 @@
-import { bitOfResidue, numbersPerByte } from "./wheel.ts";
+import { strikeOdd } from "../../../../src/calculations/primes/basePrimes.ts";
 
 /**
  * Fills a block with the multiples of the smallest primes, which would cost the most stores: the strokes of a few
@@ -67,14 +67,4 @@ function drawPattern(primes: readonly number[]): Int32Array {
   const bytes = new Uint8Array(4 * primes.reduce((product, p) => product * p, 1));
   strikeOdd(bytes, primes);
   return new Int32Array(bytes.buffer);
-}
-
-/** Strikes the odd multiples of `primes` out of bytes that begin with the number 0. */
-export function strikeOdd(bytes: Uint8Array, primes: readonly number[]): void {
-  for (const p of primes) {
-    for (let n = p; n < bytes.length * numbersPerByte; n += 2 * p) {
-      const at = Math.floor(n / numbersPerByte);
-      bytes[at] = (bytes[at] as number) | (bitOfResidue[n % numbersPerByte] as number);
-    }
-  }
 }

@@ -1,20 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../../scripts/compileKernel.mjs";
-import { instantiate } from "../../../src/calculations/kernels/loadKernel.ts";
-import { javaScriptKernel } from "../../../src/calculations/options/javaScriptKernel.ts";
-import { type Contract, lawOf } from "../../../src/calculations/options/law.ts";
+import { instantiate } from "../../../src/calculations/loadKernel.ts";
+import type { PathLoops } from "../../../src/calculations/options/kernel.ts";
+import type { Contract } from "../../../src/calculations/options/law.ts";
 import { momentsCodec } from "../../../src/calculations/options/moments.ts";
-import { quantileFromMiddle } from "../../../src/calculations/options/normal.ts";
-import { blockNormals, type PathKernel, type Stream } from "../../../src/calculations/options/pathKernel.ts";
-import { simulate } from "../../../src/calculations/options/simulate.ts";
-import { type PathLoops, webAssemblyKernel } from "../../../src/calculations/options/webAssemblyKernel.ts";
+import {
+  blockNormals,
+  type PathKernel,
+  pathKernel,
+  type Stream,
+  simulate,
+} from "../../../src/calculations/options/simulate.ts";
+import { javaScriptPaths } from "../reference/paths/javaScriptPaths.ts";
+import { quantileFromMiddle } from "../reference/paths/quantiles.ts";
 import { threefryAnswers } from "./threefryAnswers.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
 const wasm = await compileKernel("options");
-const compiled = webAssemblyKernel(wasm);
-const javaScript = javaScriptKernel();
+const compiled = pathKernel(instantiate<PathLoops>(wasm));
+const reference = javaScriptPaths();
 
 interface Case {
   readonly contract: Contract;
@@ -23,11 +28,9 @@ interface Case {
   readonly antithetic: boolean;
 }
 const momentsBy = (kernel: PathKernel, { contract, stream, ...size }: Case): string =>
-  new TextDecoder().decode(
-    momentsCodec.encode(simulate(kernel, contract, lawOf(contract), stream, size)) as Uint8Array,
-  );
+  new TextDecoder().decode(momentsCodec.encode(simulate(kernel, contract, stream, size)) as Uint8Array);
 const agree = (one: Case): void => {
-  expect(momentsBy(compiled, one)).toBe(momentsBy(javaScript, one));
+  expect(momentsBy(compiled, one)).toBe(momentsBy(reference, one));
 };
 
 /** As many of each power of ten. */
@@ -65,7 +68,7 @@ const cases = fc.record({
   antithetic: fc.boolean(),
 });
 
-describe("the two kernels of the simulation", () => {
+describe("the WebAssembly kernel of the simulation and its reference in JavaScript", () => {
   test("agree to the last bit on random options", { timeout: full ? 600_000 : 30_000 }, () => {
     fc.assert(fc.property(cases, agree), { numRuns: full ? 3_000 : 100 });
   });

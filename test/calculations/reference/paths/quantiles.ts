@@ -1,5 +1,5 @@
-import { exp, ln } from "./elementary.ts";
-import { blockNormals } from "./pathKernel.ts";
+import { blockNormals } from "../../../../src/calculations/options/simulate.ts";
+import { ln } from "./elementary.ts";
 
 /**
  * Quantiles of the standard normal distribution by algorithm AS 241, PPND16: M. Wichura, "The percentage
@@ -98,27 +98,4 @@ function farRatio(s: number): number {
         s * 1.8463183175100548e-5 +
         s2 * (1.421511758316446e-7 + s * 2.0442631033899397e-15));
   return above / below;
-}
-
-/** φ(x). */
-export const density = (x: number): number => 0.3989422804014327 * exp(-0.5 * x * x);
-
-/** Φ(x) to about 15 digits: a power series near the middle, in the tails Laplace's continued fraction. */
-export function cumulative(x: number): number {
-  if (Math.abs(x) > 4) return x > 0 ? 1 - upperTail(x) : upperTail(-x);
-  let term = x;
-  let sum = x;
-  for (let n = 3; Math.abs(term) > 1e-18; n += 2) {
-    term *= (x * x) / n;
-    sum += term;
-  }
-  return 0.5 + density(x) * sum;
-}
-
-/** 1 - Φ(x) for x > 4. */
-function upperTail(x: number): number {
-  if (x === Number.POSITIVE_INFINITY) return 0;
-  let fraction = x;
-  for (let n = 60; n > 0; n--) fraction = x + n / fraction;
-  return density(x) / fraction;
 }

@@ -1,4 +1,5 @@
-import { carries, masks, residues, turnBytes } from "./wheel.ts";
+import { residues } from "../../../../src/calculations/primes/basePrimes.ts";
+import { carries, masks, turnBytes } from "./wheel.ts";
 
 /**
  * Crosses out multiples of primes so long that few of their turns fit into a block. Unlike `crossTurns` it enters

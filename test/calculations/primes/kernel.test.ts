@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileKernel } from "../../scripts/compileKernel.mjs";
-import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
-import { javaScriptKernel } from "../../src/calculations/primes/javaScriptKernel.ts";
-import { webAssemblyKernel } from "../../src/calculations/primes/webAssemblyKernel.ts";
+import { compileKernel } from "../../../scripts/compileKernel.mjs";
+import { countPrimes } from "../../../src/calculations/primes/countPrimes.ts";
+import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
+import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
-const compiled = webAssemblyKernel(await compileKernel("primes"));
-const javaScript = javaScriptKernel();
+const compiled = sieveKernel(await compileKernel("primes"));
+const reference = javaScriptSieve();
 
-describe("the two kernels of the sieve", () => {
+describe("the WebAssembly kernel of the sieve and its reference in JavaScript", () => {
   test.each([
     { powers: [0, 12.5], ranges: full ? 3_000 : 250 },
     { powers: [12.5, 14], ranges: full ? 300 : 6 },
   ])(
-    "agree on $ranges random ranges that begin at ten to the power of $powers",
+    "count the same in $ranges random ranges that begin at ten to the power of $powers",
     ({ powers, ranges }) => {
       const [min, max] = powers as [number, number];
       const range = fc
@@ -25,7 +25,7 @@ describe("the two kernels of the sieve", () => {
         });
       fc.assert(
         fc.property(range, ({ from, to }) => {
-          expect(countPrimes(compiled, from, to)).toBe(countPrimes(javaScript, from, to));
+          expect(countPrimes(compiled, from, to)).toBe(countPrimes(reference, from, to));
         }),
         { numRuns: ranges },
       );
@@ -33,7 +33,7 @@ describe("the two kernels of the sieve", () => {
     full ? 1_200_000 : undefined,
   );
 
-  test("agree around the borders of blocks, wherever these begin", () => {
+  test("count the same around the borders of blocks, wherever these begin", () => {
     const blockNumbers = 512 * 1024 * 30;
     for (const start of [0, 120, 1e6, 1e10 + 77, 1e12 - 7]) {
       for (const [first, last] of [
@@ -41,16 +41,16 @@ describe("the two kernels of the sieve", () => {
         [1, 2 * blockNumbers + 1],
       ] as const) {
         const [from, to] = [start + first, start + last];
-        const counts = [compiled, javaScript].map((kernel) => countPrimes(kernel, from, to));
+        const counts = [compiled, reference].map((kernel) => countPrimes(kernel, from, to));
         expect(counts[0], `${from} to ${to}`).toBe(counts[1]);
       }
     }
   });
 
-  test("agree at the end of what the sieve takes", () => {
+  test("count the same at the end of the numbers that the sieve accepts", () => {
     for (const length of [1, 121, 1_000_000]) {
       const from = 1e14 + 1 - length;
-      expect(countPrimes(compiled, from, 1e14 + 1)).toBe(countPrimes(javaScript, from, 1e14 + 1));
+      expect(countPrimes(compiled, from, 1e14 + 1)).toBe(countPrimes(reference, from, 1e14 + 1));
     }
   });
 
@@ -60,7 +60,7 @@ describe("the two kernels of the sieve", () => {
     [11, 4_118_054_813],
     [12, 37_607_912_018],
   ])(
-    "the compiled one counts the published number of primes up to 10^%i",
+    "the WebAssembly kernel counts the published number of primes up to 10^%i",
     (power, published) => {
       expect(countPrimes(compiled, 0, 10 ** power + 1)).toBe(published);
     },

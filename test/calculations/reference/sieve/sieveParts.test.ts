@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { countZeros } from "../../src/calculations/primes/countZeros.ts";
-import { crossTurns } from "../../src/calculations/primes/crossTurns.ts";
-import { preSieve } from "../../src/calculations/primes/preSieve.ts";
-import { bitOfResidue, carries, masks, residues, turnBytes } from "../../src/calculations/primes/wheel.ts";
+import { bitOfResidue, residues } from "../../../../src/calculations/primes/basePrimes.ts";
+import { countZeros } from "./countZeros.ts";
+import { crossTurns } from "./crossTurns.ts";
+import { preSieve } from "./preSieve.ts";
+import { carries, masks, turnBytes } from "./wheel.ts";
 
-describe("the parts of the sieve", () => {
+describe("the parts of the reference sieve", () => {
   test.each(residues.map((residue, place) => ({ residue, place })))(
     "the written-out crossings of class $residue are those of the wheel's tables",
     ({ residue, place }) => {

@@ -1,4 +1,4 @@
-import { type BasePrimes, basePrimes } from "./basePrimes.ts";
+import { type BasePrimes, basePrimes } from "../../../../src/calculations/primes/basePrimes.ts";
 import { preSievedMax } from "./preSieve.ts";
 
 /** Bytes sieved at a time; with the margins and the patterns they fit into a second-level cache of 1 MB. */

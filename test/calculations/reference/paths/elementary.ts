@@ -1,4 +1,4 @@
-import { exponentField, powerOfTwo } from "../exact/dyadic.ts";
+import { exponentField, powerOfTwo } from "../../../../src/calculations/exact/dyadic.ts";
 
 /**
  * Exponential and logarithm of +, -, · and / only, which IEEE 754 rounds alike everywhere: the same bits on
@@ -20,7 +20,7 @@ const lowWord = scratchWords.indexOf(1);
 const powersFrom = -1080;
 const powers = Float64Array.from({ length: 2_160 }, (_, i) => powerOfTwo(i + powersFrom));
 /** 2^(j/64), by the Taylor series of e^(j ln 2 / 64), from its smallest term on. */
-export const roots = Float64Array.from({ length: 64 }, (_, j) => {
+const roots = Float64Array.from({ length: 64 }, (_, j) => {
   let sum = 1;
   for (let n = 20; n > 0; n--) sum = 1 + (sum * j * (ln2 / 64)) / n;
   return sum;

@@ -1,18 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileKernel } from "../../scripts/compileKernel.mjs";
-import { countPrimes as countWith } from "../../src/calculations/primes/countPrimes.ts";
-import { javaScriptKernel } from "../../src/calculations/primes/javaScriptKernel.ts";
-import { blockBytes } from "../../src/calculations/primes/scratch.ts";
-import { webAssemblyKernel } from "../../src/calculations/primes/webAssemblyKernel.ts";
+import { compileKernel } from "../../../scripts/compileKernel.mjs";
+import { countPrimes as countWith } from "../../../src/calculations/primes/countPrimes.ts";
+import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
+import { blockBytes } from "../../../src/calculations/primes/sieveMemory.ts";
+import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 import { countOneByOne } from "./bruteForce.ts";
 
 const blockNumbers = blockBytes * 30;
 
-/** Compiled from the source of the moment, or taken from the cache that the build fills. */
-const kernels = [javaScriptKernel(), webAssemblyKernel(await compileKernel("primes"))];
+const kernels = [
+  { name: "the reference in JavaScript", kernel: javaScriptSieve() },
+  // Compiled from the current source, or taken from the cache that the build fills.
+  { name: "the WebAssembly kernel", kernel: sieveKernel(await compileKernel("primes")) },
+];
 
-describe.each(kernels)("countPrimes by $name", (kernel) => {
+describe.each(kernels)("countPrimes by $name", ({ kernel }) => {
   const countPrimes = (from: number, to: number): number => countWith(kernel, from, to);
 
   // https://oeis.org/A006880

@@ -1,0 +1,44 @@
+import { instantiate, kernelLoader } from "../loadKernel.ts";
+
+/**
+ * The exports of `assembly/index.ts`, documented there. The globals are addresses. Nothing but +, -, ·, /, √ and whole
+ * numbers makes a result, so that its bits are the same on any machine; `Math.exp` and `Math.log` may differ.
+ */
+export interface PathLoops {
+  readonly memory: WebAssembly.Memory;
+  readonly normals: WebAssembly.Global;
+  readonly columns: WebAssembly.Global;
+  readonly strideBytes: WebAssembly.Global;
+  readonly rests: WebAssembly.Global;
+  readonly hits: WebAssembly.Global;
+  readonly sums: WebAssembly.Global;
+  /** The key's four words, then the counter's. */
+  fractions(count: number, ...words: readonly number[]): void;
+  quantiles(count: number): void;
+  addPaths(
+    count: number,
+    antithetic: boolean,
+    sign: number,
+    spot: number,
+    strike: number,
+    drift: number,
+    spread: number,
+    deviation: number,
+    volatilityTime: number,
+  ): void;
+  sumColumn(k: number, count: number): number;
+  exponential(x: number): number;
+  logarithm(x: number): number;
+  quantile(q: number): number;
+}
+
+export const pathLoops = kernelLoader("options", instantiate<PathLoops>);
+
+/** e^x within 2 units in the last place, beyond ±700 within 4. Not for NaN. */
+export const exp = (x: number): number => pathLoops().exponential(x);
+
+/** ln x of a positive normal number, within 2 units in the last place. */
+export const ln = (x: number): number => pathLoops().logarithm(x);
+
+/** The standard normal quantile of probability 1/2 + q, for -1/2 < q < 1/2, to about 16 digits. */
+export const quantileFromMiddle = (q: number): number => pathLoops().quantile(q);
