@@ -4,8 +4,8 @@ import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
+import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
 import type { Read } from "./runDocuments.ts";
-import { type TimeLeft, timeLeft } from "./timeLeft/timeLeft.ts";
 
 /** `waiting`: accepted, but no leader has looked at it yet. */
 export type RunPhase = "waiting" | Phase;
@@ -46,7 +46,7 @@ export interface RunView {
   readonly trying?: NonNullable<State["trying"]>;
   readonly elapsedS: number;
   /** Until the last pack has its outcome; absent while there is nothing to judge by. */
-  readonly timeLeft?: TimeLeft;
+  readonly timeLeft?: RemainingTime;
   /** Who led this run, oldest first. */
   readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
   /** The last command given, and what the leader made of it. */
@@ -168,7 +168,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   const total = packsOf(layout);
   const ended = state.packsDone + state.packsFailed;
   const moving = phase === "computing" && !state.paused && state.rate > 0;
-  const left = phase === "computing" ? timeLeft(state, nowMs) : undefined;
+  const remaining = phase === "computing" ? remainingTime(state, nowMs) : undefined;
   return {
     packs: {
       total,
@@ -179,7 +179,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     },
     chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
     ...(moving ? { rate: { packsPerS: state.rate, chunksPerS: state.rate * layout.packSize } } : {}),
-    ...(left === undefined ? {} : { timeLeft: left }),
+    ...(remaining === undefined ? {} : { timeLeft: remaining }),
   };
 }
 
