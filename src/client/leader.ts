@@ -3,7 +3,7 @@ import type { LeaderRecord } from "../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
 import type { Client } from "./client.ts";
-import { whereAny } from "./places.ts";
+import { emptyIfMissing } from "./containersAndQueues.ts";
 
 /** Who coordinates, as the lease record tells anyone. */
 export type LeaderView =
@@ -37,7 +37,9 @@ export async function leader(
   name: string = leaderBlob,
 ): Promise<LeaderView> {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
-  const seen = await whereAny(currentLeader(lease, signal === undefined ? {} : { signal }), { kind: "none" });
+  const seen = await emptyIfMissing(currentLeader(lease, signal === undefined ? {} : { signal }), {
+    kind: "none",
+  });
   if (seen.kind === "none") return { kind: "never" };
   if (seen.kind === "unreadable") return seen;
   const { record } = seen;

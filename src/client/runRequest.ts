@@ -8,7 +8,7 @@ import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import type { Random } from "../storage/ports.ts";
-import { clientLimits } from "./clientLimits.ts";
+import { clientLimits } from "./client.ts";
 
 /** What a person or program asks for. Nothing in it is trusted yet. */
 export interface RunRequest {

@@ -7,8 +7,8 @@ import { specBlob } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import { isFinal } from "../model/state.ts";
 import type { Client } from "./client.ts";
-import { clientLimits } from "./clientLimits.ts";
-import { inPlaces } from "./places.ts";
+import { clientLimits } from "./client.ts";
+import { ensuringContainers } from "./containersAndQueues.ts";
 import { readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import { type CheckedRequest, checkRequest, newRunId, newUid, type RunRequest } from "./runRequest.ts";
 
@@ -108,7 +108,7 @@ function createSpec(client: Client, request: CheckedRequest, id: string, uid: st
     ...(request.deadline === undefined ? {} : { deadline: request.deadline }),
     requestHash: request.requestHash,
   };
-  return inPlaces(client, () =>
+  return ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.runs, specBlob(id), JSON.stringify(spec), {
       contentType: "application/json",
     }),
@@ -123,7 +123,7 @@ async function placeMarker(
   uid: string,
 ): Promise<boolean> {
   const metadata = encodeMarker({ uid, want: "run", generation: 1, cap: request.cap, turn: 0, command: 0 });
-  const created = await inPlaces(client, () =>
+  const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, id, "", { metadata }),
   );
   if (created.kind === "created") return true;
@@ -165,7 +165,9 @@ const beingDeleted = (id: string): InputError =>
  */
 export async function sendWakes(client: Client, from: string): Promise<boolean> {
   const send = (options: { visibleInS?: number }): Promise<unknown> =>
-    inPlaces(client, () => client.storage.queues.send(client.names.wake, encodeWake(from), options));
+    ensuringContainers(client, () =>
+      client.storage.queues.send(client.names.wake, encodeWake(from), options),
+    );
   try {
     await send({});
     await send({ visibleInS: limits.secondWakeS });

@@ -3,7 +3,7 @@ import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { packOwnMs } from "./expectedTime.ts";
-import { type LeadingPace, leadingCalls } from "./leadingCost.ts";
+import { type LeadingPace, leadingCalls } from "./leadingCalls.ts";
 
 /**
  * The storage calls of a run by billing class, before it runs.

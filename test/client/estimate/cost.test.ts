@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { costOfRun, naiveCalls, type RunShape } from "../../../src/client/estimate/cost.ts";
 import { expectedMs } from "../../../src/client/estimate/expectedTime.ts";
-import { leadingPerMinute } from "../../../src/client/estimate/leadingCost.ts";
+import { leadingPerMinute } from "../../../src/client/estimate/leadingCalls.ts";
 import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/model/calls.ts";
 import { limits } from "../../../src/model/limits.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
 import { type FileFact, filesOver, noAccess } from "../../../src/calculations/files.ts";
 import { runCompute, runPlan } from "../../../src/calculations/runJob.ts";
+import { estimateRun, type PlanningCode } from "../../../src/client/estimate/estimateRun.ts";
 import { countedFiles } from "../../../src/client/estimate/fileUse.ts";
-import { type PlanningCode, planAhead } from "../../../src/client/estimate/planAhead.ts";
 import type { RunRequest } from "../../../src/client/runRequest.ts";
 import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
 import { readSettings } from "../../../src/model/settings.ts";
@@ -40,7 +40,7 @@ function planned(
   const clock = virtualWorld().clock();
   const { take: fileUse } = countedFiles(noAccess);
   const ports = { calculations: known, code, clock, fileUse, settings: readSettings(env) };
-  return planAhead({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
+  return estimateRun({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
 }
 
 describe("planning ahead", () => {
@@ -114,7 +114,7 @@ describe("planning ahead", () => {
     const settings = readSettings({ LEASEFOLD_PACK_LIMIT_S: "40" });
     const { take: fileUse } = countedFiles(noAccess);
     const ports = { calculations: known, code, clock: virtualWorld().clock(), fileUse, settings };
-    await planAhead({ calculation: "sum", params: { to: 5 } }, ports);
+    await estimateRun({ calculation: "sum", params: { to: 5 } }, ports);
     expect(code.tasks.map(({ limitMs }) => limitMs)).toEqual([
       40_000, 25_000, 25_000, 25_000, 25_000, 25_000,
     ]);
@@ -170,7 +170,7 @@ describe("files that a calculation reads", () => {
     const report = callReport(storage.meter);
     const calculations = { ...known, get: () => lengths };
     const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
-    const run = await planAhead({ calculation: "lengths", params: { source: "box/" } }, ports);
+    const run = await estimateRun({ calculation: "lengths", params: { source: "box/" } }, ports);
     const planning = report.take();
     const count = inputs.length;
     if (count > 0)

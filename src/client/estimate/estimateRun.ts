@@ -13,12 +13,12 @@ import { limits } from "../../model/limits.ts";
 import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { clientLimits } from "../clientLimits.ts";
+import { clientLimits } from "../client.ts";
 import { checkRequest, type RunRequest } from "../runRequest.ts";
 import { costOfRun, naiveCalls, perPack } from "./cost.ts";
 import { expectedMs } from "./expectedTime.ts";
 import { addUse, callsOf, type FileUse, scaleUse } from "./fileUse.ts";
-import { leadingPace, leadingPerMinute } from "./leadingCost.ts";
+import { leadingPace, leadingPerMinute } from "./leadingCalls.ts";
 
 /** Runs a calculation's own code somewhere; a worker's thread pool does it as well here as there. */
 export interface PlanningCode {
@@ -38,7 +38,7 @@ interface PlanningTask {
 }
 
 /** What a run would be, take and cost. */
-export interface PlannedRun {
+export interface RunEstimate {
   readonly calculation: string;
   readonly params: unknown;
   readonly chunks: number;
@@ -83,7 +83,7 @@ export interface PlannedRun {
  *
  * Not promised: that workers are as fast as this machine, or that chunks are as alike as the samples.
  */
-export async function planAhead(
+export async function estimateRun(
   request: RunRequest & { readonly workers?: number | undefined },
   ports: {
     readonly calculations: Calculations;
@@ -93,7 +93,7 @@ export async function planAhead(
     readonly clock: Clock;
     readonly settings: Settings;
   },
-): Promise<PlannedRun> {
+): Promise<RunEstimate> {
   const checked = checkRequest(request, ports.calculations);
   const workers = checkWorkers(request.workers ?? clientLimits.planWorkers);
   const job = { calculation: checked.calculation.name, params: checked.params };
@@ -145,7 +145,7 @@ async function measure(
   }: { readonly code: PlanningCode; readonly fileUse: () => FileUse; readonly settings: Settings },
   job: { readonly calculation: string; readonly params: unknown },
 ): Promise<
-  Pick<PlannedRun, "chunks" | "chunkMs" | "files"> & {
+  Pick<RunEstimate, "chunks" | "chunkMs" | "files"> & {
     readonly segments: number;
     readonly failed: string | undefined;
   }
