@@ -84,7 +84,7 @@ export function checkCap(cap: number): number {
   return checkWhole("cap", cap, clientLimits.capMax) ?? limits.capDefault;
 }
 
-function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
+export function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
   throw invalid(field, `bad-${kebab(field)}`, `${value} is not a whole number from 1 to ${max}`);

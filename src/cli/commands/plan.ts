@@ -1,8 +1,13 @@
 import type { Command } from "commander";
 import type { AnyCalculation } from "../../calculations/contract.ts";
 import type { Calculations } from "../../calculations/registry.ts";
-import { estimateRun, type RunEstimate } from "../../client/estimate/estimateRun.ts";
-import { callsOf, countedFiles, type FileUse } from "../../client/estimate/fileUse.ts";
+import {
+  callsOf,
+  countedFiles,
+  estimateRun,
+  type FileUse,
+  type RunEstimate,
+} from "../../client/estimate/estimateRun.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
