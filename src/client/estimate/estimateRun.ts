@@ -14,7 +14,7 @@ import { limits } from "../../model/limits.ts";
 import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { clientLimits } from "../client.ts";
+import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
 import { expectedMs } from "./expectedTime.ts";
 import { leadingPace, leadingPerMinute } from "./leadingCalls.ts";
@@ -132,7 +132,7 @@ export async function estimateRun(
     chunkMs,
     packMs,
     computeS: (chunks * chunkMs) / 1_000,
-    ...(failed === undefined ? {} : { failed }),
+    ...defined({ failed }),
     workers,
     expectedS: durationMs / 1_000,
     files,
