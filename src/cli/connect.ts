@@ -1,6 +1,6 @@
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
-import { whereAny } from "../client/places.ts";
+import { emptyIfMissing } from "../client/containersAndQueues.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../model/names.ts";
@@ -125,7 +125,7 @@ export async function checkReachable(
   waitMs = firstAnswerMs,
 ): Promise<void> {
   try {
-    await whereAny(ask(AbortSignal.timeout(waitMs)), undefined);
+    await emptyIfMissing(ask(AbortSignal.timeout(waitMs)), undefined);
   } catch (error) {
     if (isAbortError(error)) throw unreachable(shown, `no answer within ${waitMs / 1000} s`, error);
     if (!(error instanceof StorageError)) throw error;

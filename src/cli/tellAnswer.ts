@@ -1,6 +1,6 @@
 import { awaitAnswer } from "../client/commands/await.ts";
 import { type Commanded, command } from "../client/commands/command.ts";
-import type { Change } from "../client/commands/nextMarker.ts";
+import type { Change } from "../client/commands/decideCommand.ts";
 import { InputError } from "../model/errors.ts";
 import type { Session } from "./cli.ts";
 import { stateOf } from "./render/progress.ts";

@@ -2,24 +2,24 @@ import { currentLeader, isHeld, sightOf, whoLed } from "../election/record/leade
 import type { LeaderRecord } from "../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
-import type { Client } from "./client.ts";
-import { whereAny } from "./places.ts";
+import { type Client, defined } from "./client.ts";
+import { emptyIfMissing } from "./containersAndQueues.ts";
 
-/** Who coordinates, as the lease record tells anyone. */
+/** The leader, by the lease record. */
 export type LeaderView =
   | {
       readonly kind: "leading" | "nobody";
-      /** Of the leader, or of the last one. */
+      /** Term of the leader, or of the last one. */
       readonly term: number;
       readonly holder: string;
       readonly region?: string;
       readonly since: string;
-      /** Since the leader last wrote its record, by storage's clock, in whole seconds. Absent where nobody noted it. */
+      /** Seconds since the leader last wrote its record, by storage's clock. Absent if the record does not say. */
       readonly beatAgeS?: number;
       readonly lease: string;
-      /** The lease is held for so long yet, at least; as old as the beat. Only where the leader says so. */
+      /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
       readonly leaseLeftS?: number;
-      /** How the holder came to lead. Absent where nobody noted it. */
+      /** How the holder came to lead. Absent if the record does not say. */
       readonly cameBy?: LeaderRecord["cameBy"];
       /** What the leader says it is doing. */
       readonly notes: Readonly<Record<string, string>>;
@@ -28,8 +28,8 @@ export type LeaderView =
   | { readonly kind: "unreadable"; readonly reason: string };
 
 /**
- * One HEAD of the leader blob, or of that of another election by its name. Throws `StorageError` where storage does
- * not answer and `InputError` for what cannot be a name.
+ * One HEAD of the leader blob, or of that of another election. Throws `StorageError` if storage does not answer and
+ * `InputError` for an invalid name.
  */
 export async function leader(
   client: Client,
@@ -37,43 +37,45 @@ export async function leader(
   name: string = leaderBlob,
 ): Promise<LeaderView> {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
-  const seen = await whereAny(currentLeader(lease, signal === undefined ? {} : { signal }), { kind: "none" });
+  const seen = await emptyIfMissing(currentLeader(lease, defined({ signal })), { kind: "none" });
   if (seen.kind === "none") return { kind: "never" };
   if (seen.kind === "unreadable") return seen;
-  const { record } = seen;
-  const led = whoLed(record, seen.atMs - seen.ageMs);
+  const { record, atMs, leaseLeftMs } = seen;
+  const led = whoLed(record, atMs - seen.ageMs);
   if (led === undefined) return { kind: "never" };
   const { holder, region, sinceMs, cameBy, untilMs } = led;
   return {
     kind: seen.leading ? "leading" : "nobody",
     term: record.term,
     holder,
-    ...(region === undefined ? {} : { region }),
     since: new Date(sinceMs).toISOString(),
-    ...(untilMs === undefined ? {} : { beatAgeS: Math.max(0, seen.atMs - untilMs) / 1000 }),
     lease: seen.leaseState,
-    ...(seen.leaseLeftMs === undefined ? {} : { leaseLeftS: seen.leaseLeftMs / 1000 }),
-    ...(cameBy === undefined ? {} : { cameBy }),
     notes: record.notes,
+    ...defined({
+      region,
+      beatAgeS: untilMs === undefined ? undefined : Math.max(0, atMs - untilMs) / 1000,
+      leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
+      cameBy,
+    }),
   };
 }
 
-/** A beat moves the ETag each second; so often the break is tried between two of them. */
+/** A beat changes the ETag each second, so a break between two beats is tried several times. */
 const triesMax = 5;
 
 export interface Deposed {
   readonly kind: "deposed";
   readonly name: string;
-  /** Of the record; absent where whoever held the lease had written none. */
+  /** Of the record; absent if the holder of the lease had written none. */
   readonly term?: number;
   readonly holder?: string;
 }
 
 /**
- * Breaks the lease of an election, so that its leader stops with its next beat and any contender may lead. Only the
- * term that the caller saw is deposed, never a successor: the break stands on the ETag of a look that showed it.
+ * Breaks the lease of an election: its leader stops with its next beat, and any contender may lead. The break is
+ * conditional on the ETag of the term that the caller saw, so it never deposes a successor.
  *
- * Throws `InputError` `nobody-leads` where the lease is not held, and `leader-changed` where another term began.
+ * Throws `InputError` `nobody-leads` if the lease is not held, and `leader-changed` if another term has begun.
  */
 export async function depose(client: Client, name: string = leaderBlob, seenTerm?: number): Promise<Deposed> {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
@@ -95,10 +97,9 @@ export async function depose(client: Client, name: string = leaderBlob, seenTerm
       if (code === "LeaseNotPresentWithLeaseOperation") throw nobodyLeads(name);
       throw error;
     }
-    const who = record === undefined ? {} : { term: record.term, holder: record.holder };
-    return { kind: "deposed", name, ...who };
+    return { kind: "deposed", name, ...defined({ term: record?.term, holder: record?.holder }) };
   }
-  throw new StorageError("busy", "", undefined, "the leader beat in between each time; try again");
+  throw new StorageError("busy", "", undefined, "the leader renewed its record between each try; try again");
 }
 
 const nobodyLeads = (name: string): InputError =>

@@ -2,7 +2,7 @@ import { InputError } from "../model/errors.ts";
 import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import type { Client } from "./client.ts";
-import { clientLimits } from "./clientLimits.ts";
+import { clientLimits } from "./client.ts";
 
 /** A queue of the namespace, by its real name. */
 export interface QueueView {

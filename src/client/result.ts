@@ -6,8 +6,8 @@ import type { Client } from "./client.ts";
 import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } from "./runDocuments.ts";
 
 /**
- * Passes the bytes on and compares them with the manifest; throws `CorruptDataError` after the last one where
- * they differ. Whoever reads must keep what it got apart until the stream has ended well.
+ * Passes the bytes on and compares them with the manifest; throws `CorruptDataError` after the last byte if they differ.
+ * The caller must not use the bytes before the stream has ended without an error.
  */
 export async function* checkedStream(
   body: AsyncIterable<Uint8Array>,
@@ -29,26 +29,14 @@ export async function* checkedStream(
   );
 }
 
-export interface OpenResult {
-  readonly manifest: Manifest;
-  /** The bytes asked for. A whole result is checked on its way: the stream throws `CorruptDataError` at its end. */
-  readonly body: AsyncIterable<Uint8Array>;
-}
-
-export interface ResultOptions {
-  /** The newest by default. */
-  readonly generation?: number | undefined;
-  readonly signal?: AbortSignal;
-}
-
 /**
- * The manifest of a run's result. Throws `InputError` `unknown` for a run or generation that is not there, and
- * `NotReadyError` with `not-finished`, `run-failed` or `run-cancelled` where there is no result (yet).
+ * The manifest of a run's result. Throws `InputError` `unknown` for an unknown run or generation, and `NotReadyError`
+ * with `not-finished`, `run-failed` or `run-cancelled` if there is no result (yet).
  */
 export async function findManifest(
   client: Client,
   id: string,
-  options: ResultOptions = {},
+  options: { readonly generation?: number | undefined } = {},
 ): Promise<Manifest> {
   const spec = (await requireSpec(client, id)).value;
   const marker = (await readMarker(client, id))?.value;
@@ -61,7 +49,7 @@ export async function findManifest(
     if (manifest !== undefined) return manifest;
     throw noGeneration(id, options.generation, newest);
   }
-  // While the newest generation is at work an older result is given only to those who ask for it by number.
+  // While the newest generation works, an older result is given only by its generation number.
   if (state === undefined || state.generation < newest || !isFinal(state.phase)) {
     const manifest = await given(newest);
     if (manifest !== undefined) return manifest;
@@ -72,18 +60,20 @@ export async function findManifest(
   throw noResult(id, state);
 }
 
-/** Opens the result's bytes, or `count` of them from `offset`. */
+/**
+ * Opens the result's bytes, or `count` of them from `offset`. A whole result is checked: the stream throws
+ * `CorruptDataError` at its end.
+ */
 export async function openResult(
   client: Client,
   manifest: Manifest,
   part: { readonly offset?: number; readonly count?: number; readonly signal?: AbortSignal } = {},
-): Promise<OpenResult> {
+): Promise<{ readonly body: AsyncIterable<Uint8Array> }> {
   const found = await client.storage.blobs.stream(client.names.results, manifest.blob, part);
-  if (found.kind !== "found") {
+  if (found.kind !== "found")
     throw new CorruptDataError("result-missing", `the result of ${manifest.run} is gone: ${manifest.blob}`);
-  }
   const whole = (part.offset ?? 0) === 0 && (part.count ?? manifest.bytes) >= manifest.bytes;
-  return { manifest, body: whole ? checkedStream(found.body, manifest) : found.body };
+  return { body: whole ? checkedStream(found.body, manifest) : found.body };
 }
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {

@@ -8,55 +8,45 @@ import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import type { Random } from "../storage/ports.ts";
-import { clientLimits } from "./clientLimits.ts";
+import { clientLimits } from "./client.ts";
 
-/** What a person or program asks for. Nothing in it is trusted yet. */
+/** A request of a person or program, before any check. */
 export interface RunRequest {
   readonly calculation: string;
   readonly params?: unknown;
-  /** Makes the submit idempotent; drawn where absent. */
+  /** Makes the submit idempotent; drawn by default. */
   readonly id?: string | undefined;
-  /** Chunks per pack; chosen by the planning worker where absent. */
+  /** Chunks per pack; chosen by the planning worker by default. */
   readonly packSize?: number | undefined;
   /** Packs in flight at most. */
   readonly cap?: number | undefined;
-  /** `{"chunks": n}` or `{"percent": p}`; nothing may be missing where absent. */
+  /** `{"chunks": n}` or `{"percent": p}` that may be missing; none by default. */
   readonly tolerate?: unknown;
-  /** Time limit of one attempt; the limit of the app holds where it is lower. */
+  /** Time limit of one attempt, unless the limit of the app is lower. */
   readonly packLimitMs?: number | undefined;
-  /** Attempts of work that throws. */
+  /** Attempts at work that throws. */
   readonly attempts?: number | undefined;
-  /** `{"ms": n}` from when a leader first sees the run or its retry: then it fails, or with `"keep": true` finishes with what is done. */
+  /** `{"ms": n}` after a leader first sees the run or its retry: it then fails, or with `"keep": true` finishes with what is done. */
   readonly deadline?: unknown;
 }
 
-export interface CheckedRequest {
+export interface CheckedRequest extends Omit<Spec, "v" | "run" | "uid" | "calculation" | "code"> {
   readonly calculation: AnyCalculation;
-  readonly params: unknown;
-  /** As asked for, where the schema made something else of them. */
-  readonly given: unknown;
-  /** Identity of the code that validated them. */
+  /** Identity of the code that validated the parameters. */
   readonly code: string;
   readonly id: string | undefined;
-  readonly packSize: number | undefined;
   readonly cap: number;
-  readonly tolerate: Tolerance | undefined;
-  readonly packLimitMs: number | undefined;
-  readonly attempts: number | undefined;
-  readonly deadline: Spec["deadline"];
-  /** Equal for equal work: the id and the cap are no part of it. */
-  readonly requestHash: string;
 }
 
-/** Validates everything at once; throws `InputError` naming the field and its limit. */
+/** Validates a request. Throws `InputError` naming the field and its limit. */
 export function checkRequest(request: RunRequest, calculations: Calculations): CheckedRequest {
-  const calculation = asked("calculation", () => calculations.get(request.calculation));
-  const params = calculations.parseParams(calculation, request.params ?? {});
+  const calculation = ofField("calculation", () => calculations.get(request.calculation));
   const asGiven = request.params ?? {};
+  const params = calculations.parseParams(calculation, asGiven);
   const given = canonicalJson(asGiven) === canonicalJson(params) ? undefined : asGiven;
   checkParamsSize(params);
   checkParamsSize(asGiven);
-  const id = request.id === undefined ? undefined : asked("id", () => parseRunId(String(request.id)));
+  const id = request.id === undefined ? undefined : ofField("id", () => parseRunId(String(request.id)));
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
   const cap = checkCap(request.cap ?? limits.capDefault);
   const tolerate = checkTolerance(request.tolerate);
@@ -70,10 +60,10 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   return { calculation, params, given, code, id, cap, ...options, requestHash };
 }
 
-/** What is unknown elsewhere is a wrong field here, since the thing asked for is the new run. */
-function asked<T>(field: string, look: () => T): T {
+/** Turns an error of another kind, such as `unknown`, into that of an invalid field. */
+function ofField<T>(field: string, find: () => T): T {
   try {
-    return look();
+    return find();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError("invalid", error.code, error.message, { ...error.details, field });
@@ -84,7 +74,7 @@ export function checkCap(cap: number): number {
   return checkWhole("cap", cap, clientLimits.capMax) ?? limits.capDefault;
 }
 
-function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
+export function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
   throw invalid(field, `bad-${kebab(field)}`, `${value} is not a whole number from 1 to ${max}`);
@@ -132,18 +122,18 @@ const invalid = (field: string, code: string, rule: string): InputError =>
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Without letters and digits that people mistake for one another when they read an id aloud or copy it. */
+/** Without letters and digits that people confuse when they read an id aloud or copy it. */
 const readable = "abcdefghijkmnpqrstuvwxyz23456789";
 const plain = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 const draw = (random: Random, alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[Math.floor(random.number() * alphabet.length)]).join("");
 
-/** `primes-20261121-7f3k2a`: what it computes, the day it was submitted, and 10^9 possibilities a day. */
+/** `primes-20261121-7f3k2a`: the calculation, the day of the submit, and one of 10^9 suffixes. */
 export function newRunId(calculation: string, wallMs: number, random: Random): string {
   const day = new Date(wallMs).toISOString().slice(0, 10).replaceAll("-", "");
   return `${calculation.slice(0, 40)}-${day}-${draw(random, readable, 6)}`;
 }
 
-/** The tag that keeps a run apart from an older or later one of the same id. */
+/** The tag that tells a run from older and later runs of the same id. */
 export const newUid = (random: Random): string => draw(random, plain, 12);

@@ -4,25 +4,26 @@ import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
+import { defined } from "./client.ts";
+import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
 import type { Read } from "./runDocuments.ts";
-import { type TimeLeft, timeLeft } from "./timeLeft/timeLeft.ts";
 
-/** `waiting`: accepted, but no leader has looked at it yet. */
+/** `waiting`: accepted, but no leader has seen it yet. */
 export type RunPhase = "waiting" | Phase;
-/** What people read. `not-accepted`: its submit broke off; submitting it again with the same id completes it. */
+/** The word for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it. */
 export type RunWord = RunPhase | "complete-with-gaps" | "cancelling" | "deleting" | "not-accepted";
 
 /** `pending`: no leader has seen the command yet. */
 export type CommandAnswer = "pending" | "done" | "too-late" | "refused";
 
-/** A run as people and programs see it. Times are the storage service's. */
+/** A run as people and programs see it. Times are those of the storage service. */
 export interface RunView {
   readonly run: string;
   readonly uid: string;
   readonly calculation: string;
   /** Identity of the code that computes or computed it, see `identity.ts`. */
   readonly code?: string;
-  /** It waits, because the instances have other code. */
+  /** The run waits, because the instances have other code. */
   readonly otherCode?: Refused;
   readonly params: unknown;
   readonly phase: RunPhase;
@@ -30,33 +31,33 @@ export interface RunView {
   /** False once the phase is final. */
   readonly active: boolean;
   readonly paused: boolean;
-  /** It finishes with what is done: by a cancel that keeps it, or past its deadline. */
+  /** The run finishes with what is done: by a cancel that keeps it, or past its deadline. */
   readonly keep: boolean;
   readonly generation: number;
   readonly cap: number | undefined;
-  /** Absent until planned. `sent` are those done, failed and in flight; `again` counts repeated sends, not packs. */
+  /** Absent until planned. `sent` includes packs done, failed and in flight; `again` counts resends, not packs. */
   readonly packs?: Counts & { readonly sent: number; readonly again: number };
   readonly chunks?: Counts;
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
   readonly submittedAt: string;
   readonly finishedAt?: string;
-  /** Past it the run fails, or with `keep` finishes with what is done. */
+  /** After it the run fails, or with `keep` finishes with what is done. */
   readonly deadline?: { readonly at: string; readonly keep: boolean };
-  /** The latest attempt that failed while others at the same work are still to come. */
+  /** The latest failed attempt at work that is still tried. */
   readonly trying?: NonNullable<State["trying"]>;
   readonly elapsedS: number;
-  /** Until the last pack has its outcome; absent while there is nothing to judge by. */
-  readonly timeLeft?: TimeLeft;
-  /** Who led this run, oldest first. */
+  /** Until the last pack has an outcome; absent without a basis for an estimate. */
+  readonly timeLeft?: RemainingTime;
+  /** The leaders of this run, oldest first. */
   readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
-  /** The last command given, and what the leader made of it. */
+  /** The last command, and the leader's answer. */
   readonly command?: {
     readonly number: number;
     readonly want: Want | undefined;
     readonly answer: CommandAnswer;
   };
   readonly calls: CallCounts;
-  /** What those calls cost at list prices, an estimate. */
+  /** Cost of these calls at list prices, an estimate. */
   readonly dollars: number;
   readonly error?: { readonly code: string; readonly message: string };
   readonly result?: Pick<
@@ -78,22 +79,24 @@ export interface RunFacts {
   readonly manifest: Manifest | undefined;
 }
 
-/** Pure: what the documents of a run say together. */
+/** Pure: the view of a run from its documents. */
 export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }: RunFacts): RunView {
-  // A marker of another uid belongs to an older run of this id that is on its way out.
-  const marker = markerRead?.value.uid === spec.value.uid ? markerRead.value : undefined;
+  const { run, uid, calculation, params, deadline, code } = spec.value;
+  // A marker of another uid belongs to an older run of this id that is being deleted.
+  const marker = markerRead?.value.uid === uid ? markerRead.value : undefined;
   const state = stateRead?.value;
   const phase = phaseOf(state, marker);
   const active = phase === "waiting" || !isFinal(phase);
   const submittedMs = spec.lastModifiedMs;
   const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
   const finishedMs = active ? undefined : state?.finishedMs;
+  const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
+  const calls = state?.calls ?? noCalls;
   return {
-    run: spec.value.run,
-    uid: spec.value.uid,
-    calculation: spec.value.calculation,
-    ...codeOf(spec.value, state, phase),
-    params: spec.value.params,
+    run,
+    uid,
+    calculation,
+    params,
     phase,
     word: wordOf(phase, state, marker, manifest),
     active,
@@ -103,35 +106,26 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
-    ...(finishedMs === undefined ? {} : { finishedAt: iso(finishedMs) }),
-    ...(spec.value.deadline === undefined
-      ? {}
-      : { deadline: deadlineOf(spec.value.deadline, state ?? { createdMs: submittedMs }) }),
-    ...(active && state?.trying !== undefined && phase !== "waiting" ? { trying: state.trying } : {}),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
-    ...commandOf(state, marker),
-    calls: state?.calls ?? noCalls,
-    dollars: dollarsOf(state?.calls ?? noCalls),
-    ...(state?.error === undefined || phase === "waiting" ? {} : { error: state.error }),
-    ...(manifest === undefined ? {} : { result: resultOf(manifest) }),
+    calls,
+    dollars: dollarsOf(calls),
+    ...defined({
+      // A planned run of an older version has no identity of its code.
+      code: state?.layout === undefined ? (state?.code ?? code) : state.code,
+      otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
+      finishedAt: finishedMs === undefined ? undefined : iso(finishedMs),
+      deadline: deadline && {
+        at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),
+        keep: deadline.keep,
+      },
+      trying: active && phase !== "waiting" ? state?.trying : undefined,
+      command: commandOf(state, marker),
+      error: phase === "waiting" ? undefined : state?.error,
+      result: manifest && resultOf(manifest),
+    }),
   };
 }
-
-function codeOf(spec: Spec, state: State | undefined, phase: RunPhase): Pick<RunView, "code" | "otherCode"> {
-  // Of an older version's run nothing is known once it is planned.
-  const code = state?.layout === undefined ? (state?.code ?? spec.code) : state.code;
-  const refused = phase === "waiting" || isFinal(phase) ? undefined : state?.otherCode;
-  return {
-    ...(code === undefined ? {} : { code }),
-    ...(refused === undefined ? {} : { otherCode: { wanted: refused.wanted, theirs: refused.theirs } }),
-  };
-}
-
-const deadlineOf = (deadline: NonNullable<Spec["deadline"]>, state: Parameters<typeof deadlineMs>[1]) => ({
-  at: iso(deadlineMs(deadline, state)),
-  keep: deadline.keep,
-});
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   if (state === undefined) return "waiting";
@@ -163,44 +157,40 @@ const keepsOf = (state: State | undefined, marker: Marker | undefined): boolean 
   (marker?.want === "cancelled" && marker.keep === "1" && state?.answer !== "too-late");
 
 function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunView> {
-  const { layout } = state;
+  const { layout, packsDone, packsFailed, rate } = state;
   if (layout === undefined) return {};
+  const computing = phase === "computing";
   const total = packsOf(layout);
-  const ended = state.packsDone + state.packsFailed;
-  const moving = phase === "computing" && !state.paused && state.rate > 0;
-  const left = phase === "computing" ? timeLeft(state, nowMs) : undefined;
+  const sent = Math.min(packsDone + packsFailed + state.inFlight, total);
   return {
-    packs: {
-      total,
-      sent: Math.min(ended + state.inFlight, total),
-      done: state.packsDone,
-      failed: state.packsFailed,
-      again: state.sentAgain,
-    },
+    packs: { total, sent, done: packsDone, failed: packsFailed, again: state.sentAgain },
     chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
-    ...(moving ? { rate: { packsPerS: state.rate, chunksPerS: state.rate * layout.packSize } } : {}),
-    ...(left === undefined ? {} : { timeLeft: left }),
+    ...defined({
+      rate:
+        computing && !state.paused && rate > 0
+          ? { packsPerS: rate, chunksPerS: rate * layout.packSize }
+          : undefined,
+      timeLeft: computing ? remainingTime(state, nowMs) : undefined,
+    }),
   };
 }
 
-function commandOf(state: State | undefined, marker: Marker | undefined): Pick<RunView, "command"> {
-  const given = marker?.command ?? state?.command ?? 0;
-  if (given === 0) return {};
-  return { command: { number: given, want: marker?.want, answer: answerOf(given, state, marker) } };
+function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
+  const number = marker?.command ?? state?.command ?? 0;
+  return number === 0 ? undefined : { number, want: marker?.want, answer: answerOf(number, state, marker) };
 }
 
 function answerOf(given: number, state: State | undefined, marker: Marker | undefined): CommandAnswer {
   if (state === undefined) return "pending";
   if (state.command >= given) return state.answer ?? "done";
-  // Nothing but a deletion or a retry can come of a command to a run that has ended.
-  const endless = marker?.want === "delete" || (marker?.generation ?? 0) > state.generation;
-  return isFinal(state.phase) && !endless ? "too-late" : "pending";
+  // A run that has ended can only be deleted or retried.
+  const possible = marker?.want === "delete" || (marker?.generation ?? 0) > state.generation;
+  return isFinal(state.phase) && !possible ? "too-late" : "pending";
 }
 
-const resultOf = (manifest: Manifest): NonNullable<RunView["result"]> => {
+function resultOf(manifest: Manifest): NonNullable<RunView["result"]> {
   const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed } = manifest;
-  const shown = { generation, contentType, bytes, sha256, folded, complete, missing, code };
-  return mixed === undefined ? shown : { ...shown, mixed };
-};
+  return { generation, contentType, bytes, sha256, folded, complete, missing, code, ...defined({ mixed }) };
+}
 
 const iso = (ms: number): string => new Date(ms).toISOString();

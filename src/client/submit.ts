@@ -6,18 +6,17 @@ import { encodeWake } from "../model/message.ts";
 import { specBlob } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import { isFinal } from "../model/state.ts";
-import type { Client } from "./client.ts";
-import { clientLimits } from "./clientLimits.ts";
-import { inPlaces } from "./places.ts";
-import { readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { type Client, clientLimits } from "./client.ts";
+import { ensuringContainers } from "./containersAndQueues.ts";
+import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import { type CheckedRequest, checkRequest, newRunId, newUid, type RunRequest } from "./runRequest.ts";
 
 export interface Submitted {
   readonly run: string;
   readonly uid: string;
-  /** False when a run of this id and with the same request was there already. */
+  /** False if a run of this id and with the same request existed. */
   readonly created: boolean;
-  /** False when the wake queue could not be reached: the run then starts with the next timer tick. */
+  /** False if the wake queue could not be reached: the run then starts with the next timer tick. */
   readonly woken: boolean;
 }
 
@@ -25,31 +24,33 @@ export interface Submitted {
  * Submits a run: spec create-only, then marker create-only, then two wakes. Any number of submits of the same id
  * and request, at once or after a crash between two of these writes, make one run.
  *
- * Throws `InputError`: `invalid` for bad input; `conflict` `id-taken` where another request has the id, and
- * `being-deleted` where an older run of this id is still on its way out.
+ * Throws `InputError`: `invalid` for bad input; `conflict` `id-taken` if another request has the id, and `being-deleted`
+ * if an older run of this id is still being deleted.
  */
 export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
   const checked = checkRequest(request, client.calculations);
   const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
   const drawn = new Set<string>();
-  let id = checked.id ?? drawId(client, checked);
+  let run = checked.id ?? drawId(client, checked);
   let askedToDelete = false;
   for (;;) {
-    // A new one for each try: the spec of an earlier try may have been run by another submit and deleted since.
+    // Each try draws a new uid: a run with the spec of an earlier try may have been computed and deleted meanwhile.
     const uid = newUid(client.random);
     drawn.add(uid);
-    const tried = await trySubmit(client, checked, id, uid, drawn);
+    const tried = await trySubmit(client, checked, { run, uid }, drawn);
     if (tried.kind === "accepted") {
       const woken = tried.final || (await sendWakes(client, "submit"));
-      return { run: id, uid: tried.uid, created: drawn.has(tried.uid), woken };
+      return { run, uid: tried.uid, created: drawn.has(tried.uid), woken };
     }
     if (tried.kind === "taken") {
-      if (checked.id !== undefined) throw idTaken(id);
-      id = drawId(client, checked);
+      if (checked.id !== undefined)
+        throw conflict("id-taken", `${run} is the id of a run with another request`);
+      run = drawId(client, checked);
       continue;
     }
-    if (client.clock.monotonicMs() >= deadlineMs) throw beingDeleted(id);
-    // The leader may be asleep, and only a leader ends a deletion.
+    if (client.clock.monotonicMs() >= deadlineMs)
+      throw conflict("being-deleted", `an older run ${run} is still being deleted; try again shortly`);
+    // Only a leader ends a deletion, and none may be awake.
     if (!askedToDelete) await sendWakes(client, "submit");
     askedToDelete = true;
     await client.clock.sleep(clientLimits.deletionPollMs);
@@ -60,81 +61,63 @@ type Tried =
   | { readonly kind: "accepted"; readonly uid: string; readonly final: boolean }
   /** Another request has this id. */
   | { readonly kind: "taken" }
-  /** An older run of this id is being deleted, or was deleted between two of our calls. */
-  | { readonly kind: "leaving" };
+  /** An older run of this id is being deleted, or was deleted between two of these calls. */
+  | { readonly kind: "deleting" };
 
 async function trySubmit(
   client: Client,
   request: CheckedRequest,
-  id: string,
-  uid: string,
+  { run, uid }: RunKey,
   drawn: ReadonlySet<string>,
 ): Promise<Tried> {
-  const created = await createSpec(client, request, id, uid);
+  const created = await createSpec(client, request, { run, uid });
   let owner = uid;
   let final = false;
   if (created.kind === "existed") {
-    const spec = (await readSpec(client, id))?.value;
-    if (spec === undefined) return { kind: "leaving" };
+    const spec = (await readSpec(client, run))?.value;
+    if (spec === undefined) return { kind: "deleting" };
     owner = spec.uid;
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken" };
     if (!ours && spec.requestHash !== request.requestHash)
-      return { kind: (await isBeingDeleted(client, id)) ? "leaving" : "taken" };
-    final = !ours && (await isFinished(client, id, owner));
+      return { kind: (await isBeingDeleted(client, run)) ? "deleting" : "taken" };
+    final = !ours && (await isFinished(client, run, owner));
   }
-  // A finished run needs no marker, but it must not be on its way out.
-  const stays = final ? !(await isBeingDeleted(client, id)) : await placeMarker(client, request, id, owner);
-  if (!stays) return { kind: "leaving" };
-  // A deletion may have run between our call for the spec and that for the marker. A spec that is still there after
-  // the marker is out of its reach, because a deletion removes the spec first and the marker last.
-  const now = (await readSpec(client, id))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final } : { kind: "leaving" };
+  // A finished run needs no marker, but it must not be in deletion.
+  const key = { run, uid: owner };
+  const stays = final ? !(await isBeingDeleted(client, run)) : await createMarker(client, key, request.cap);
+  if (!stays) return { kind: "deleting" };
+  // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
+  // last, so it can no longer reach a spec that still exists after the marker.
+  const now = (await readSpec(client, run))?.value.uid;
+  return now === owner ? { kind: "accepted", uid: owner, final } : { kind: "deleting" };
 }
 
-function createSpec(client: Client, request: CheckedRequest, id: string, uid: string) {
-  const spec: Spec = {
-    v: wireVersion,
-    run: id,
-    uid,
-    calculation: request.calculation.name,
-    params: request.params,
-    ...(request.given === undefined ? {} : { given: request.given }),
-    code: request.code,
-    ...(request.packSize === undefined ? {} : { packSize: request.packSize }),
-    ...(request.tolerate === undefined ? {} : { tolerate: request.tolerate }),
-    ...(request.packLimitMs === undefined ? {} : { packLimitMs: request.packLimitMs }),
-    ...(request.attempts === undefined ? {} : { attempts: request.attempts }),
-    ...(request.deadline === undefined ? {} : { deadline: request.deadline }),
-    requestHash: request.requestHash,
-  };
-  return inPlaces(client, () =>
-    client.storage.blobs.create(client.names.runs, specBlob(id), JSON.stringify(spec), {
-      contentType: "application/json",
-    }),
+function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKey) {
+  const { calculation, id: _id, cap: _cap, ...work } = request;
+  // JSON leaves out what is undefined.
+  const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work };
+  const options = { contentType: "application/json" };
+  return ensuringContainers(client, () =>
+    client.storage.blobs.create(client.names.runs, specBlob(run), JSON.stringify(spec), options),
   );
 }
 
-/** False where the place is taken by a deletion. */
-async function placeMarker(
-  client: Client,
-  request: CheckedRequest,
-  id: string,
-  uid: string,
-): Promise<boolean> {
-  const metadata = encodeMarker({ uid, want: "run", generation: 1, cap: request.cap, turn: 0, command: 0 });
-  const created = await inPlaces(client, () =>
-    client.storage.blobs.create(client.names.active, id, "", { metadata }),
+/** False if a deletion has the marker of this id. */
+async function createMarker(client: Client, { run, uid }: RunKey, cap: number): Promise<boolean> {
+  const metadata = encodeMarker({ uid, want: "run", generation: 1, cap, turn: 0, command: 0 });
+  const created = await ensuringContainers(client, () =>
+    client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );
   if (created.kind === "created") return true;
-  const marker = (await readMarker(client, id))?.value;
+  const marker = (await readMarker(client, run))?.value;
   return marker?.uid === uid && marker.want !== "delete";
 }
 
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>
   (await readMarker(client, id))?.value.want === "delete";
 
-/** A state that does not decode counts as unfinished: its marker is harmless, and the leader says what is wrong. */
+/** A state that does not decode counts as unfinished: its marker is harmless, and the leader reports the error. */
 async function isFinished(client: Client, id: string, uid: string): Promise<boolean> {
   const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
   return state !== undefined && isFinal(state.value.phase);
@@ -143,29 +126,18 @@ async function isFinished(client: Client, id: string, uid: string): Promise<bool
 const drawId = (client: Client, { calculation }: CheckedRequest): string =>
   newRunId(calculation.name, client.clock.wallMs(), client.random);
 
-const idTaken = (id: string): InputError =>
-  new InputError("conflict", "id-taken", `id: ${id} is the id of a run with another request`, {
-    field: "id",
-  });
-
-const beingDeleted = (id: string): InputError =>
-  new InputError(
-    "conflict",
-    "being-deleted",
-    `id: an older run ${id} is still being deleted; try again shortly`,
-    {
-      field: "id",
-    },
-  );
+const conflict = (code: string, rule: string): InputError =>
+  new InputError("conflict", code, `id: ${rule}`, { field: "id" });
 
 /**
- * Asks for a tick now and once more a little later, because the first wake may meet a leader that is just
- * leaving. False if the queue could not be reached: what was written stands, and the next timer tick sees it, so
- * a missing wake is a delay and never an error.
+ * Asks for a tick now and once more a little later, because the first wake may meet a leader that is just stepping down.
+ * False if the queue could not be reached: the next timer tick then sees what was written, so this is never an error.
  */
 export async function sendWakes(client: Client, from: string): Promise<boolean> {
   const send = (options: { visibleInS?: number }): Promise<unknown> =>
-    inPlaces(client, () => client.storage.queues.send(client.names.wake, encodeWake(from), options));
+    ensuringContainers(client, () =>
+      client.storage.queues.send(client.names.wake, encodeWake(from), options),
+    );
   try {
     await send({});
     await send({ visibleInS: limits.secondWakeS });

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { build } from "esbuild";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
-import { ensurePlaces } from "../../src/client/places.ts";
+import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { submit } from "../../src/client/submit.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import type { CallCounts } from "../../src/model/calls.ts";
@@ -64,7 +64,7 @@ export async function contenderGroup(
   const storage = connectStorage({ connectionString });
   const names = namesOf(namespace);
   const client: Client = { storage, names, clock, random, calculations: await loadCalculations([]) };
-  await ensurePlaces(client);
+  await ensureContainersAndQueues(client);
   await submit(client, { calculation: "queens", params: { n: 6 } });
   const lease = storage.lease(names.coordination, leaderBlob);
   let newest: Omit<Reign, "seenMs"> = { term: 0, index: -1, saidMs: 0 };

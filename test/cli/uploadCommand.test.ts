@@ -65,7 +65,7 @@ describe("leasefold upload", () => {
   it.each([
     ["upload", "missing required argument 'path'"],
     ["upload salse", "there is no file or folder salse"],
-    ["upload sales sales/a.csv", "several paths need one folder to go to: give --to, such as --to sales"],
+    ["upload sales sales/a.csv", "several paths need one target folder: give --to, such as --to sales"],
     ["upload sales --to a//b", "no part between slashes may be empty"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { exitCode, out, err } = await ran(await cliWorld(), line);
@@ -78,7 +78,7 @@ describe("leasefold upload", () => {
     await world.storage.blobs.create(names.inputs, "sales/a.csv", "old");
     expect(await ran(world, "upload sales")).toMatchObject({
       exitCode: 2,
-      err: expect.stringContaining("sales/a.csv is there with other content: give --replace"),
+      err: expect.stringContaining("sales/a.csv exists with other content: give --replace"),
     });
     expect((await ran(world, "upload sales --replace")).err).toMatch(/2 uploaded, 1 of them replaced\n$/);
   });

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
-import { ensurePlaces } from "../../src/client/places.ts";
+import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { InputError } from "../../src/model/errors.ts";
 import { encodeMarker, type Marker } from "../../src/model/marker.ts";
@@ -51,7 +51,7 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
     calculations,
   });
   const client = clientOn(storage);
-  if (options.places !== false) await ensurePlaces(client);
+  if (options.places !== false) await ensureContainersAndQueues(client);
   const putState: ClientWorld["putState"] = async ({ run, uid }, change = {}) => {
     const first = firstState({ run, uid, generation: 1, cap: 2000, nowMs: clock.wallMs() });
     const state = { ...first, ...change };

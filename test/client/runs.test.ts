@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runs } from "../../src/client/runs.ts";
+import { runs } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { runBlobs } from "../../src/model/names.ts";
 import { clientWorld, names } from "./clientWorld.ts";

@@ -5,10 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startAppInProcess } from "../../src/cli/check/twinRun.ts";
 import type { Client } from "../../src/client/client.ts";
 import { command } from "../../src/client/commands/command.ts";
-import { ensurePlaces } from "../../src/client/places.ts";
+import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { findManifest, openResult } from "../../src/client/result.ts";
-import { runs } from "../../src/client/runs.ts";
-import { status } from "../../src/client/status.ts";
+import { runs, status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { namesOf, parseFailure, runBlobs, workName } from "../../src/model/names.ts";
@@ -42,7 +41,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-paging-"));
   const storage = inSmallPages(connectStorage({ connectionString: azurite.connectionString }));
   client = { storage, names, clock, random, calculations: chainCalculations };
-  await ensurePlaces(client);
+  await ensureContainersAndQueues(client);
   app = startAppInProcess(
     client,
     { tree, userCode: inlineCode(chain), versionOf: chainCalculations.versionOf, packLimitMs: 60_000 },

@@ -1,5 +1,5 @@
 import type { Client } from "../../src/client/client.ts";
-import { ensurePlaces } from "../../src/client/places.ts";
+import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { submit } from "../../src/client/submit.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -88,7 +88,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const log: LogEvent[] = [];
   const near = options.watched?.(storage, world) ?? storage;
   const client: Client = { storage: near, names, clock: service, random, calculations: rangesCalculations };
-  const ready = options.places === false ? Promise.resolve() : ensurePlaces(client);
+  const ready = options.places === false ? Promise.resolve() : ensureContainersAndQueues(client);
   const weather: Weather<FarCall> = {
     calm: false,
     fateOf() {

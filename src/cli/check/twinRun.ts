@@ -1,8 +1,8 @@
 import type { AnyCalculation } from "../../calculations/contract.ts";
 import type { Calculations } from "../../calculations/registry.ts";
 import type { Client } from "../../client/client.ts";
+import { ensureContainersAndQueues } from "../../client/containersAndQueues.ts";
 import { failures } from "../../client/failures.ts";
-import { ensurePlaces } from "../../client/places.ts";
 import { findManifest } from "../../client/result.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
@@ -52,7 +52,7 @@ export async function twinRun(run: {
   const storage = memoryStorage({ clock, random });
   const names = namesOf(id);
   const client: Client = { storage, names, clock, random, calculations: only(run.calculation, run.params) };
-  await ensurePlaces(client);
+  await ensureContainersAndQueues(client);
 
   const userCode = firstChunks(run.code, run.chunks);
   const app = startAppInProcess(

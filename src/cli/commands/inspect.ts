@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { peekQueue, queues } from "../../client/queues.ts";
-import { type ListedRun, runs } from "../../client/runs.ts";
-import { status } from "../../client/status.ts";
+import { type ListedRun, runs, status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";

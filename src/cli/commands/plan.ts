@@ -1,8 +1,13 @@
 import type { Command } from "commander";
 import type { AnyCalculation } from "../../calculations/contract.ts";
 import type { Calculations } from "../../calculations/registry.ts";
-import { callsOf, countedFiles, type FileUse } from "../../client/estimate/fileUse.ts";
-import { type PlannedRun, planAhead } from "../../client/estimate/planAhead.ts";
+import {
+  callsOf,
+  countedFiles,
+  estimateRun,
+  type FileUse,
+  type RunEstimate,
+} from "../../client/estimate/estimateRun.ts";
 import { billingClasses, type CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
@@ -50,7 +55,7 @@ async function planOne(
   asked: string,
   tokens: readonly string[],
   { param, packSize, workers }: Options,
-): Promise<PlannedRun> {
+): Promise<RunEstimate> {
   const { cli } = session;
   const file = fileAsked(cli.folder, asked);
   const calculations = await cli.calculations(file);
@@ -64,7 +69,7 @@ async function planOne(
   try {
     const { clock } = cli;
     const request = { calculation: name, params, packSize, workers };
-    return await planAhead(request, { calculations, code, clock, settings, fileUse: files.take });
+    return await estimateRun(request, { calculations, code, clock, settings, fileUse: files.take });
   } finally {
     cli.signal.removeEventListener("abort", stop);
     await code.stop();
@@ -84,7 +89,7 @@ function known(calculations: Calculations, name: string): AnyCalculation {
 
 const nameWidth = 10;
 
-function factsText({ cli }: Session, planned: PlannedRun): string {
+function factsText({ cli }: Session, planned: RunEstimate): string {
   const head = paint(cli.out, "bold", oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`));
   const lines = factsOf(planned).map(
     ([name, text]) => `  ${paint(cli.out, "dim", name.padEnd(nameWidth))}${text}`,
@@ -92,7 +97,7 @@ function factsText({ cli }: Session, planned: PlannedRun): string {
   return `${[head, ...lines].join("\n")}\n`;
 }
 
-function factsOf(run: PlannedRun): readonly (readonly [string, string])[] {
+function factsOf(run: RunEstimate): readonly (readonly [string, string])[] {
   const { calls, naive } = run;
   return [
     ["chunks", `${count(run.chunks)}, each about ${short(run.chunkMs)} on this machine`],
@@ -113,7 +118,7 @@ function factsOf(run: PlannedRun): readonly (readonly [string, string])[] {
 }
 
 /** Only a calculation that asked for files has this line. */
-function filesFacts({ files: { planning, computing } }: PlannedRun): readonly (readonly [string, string])[] {
+function filesFacts({ files: { planning, computing } }: RunEstimate): readonly (readonly [string, string])[] {
   if (planning.list + planning.read === 0) return [];
   const text = (use: FileUse): string => `${callsText(callsOf(use)) || "none"} (${bytes(use.bytes)})`;
   return [["", `files: to plan ${text(planning)}; to compute about ${text(computing)}`]];

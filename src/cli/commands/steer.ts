@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { awaitDeletion } from "../../client/commands/await.ts";
 import { command } from "../../client/commands/command.ts";
-import type { Change } from "../../client/commands/nextMarker.ts";
+import type { Change } from "../../client/commands/decideCommand.ts";
 import { status } from "../../client/status.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { parseSample } from "../../client/questions/sample.ts";
-import { type PackOutcome, type Verification, verify } from "../../client/questions/verify.ts";
+import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { notEqual } from "../exitCodes.ts";

@@ -1,5 +1,5 @@
+import type { RemainingTime } from "../../client/estimate/remainingTime.ts";
 import type { RunView } from "../../client/runView.ts";
-import type { TimeLeft } from "../../client/timeLeft/timeLeft.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
 import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
@@ -106,7 +106,7 @@ function factsOf(view: RunView): readonly (readonly [string, string])[] {
   return facts;
 }
 
-const leftOf = ({ expectedS, lowS, highS }: TimeLeft): string =>
+const leftOf = ({ expectedS, lowS, highS }: RemainingTime): string =>
   `about ${duration(expectedS)} left (${duration(lowS)} to ${duration(highS)})`;
 
 const countsOf = (of: { total: number; done: number; failed: number }): string =>

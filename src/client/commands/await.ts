@@ -1,35 +1,44 @@
 import { specBlob } from "../../model/names.ts";
 import type { Client } from "../client.ts";
-import { whereAny } from "../places.ts";
+import { headMarker, readBlob } from "../runDocuments.ts";
 import type { CommandAnswer, RunView } from "../runView.ts";
 import { status } from "../status.ts";
-import type { Commanded } from "./command.ts";
-import { ownerOf } from "./facts.ts";
+import { type Commanded, uidOf } from "./command.ts";
 
 const pollMs = 250;
 
+/** Polls until `read` gives a value, and for `waitMs` at most; gives the last answer. */
+async function pollUntil<T>(
+  { clock }: Client,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal | undefined },
+  read: () => Promise<{ readonly over: boolean; readonly value: T }>,
+): Promise<T> {
+  const untilMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const { over, value } = await read();
+    if (over || signal?.aborted || clock.monotonicMs() >= untilMs) return value;
+    await clock.sleep(pollMs, signal);
+  }
+}
+
 /**
- * Waits until the leader has answered a command, the run is over, or `waitMs` have passed, and tells how the run
- * stands then. The answer stays `pending` where nobody leads. A deletion is waited for by `awaitDeletion`.
+ * Waits until the leader has answered a command or the run has ended, for `waitMs` at most; gives the run's view then.
+ * The answer stays `pending` while nobody leads. For a deletion there is `awaitDeletion`.
  */
-export async function awaitAnswer(
+export const awaitAnswer = (
   client: Client,
   given: Commanded,
   waitMs: number,
   signal?: AbortSignal,
-): Promise<{ readonly view: RunView; readonly answer: CommandAnswer }> {
-  const untilMs = client.clock.monotonicMs() + waitMs;
-  for (;;) {
+): Promise<{ readonly view: RunView; readonly answer: CommandAnswer }> =>
+  pollUntil(client, { waitMs, signal }, async () => {
     const view = await status(client, given.run);
     const answer = answerTo(given, view);
-    const over = answer !== "pending" || signal?.aborted || client.clock.monotonicMs() >= untilMs;
-    if (over) return { view, answer };
-    await client.clock.sleep(pollMs, signal);
-  }
-}
+    return { over: answer !== "pending", value: { view, answer } };
+  });
 
-/** Pure: what came of a command, as far as the run's view tells. */
-export function answerTo(given: Commanded, view: RunView): CommandAnswer {
+/** Pure: the answer to a command, by the run's view. */
+function answerTo(given: Commanded, view: RunView): CommandAnswer {
   if (given.command === 0) return "done";
   const { uid, generation, command } = view;
   if (uid === given.uid && command !== undefined && command.number >= given.command) return command.answer;
@@ -39,28 +48,25 @@ export function answerTo(given: Commanded, view: RunView): CommandAnswer {
 }
 
 /**
- * Waits until the marker and the spec of a deleted run are gone, which the leader removes last, or `waitMs` have
- * passed. A new run of the same id does not count.
+ * Waits until the marker and the spec of a deleted run are gone, which the leader deletes last, for `waitMs` at most.
+ * A new run of the same id does not count.
  */
-export async function awaitDeletion(
+export const awaitDeletion = (
   client: Client,
   given: Pick<Commanded, "run" | "uid">,
   waitMs: number,
   signal?: AbortSignal,
-): Promise<"gone" | "going"> {
-  const untilMs = client.clock.monotonicMs() + waitMs;
-  for (;;) {
-    if (await isGone(client, given)) return "gone";
-    if (signal?.aborted || client.clock.monotonicMs() >= untilMs) return "going";
-    await client.clock.sleep(pollMs, signal);
-  }
-}
+): Promise<"gone" | "going"> =>
+  pollUntil(client, { waitMs, signal }, async () => {
+    const over = await isGone(client, given);
+    return { over, value: over ? "gone" : "going" };
+  });
 
-async function isGone({ storage, names }: Client, { run, uid }: Pick<Commanded, "run" | "uid">) {
-  const marker = await whereAny(storage.blobs.head(names.active, run), { kind: "missing" });
+async function isGone(client: Client, { run, uid }: Pick<Commanded, "run" | "uid">): Promise<boolean> {
+  const marker = await headMarker(client, run);
   if (marker.kind === "found" && marker.properties.metadata["uid"] === uid) return false;
-  const spec = await whereAny(storage.blobs.read(names.runs, specBlob(run)), { kind: "missing" });
+  const spec = await readBlob(client, client.names.runs, specBlob(run));
   if (spec.kind === "missing") return true;
-  const owner = ownerOf(spec.body);
-  return owner !== undefined && owner !== uid;
+  const specUid = uidOf(spec.body);
+  return specUid !== undefined && specUid !== uid;
 }

@@ -1,74 +1,145 @@
+import * as z from "zod";
+import { idSchema } from "../../model/decode.ts";
 import { StorageError } from "../../model/errors.ts";
-import { encodeMarker, type Marker, type Want } from "../../model/marker.ts";
-import { parseRunId } from "../../model/names.ts";
-import type { Client } from "../client.ts";
-import { clientLimits } from "../clientLimits.ts";
-import { inPlaces } from "../places.ts";
-import { checkCap } from "../runRequest.ts";
+import { identityHere } from "../../model/identity.ts";
+import { decodeMarker, encodeMarker, type Marker, type Want } from "../../model/marker.ts";
+import { parseRunId, specBlob } from "../../model/names.ts";
+import { isFinal } from "../../model/state.ts";
+import { type Client, clientLimits } from "../client.ts";
+import { emptyIfMissing, ensuringContainers } from "../containersAndQueues.ts";
+import {
+  headMarker,
+  readBlob,
+  readManifest,
+  readMarker,
+  readSpec,
+  readState,
+  unlessUnreadable,
+} from "../runDocuments.ts";
+import { checkCap, newUid } from "../runRequest.ts";
 import { sendWakes } from "../submit.ts";
-import { readCommandFacts, readDeletionFacts } from "./facts.ts";
-import { beingDeleted, type Change, nextMarker } from "./nextMarker.ts";
+import { beingDeleted, type Change, type CommandFacts, decideCommand } from "./decideCommand.ts";
 
 export interface Commanded {
   readonly run: string;
   readonly uid: string;
   readonly kind: Change["kind"];
-  /** The number of the command; the state answers it, see `awaitAnswer`. 0 where nothing was ever commanded. */
+  /** The number of the command, which the state answers, see `awaitAnswer`. 0 if there never was a command. */
   readonly command: number;
-  /** False where the run was told so before; then `command` is the last one it was given. */
+  /** False if an earlier command asked for the same; then `command` is the last one. */
   readonly changed: boolean;
   readonly want: Want;
   /** With `cancelled`: the run finishes with what is done. */
   readonly keep: boolean;
   readonly generation: number;
   readonly cap: number;
-  /** False when the wake queue could not be reached: a leader still sees the command with its next look. */
+  /** False if the wake queue could not be reached: a leader sees the command with its next poll. */
   readonly woken: boolean;
 }
 
 /**
- * Tells the leader what is wanted of a run, by its marker: pause, resume, cancel, cap, retry or delete. It takes
- * effect when a leader reads it. A command that asks for what is wanted already is accepted without a write.
+ * Writes to the marker what is wanted of a run: pause, resume, cancel, cap, retry or delete. It takes effect when a
+ * leader reads it. A command that asks for what is already wanted is accepted without a write.
  *
  * Throws `InputError`: `unknown-run`; `bad-cap`; and `conflict` with `too-late` for a run that has ended,
- * `not-accepted` for one whose submit broke off, `not-allowed` by the table of moves, `being-deleted`,
+ * `not-accepted` for a run without a marker, `not-allowed` by the table of moves, `being-deleted`,
  * `nothing-to-retry` for a complete run, `still-working` for the retry of one that has not ended, and `other-code` for
  * a run that was computed by other code than the instances have.
  */
 export async function command(client: Client, id: string, change: Change): Promise<Commanded> {
   parseRunId(id);
   if (change.kind === "cap") checkCap(change.cap);
-  let leaving = false;
+  let deleting = false;
   for (let tried = 0; tried < clientLimits.markerTries; tried += 1) {
     const facts =
       change.kind === "delete"
         ? await readDeletionFacts(client, id)
         : await readCommandFacts(client, id, change.kind === "retry");
-    const next = nextMarker(id, change, facts);
-    leaving = next.kind === "leaving";
-    if (next.kind !== "leaving") {
-      const changed = next.kind === "write";
-      if (!changed || (await write(client, id, next.marker, facts.markerEtag))) {
-        const { uid, command, want, generation, cap } = next.marker;
-        const keep = next.marker.keep === "1";
-        // Also for a marker that stands: whoever wrote it may have died before its wakes.
+    const decision = decideCommand(id, change, facts);
+    deleting = decision.kind === "deleting";
+    if (decision.kind !== "deleting") {
+      const changed = decision.kind === "write";
+      if (!changed || (await writeMarker(client, id, decision.marker, facts.markerEtag))) {
+        const { uid, command, want, generation, cap } = decision.marker;
+        const keep = decision.marker.keep === "1";
+        // An unchanged marker is woken for too: its writer may have crashed before its wakes.
         const woken = await sendWakes(client, change.kind);
         return { run: id, uid, kind: change.kind, command, changed, want, keep, generation, cap, woken };
       }
     }
     await client.clock.sleep(client.random.number() * clientLimits.markerRetryMs);
   }
-  if (leaving) throw beingDeleted(id);
+  if (deleting) throw beingDeleted(id);
   throw new StorageError("busy", "", undefined, `too many commands for ${id} at once; try again`);
 }
 
-/** False where another write came first, or an earlier try of this one that got no answer. */
-async function write(client: Client, id: string, marker: Marker, ifMatch: string | undefined) {
-  const { storage, names } = client;
+/** False if another write came first, or an earlier try of this one whose reply was lost. */
+async function writeMarker(client: Client, id: string, marker: Marker, ifMatch: string | undefined) {
+  const { blobs } = client.storage;
+  const { active } = client.names;
   const metadata = encodeMarker(marker);
-  if (ifMatch !== undefined) {
-    return (await storage.blobs.setMetadata(names.active, id, metadata, { ifMatch })).kind === "replaced";
-  }
-  const created = await inPlaces(client, () => storage.blobs.create(names.active, id, "", { metadata }));
+  if (ifMatch !== undefined)
+    return (await blobs.setMetadata(active, id, metadata, { ifMatch })).kind === "replaced";
+  const created = await ensuringContainers(client, () => blobs.create(active, id, "", { metadata }));
   return created.kind === "created";
+}
+
+/**
+ * Reads the facts of every command but a deletion. The marker is read first: the command is written on its ETag, so it
+ * is decided anew if the marker changes meanwhile.
+ */
+async function readCommandFacts(client: Client, id: string, retry: boolean): Promise<CommandFacts> {
+  const marker = await readMarker(client, id);
+  const spec = await readSpec(client, id);
+  const uid = spec?.value.uid ?? marker?.value.uid ?? "";
+  const state = spec === undefined ? undefined : (await readState(client, id, uid))?.value;
+  const facts = { uid, hasSpec: spec !== undefined, marker: marker?.value, markerEtag: marker?.etag, state };
+  if (!retry || spec === undefined || state === undefined || !isFinal(state.phase)) return facts;
+  // An unreadable manifest is no result, and a retry makes a new one.
+  const read = () => readManifest(client, state, state.generation);
+  const code = identityHere(client.calculations, spec.value.calculation);
+  return { ...facts, code, manifest: await unlessUnreadable(read, { newer: false }) };
+}
+
+const noMarker: { readonly etag: undefined; readonly metadata: Readonly<Record<string, string>> } = {
+  etag: undefined,
+  metadata: {},
+};
+
+/**
+ * Reads the facts of a deletion, which are little more than the uid, so that a run with unreadable documents can be
+ * deleted. Throws `NewerVersionError` for a marker of a newer version, which nobody may overwrite.
+ */
+async function readDeletionFacts(client: Client, id: string): Promise<CommandFacts> {
+  const blob = await headMarker(client, id);
+  const { etag, metadata } = blob.kind === "missing" ? noMarker : blob.properties;
+  const decode = () => (etag === undefined ? undefined : decodeMarker(metadata, id));
+  const marker = await unlessUnreadable(decode, { newer: false });
+  const spec = await readBlob(client, client.names.runs, specBlob(id));
+  const markerUid = idSchema.safeParse(metadata["uid"]).data;
+  if (spec.kind === "missing")
+    return { uid: markerUid ?? "", hasSpec: false, marker, markerEtag: etag, state: undefined };
+  const uid = uidOf(spec.body) ?? markerUid ?? (await anyUid(client, id));
+  const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
+  return { uid, hasSpec: true, marker, markerEtag: etag, state: state?.value };
+}
+
+const uidSchema = z.object({ uid: idSchema });
+
+/** The uid of a spec, also of one that is otherwise unreadable or of a newer version. */
+export function uidOf(spec: Uint8Array): string | undefined {
+  try {
+    return uidSchema.parse(JSON.parse(Buffer.from(spec).toString("utf8"))).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The uid of a run's folder, if neither spec nor marker have it. Without a folder only the spec is deleted. */
+async function anyUid({ storage, names, random }: Client, id: string): Promise<string> {
+  const prefix = `${id}/`;
+  const listing = storage.blobs.listFolders(names.runs, prefix);
+  const { folders } = await emptyIfMissing(listing, { folders: [], dateMs: 0 });
+  const uids = folders.map((folder) => folder.slice(prefix.length, -1));
+  return uids.find((uid) => idSchema.safeParse(uid).success) ?? newUid(random);
 }

@@ -1,8 +1,8 @@
 import { leaderBlob } from "../../model/names.ts";
 import type { ServiceFacts } from "../../storage/queuePort.ts";
 import type { Client } from "../client.ts";
+import { emptyIfMissing } from "../containersAndQueues.ts";
 import { leader } from "../leader.ts";
-import { whereAny } from "../places.ts";
 import { queues } from "../queues.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -119,4 +119,4 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
 }
 
 const openRuns = async ({ storage, names }: Client): Promise<number> =>
-  (await whereAny(storage.blobs.list(names.active, ""), { blobs: [], dateMs: 0 })).blobs.length;
+  (await emptyIfMissing(storage.blobs.list(names.active, ""), { blobs: [], dateMs: 0 })).blobs.length;

@@ -8,7 +8,7 @@ import { type Answer, answerSchema, type Manifest } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { encodeGens } from "../../model/tree.ts";
 import type { Client } from "../client.ts";
-import { clientLimits } from "../clientLimits.ts";
+import { clientLimits } from "../client.ts";
 import { checkedStream, findManifest } from "../result.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
 import { newUid } from "../runRequest.ts";

@@ -1,18 +1,17 @@
-import { CorruptDataError } from "../../model/errors.ts";
+import pMap from "p-map";
+import { CorruptDataError, InputError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
-import { chunksOfPack, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
-import { boundedMap } from "../boundedMap.ts";
-import type { Client } from "../client.ts";
-import { clientLimits } from "../clientLimits.ts";
+import { type Client, clientLimits } from "../client.ts";
 import { findManifest, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
-import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
-import { drawPacks, foldedPacks, type Sample, sampleDefault, sampleSize } from "./sample.ts";
+import { computeAgain } from "./computeAgain.ts";
+import { type PackHashes, readPackHashes } from "./packHashes.ts";
 
 /**
- * What became of one pack that was drawn. `not-folded`: the result says that it holds the pack, and keeps no hash
- * of it. `failed`: computing it again threw. `unanswered`: no worker answered in time.
+ * What became of a drawn pack. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`:
+ * computing it again failed. `unanswered`: no worker answered in time.
  */
 export type PackOutcome = "equal" | "different" | "not-folded" | "failed" | "unanswered";
 
@@ -20,11 +19,11 @@ export interface Verification {
   readonly run: string;
   readonly uid: string;
   readonly generation: number;
-  /** The result's own bytes against the SHA-256 in its manifest. */
+  /** The result's bytes compared with the SHA-256 in its manifest. */
   readonly result: { readonly sha256: string; readonly equal: boolean };
   readonly packs: {
     readonly total: number;
-    /** Gaps of the result, which nothing can be compared with; none of them is drawn. */
+    /** Gaps of the result, which are never drawn. */
     readonly missing: number;
     readonly drawn: number;
   } & Readonly<Record<PackOutcome, number>>;
@@ -35,59 +34,56 @@ export interface Verification {
     readonly outcome: PackOutcome;
     readonly error?: { readonly code: string; readonly message: string };
   }[];
-  /** The result's bytes and every pack drawn. */
+  /** Whether the result's bytes and all drawn packs are equal. */
   readonly allEqual: boolean;
 }
 
 export interface VerifyOptions {
   /** Default 1 %, at least one pack. */
   readonly sample?: Sample | undefined;
-  /** Gives up after so long without any answer. */
+  /** Longest wait without any answer. */
   readonly waitMs?: number | undefined;
-  /** Ends the wait: what has no answer then is `unanswered`. */
+  /** Ends the wait: packs without an answer are then `unanswered`. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (answered: number, drawn: number) => void;
 }
 
 /**
- * Has workers compute a random sample of packs again and compares with the hashes that the result keeps; and reads
- * the result once to compare it with its manifest. Throws as `findManifest` where there is no result.
+ * Has workers compute a random sample of packs again and compares with the hashes that the result keeps; also compares
+ * the result with its manifest. Throws as `findManifest` if there is no result.
  *
- * Not promised: that what differs is wrong. A calculation that gives other bytes each time, or whose code was
- * changed since, differs too; the manifest says which code computed the result.
+ * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
+ * one whose code has changed; the manifest names the code of the result.
  */
 export async function verify(client: Client, id: string, options: VerifyOptions = {}): Promise<Verification> {
   const manifest = await findManifest(client, id);
   const plan = await readPlan(client, manifest);
-  const sound = await resultSound(client, manifest);
+  const equal = await isResultSound(client, manifest);
   const folded = foldedPacks(plan, manifest);
-  const there = folded.reduce((sum, range) => sum + sizeOf(range), 0);
-  const count = sampleSize(options.sample ?? sampleDefault, there);
+  const total = packsOf(plan);
+  const available = folded.reduce((sum, range) => sum + sizeOf(range), 0);
+  const count = sampleSize(options.sample ?? sampleDefault, available);
   const drawn = drawPacks(folded, count, () => client.random.number());
   const kept = await keptHashes(client, manifest, plan, drawn);
   const waitMs = options.waitMs ?? clientLimits.verifyWaitMs + 3 * plan.packMs;
-  const again = await computeAgain(
-    client,
-    manifest,
-    drawn.filter((pack) => kept.has(pack)),
-    { ...options, waitMs },
-  );
+  const withHash = drawn.filter((pack) => kept.has(pack));
+  const answers = await computeAgain(client, manifest, withHash, { ...options, waitMs });
 
-  const judged = drawn.map((pack) => {
-    const answer = again.get(pack);
+  const outcomes = drawn.map((pack) => {
+    const answer = answers.get(pack);
     const error = answer !== undefined && "error" in answer ? { error: answer.error } : {};
     return { pack, chunks: chunksOfPack(plan, pack), outcome: outcomeOf(kept.get(pack), answer), ...error };
   });
-  const counted = (outcome: PackOutcome) => judged.filter((one) => one.outcome === outcome).length;
-  const others = judged.filter((one) => one.outcome !== "equal");
+  const counted = (outcome: PackOutcome) => outcomes.filter((one) => one.outcome === outcome).length;
+  const others = outcomes.filter((one) => one.outcome !== "equal");
   return {
     run: manifest.run,
     uid: manifest.uid,
     generation: manifest.generation,
-    result: { sha256: manifest.sha256, equal: sound },
+    result: { sha256: manifest.sha256, equal },
     packs: {
-      total: packsOf(plan),
-      missing: packsOf(plan) - there,
+      total,
+      missing: total - available,
       drawn: drawn.length,
       equal: counted("equal"),
       different: counted("different"),
@@ -96,7 +92,7 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
       unanswered: counted("unanswered"),
     },
     others,
-    allEqual: sound && others.length === 0,
+    allEqual: equal && others.length === 0,
   };
 }
 
@@ -107,7 +103,7 @@ function outcomeOf(kept: string | undefined, again: Verified | undefined): PackO
   return again.sha256 === kept ? "equal" : "different";
 }
 
-async function resultSound(client: Client, manifest: Manifest): Promise<boolean> {
+async function isResultSound(client: Client, manifest: Manifest): Promise<boolean> {
   try {
     const { body } = await openResult(client, manifest);
     for await (const _ of body);
@@ -118,19 +114,78 @@ async function resultSound(client: Client, manifest: Manifest): Promise<boolean>
   }
 }
 
-/** The hash that the result keeps of each of these packs. */
+/** The hashes that the result keeps of these packs. */
 async function keptHashes(
   client: Client,
   manifest: Manifest,
   plan: Plan,
   packs: readonly number[],
 ): Promise<PackHashes> {
-  const shards = [...new Set(packs.map((pack) => shardOf(plan, pack)))];
-  const read = await boundedMap(shards, clientLimits.readsAtOnce, async (shard) => {
+  const shards = new Set(packs.map((pack) => shardOf(plan, pack)));
+  const drawn = new Set(packs);
+  const read = async (shard: number) => {
     const hashes = await readPackHashes(client, manifest, plan, shard);
-    return packs
-      .filter((pack) => hashes.has(pack))
-      .map((pack) => [pack, hashes.get(pack) as string] as const);
+    // A shard may have many more packs than were drawn.
+    return [...hashes].filter(([pack]) => drawn.has(pack));
+  };
+  const hashes = await pMap(shards, read, { concurrency: clientLimits.readsAtOnce });
+  return new Map(hashes.flat());
+}
+
+/** Packs of a run to verify: a number, or a share of them. */
+export type Sample = { readonly packs: number } | { readonly percent: number };
+
+export const sampleDefault: Sample = { percent: 1 };
+
+/** Parses `25` packs or `1%` of them. Throws `InputError` naming the rule. */
+export function parseSample(text: string): Sample {
+  const value = Number(text.replace(/\s*%$/, ""));
+  const given = text.trim() !== "" && Number.isFinite(value) && value > 0;
+  if (given && text.endsWith("%") && value <= 100) return { percent: value };
+  if (given && !text.endsWith("%") && Number.isInteger(value) && value <= clientLimits.verifyPacksMax)
+    return { packs: value };
+  throw new InputError(
+    "invalid",
+    "bad-sample",
+    `sample: ${text} is neither a number of packs from 1 to ${clientLimits.verifyPacksMax} (verifyPacksMax) nor a ` +
+      "share such as 1%, up to 100%",
+    { field: "sample" },
+  );
+}
+
+/** Number of packs to draw: rounded up, so that a share of a small run is at least one; at most `verifyPacksMax`. */
+export function sampleSize(sample: Sample, packs: number): number {
+  const wanted = "packs" in sample ? sample.packs : Math.ceil((packs * sample.percent) / 100);
+  return Math.min(wanted, packs, clientLimits.verifyPacksMax);
+}
+
+/** Ranges of the packs that the result folded, ascending. A gap always misses whole packs. */
+export function foldedPacks(layout: Layout, { missing }: Pick<Manifest, "missing">): Range[] {
+  const folded: Range[] = [];
+  let from = 0;
+  for (const gap of missing) {
+    folded.push({ from, to: Math.floor(gap.from / layout.packSize) });
+    from = Math.ceil(gap.to / layout.packSize);
+  }
+  folded.push({ from, to: packsOf(layout) });
+  return folded.filter((range) => sizeOf(range) > 0);
+}
+
+/** Draws different packs from the ranges, each with equal probability (R. Floyd's algorithm); ascending. */
+export function drawPacks(ranges: readonly Range[], count: number, random: () => number): number[] {
+  const all = ranges.reduce((sum, range) => sum + sizeOf(range), 0);
+  const drawn = new Set<number>();
+  for (let top = all - Math.min(count, all); top < all; top += 1) {
+    const index = Math.floor(random() * (top + 1));
+    drawn.add(drawn.has(index) ? top : index);
+  }
+  const indexes = [...drawn].sort((a, b) => a - b);
+  let before = 0;
+  return ranges.flatMap((range) => {
+    const first = before;
+    before += sizeOf(range);
+    return indexes
+      .filter((index) => index >= first && index < before)
+      .map((index) => range.from + index - first);
   });
-  return new Map(read.flat());
 }

@@ -1,34 +1,28 @@
-import { readdir, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import pMap from "p-map";
 import { InputError } from "../../model/errors.ts";
 import { checkInputName } from "../../model/names.ts";
-import { uploadBytesMax } from "../../storage/uploadBlocks.ts";
-import { boundedMap } from "../boundedMap.ts";
-import { clientLimits } from "../clientLimits.ts";
+import { uploadBlockBytes, uploadBytesMax } from "../../storage/uploadBlocks.ts";
+import { clientLimits } from "../client.ts";
 
-/** A path of this machine that cannot be uploaded, and why. */
-export const badFile = (message: string): InputError =>
+/** A path of this machine that cannot be uploaded. */
+const badFile = (message: string): InputError =>
   new InputError("invalid", "bad-file", message, { field: "path" });
 
-/** Blobs that are there and hold something else. */
-export const otherContent = (names: readonly string[]): InputError => {
-  const what = names.length === 1 ? `${names[0]} is` : `${names.length} files, such as ${names[0]}, are`;
-  const message = `${what} there with other content: give --replace to overwrite, or another folder with --to`;
-  return new InputError("conflict", "other-content", message);
-};
-
-export const changedMeanwhile = (file: string): InputError =>
+const fileChanging = (file: string): InputError =>
   new InputError(
     "conflict",
     "file-changing",
-    `${file} changed while it was read: upload it again when it is still`,
+    `${file} changed while it was read: upload it again when nobody writes to it`,
   );
 
 /** A file of this machine that becomes a blob, as it was when it was found. */
 export interface LocalFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
-  /** Of the blob. */
+  /** Name of the blob. */
   readonly name: string;
   readonly bytes: number;
   readonly mtimeMs: number;
@@ -37,15 +31,17 @@ export interface LocalFile {
 export interface LocalFiles {
   /** In order of their names. */
   readonly files: readonly LocalFile[];
-  /** What the names have in common: `sales/`, or the whole name of a single file. */
+  /** The common prefix of the names: `sales/`, or the whole name of a single file. */
   readonly prefix: string;
-  /** Links and special files met in folders, which are not followed: a link may lead anywhere, also back. */
+  /** Number of links and special files in folders. They are skipped: a link may lead anywhere, also back. */
   readonly leftOut: number;
 }
 
+type Found = Pick<LocalFile, "file" | "name">;
+
 /**
- * The files of these paths, folders with all that is below them. What is in a folder keeps its path below it, under `to`
- * or else under the folder's own name. Throws `InputError` for whatever cannot be uploaded, before anything is.
+ * The files of these paths, and of folders everything below them. A file of a folder keeps its path below it, under
+ * `to`, or else under the folder's own name. Throws `InputError` for whatever cannot be uploaded.
  */
 export async function findLocalFiles(
   folder: string,
@@ -53,72 +49,116 @@ export async function findLocalFiles(
   to: string | undefined,
 ): Promise<LocalFiles> {
   if (to === undefined && paths.length > 1)
-    throw badFile("several paths need one folder to go to: give --to, such as --to sales");
+    throw badFile("several paths need one target folder: give --to, such as --to sales");
   const under = to?.replace(/^\/+|\/+$/g, "");
   if (under !== undefined) checkInputName(under);
-  const found: { file: string; name: string }[] = [];
+  const found: Found[] = [];
   let [leftOut, prefix] = [0, under === undefined ? "" : `${under}/`];
   for (const path of paths) {
     const root = resolve(folder, path);
-    const kind = await lookAt(root, path);
+    const kind = await statOf(root, path);
     if (kind.isFile()) {
       found.push({ file: root, name: `${prefix}${basename(root)}` });
       if (under === undefined) prefix = basename(root);
     } else if (kind.isDirectory()) {
       if (under === undefined) prefix = `${basename(root)}/`;
-      const files: { file: string; name: string }[] = [];
-      leftOut += await walk(root, prefix, path, files);
-      if (files.length === 0) throw badFile(`there is no file in ${path}`);
-      for (const one of files) found.push(one);
+      const below = await filesBelow({ file: root, name: prefix }, path);
+      if (below.files.length === 0) throw badFile(`there is no file in ${path}`);
+      for (const one of below.files) found.push(one);
+      leftOut += below.leftOut;
     } else throw badFile(`${path} is neither a file nor a folder`);
   }
   return { files: await checked(found), prefix, leftOut };
 }
 
-/** Adds the files below a folder and gives how many entries were neither file nor folder. */
-async function walk(
-  folder: string,
-  prefix: string,
-  shown: string,
-  into: { file: string; name: string }[],
-): Promise<number> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+/** The files below a folder whose blobs begin with `folder.name`, and how many other entries there are. */
+async function filesBelow(folder: Found, shown: string): Promise<{ files: Found[]; leftOut: number }> {
+  const entries = await readdir(folder.file, { withFileTypes: true }).catch((error: unknown) => {
     throw badFile(`cannot read the folder ${shown} (${codeOf(error)})`);
   });
+  const files: Found[] = [];
   let leftOut = 0;
   for (const entry of entries) {
-    const [file, name] = [join(folder, entry.name), `${prefix}${entry.name}`];
-    if (entry.isFile()) into.push({ file, name });
-    else if (entry.isDirectory()) leftOut += await walk(file, `${name}/`, join(shown, entry.name), into);
-    else leftOut += 1;
+    const one = { file: join(folder.file, entry.name), name: `${folder.name}${entry.name}` };
+    if (entry.isFile()) files.push(one);
+    else if (entry.isDirectory()) {
+      const below = await filesBelow({ ...one, name: `${one.name}/` }, join(shown, entry.name));
+      for (const file of below.files) files.push(file);
+      leftOut += below.leftOut;
+    } else leftOut += 1;
   }
-  return leftOut;
+  return { files, leftOut };
 }
 
-async function checked(
-  found: readonly { readonly file: string; readonly name: string }[],
-): Promise<LocalFile[]> {
+async function checked(found: readonly Found[]): Promise<LocalFile[]> {
   const names = new Set<string>();
   for (const { name } of found) {
     checkInputName(name);
     if (names.has(name)) throw badFile(`two of the files would be ${name}; upload them one after the other`);
     names.add(name);
   }
-  const files = await boundedMap(found, clientLimits.readsAtOnce, async ({ file, name }) => {
-    const { size, mtimeMs } = await lookAt(file, file);
+  const withSize = async ({ file, name }: Found): Promise<LocalFile> => {
+    const { size, mtimeMs } = await statOf(file, file);
     if (size > uploadBytesMax)
       throw badFile(`${file} has ${size} bytes; the limit is ${uploadBytesMax} for one file`);
     return { file, name, bytes: size, mtimeMs };
-  });
+  };
+  const files = await pMap(found, withSize, { concurrency: clientLimits.readsAtOnce });
   return files.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-const lookAt = (file: string, shown: string) =>
+const statOf = (file: string, shown: string) =>
   stat(file).catch((error: unknown) => {
     const code = codeOf(error);
     throw badFile(
-      code === "ENOENT" ? `there is no file or folder ${shown}` : `cannot look at ${shown} (${code})`,
+      code === "ENOENT" ? `there is no file or folder ${shown}` : `cannot read ${shown} (${code})`,
     );
   });
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "unknown";
+
+/** A file's bytes, once, and their hash when they have ended. */
+export interface FileBody {
+  readonly pieces: AsyncIterable<Uint8Array>;
+  /** SHA-256 in hex; only after the last piece. */
+  sha256(): string;
+}
+
+/** Reads a file. Throws `InputError` if it has changed since it was found, so that a blob holds one state of it. */
+export function fileBody(local: LocalFile, onBytes: (bytes: number) => void): FileBody {
+  const hash = createHash("sha256");
+  let sha256 = "";
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    const handle = await open(local.file).catch((error: unknown) => {
+      throw badFile(`cannot read ${local.file} (${codeOf(error)})`);
+    });
+    try {
+      let read = 0;
+      const options = { autoClose: false, highWaterMark: uploadBlockBytes };
+      for await (const piece of handle.createReadStream(options) as AsyncIterable<Buffer>) {
+        read += piece.length;
+        // A file that somebody writes to may never end.
+        if (read > local.bytes) throw fileChanging(local.file);
+        hash.update(piece);
+        onBytes(piece.length);
+        yield piece;
+      }
+      if (read !== local.bytes || (await isChanged(handle, local))) throw fileChanging(local.file);
+      sha256 = hash.digest("hex");
+    } finally {
+      await handle.close();
+    }
+  }
+  return { pieces: pieces(), sha256: () => sha256 };
+}
+
+async function isChanged(handle: FileHandle, { bytes, mtimeMs }: LocalFile): Promise<boolean> {
+  const now = await handle.stat();
+  return now.size !== bytes || now.mtimeMs !== mtimeMs;
+}
+
+export async function sha256OfFile(local: LocalFile): Promise<string> {
+  const body = fileBody(local, () => {});
+  for await (const _ of body.pieces);
+  return body.sha256();
+}

@@ -1,21 +1,22 @@
+import { createHash } from "node:crypto";
+import pMap from "p-map";
+import { InputError } from "../../model/errors.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { uploadBlockBytes } from "../../storage/uploadBlocks.ts";
-import { boundedMap } from "../boundedMap.ts";
 import type { Client } from "../client.ts";
-import { blobsUnder, isSame } from "./blobsThere.ts";
-import { fileBody } from "./fileBody.ts";
-import { findLocalFiles, type LocalFile, otherContent } from "./localFiles.ts";
+import { ensuringContainers, pages } from "../containersAndQueues.ts";
+import { fileBody, findLocalFiles, type LocalFile, sha256OfFile } from "./localFiles.ts";
 
 export interface UploadRequest {
-  /** Where relative paths begin. */
+  /** Base of relative paths. */
   readonly folder: string;
   readonly paths: readonly string[];
   /**
-   * Folder in the container of inputs, whose name may stand before it as in a source; by default the name of the one
-   * folder, or none for a single file.
+   * Folder in the container of inputs, with or without the container's name. Default: the name of the one folder, or
+   * none for a single file.
    */
   readonly to?: string | undefined;
-  /** Overwrites what is there with other content, which is refused otherwise. */
+  /** Overwrites blobs with other content, which are refused otherwise. */
   readonly replace?: boolean | undefined;
   readonly signal?: AbortSignal;
 }
@@ -32,7 +33,7 @@ export interface Uploaded {
   readonly source: string;
   readonly files: number;
   readonly bytes: number;
-  /** Of the files: written, of them over other content, and there before with the same. */
+  /** Number of files written, of those the ones over other content, and of files that existed with the same content. */
   readonly written: number;
   readonly replaced: number;
   readonly same: number;
@@ -40,14 +41,14 @@ export interface Uploaded {
   readonly leftOut: number;
 }
 
-/** Each large file holds up to 20 MB; a small one takes little more than the time of a call. */
+/** Each large file holds up to 20 MB of memory; a small one takes little more than the time of a call. */
 const largeAtOnce = 2;
 const smallAtOnce = 12;
 
 /**
- * Uploads files and folders to the container of inputs. What is there with the same content stays untouched, so a
- * broken-off upload goes on where it was. Nothing is written where anything would be refused; a file that changes while
- * it is read is not written. Throws `InputError`.
+ * Uploads files and folders to the container of inputs. Blobs with the same content are skipped, so an interrupted
+ * upload resumes. Nothing is written if any file is refused; a file that changes while it is read is not written.
+ * Throws `InputError`.
  */
 export async function upload(
   client: Client,
@@ -57,48 +58,81 @@ export async function upload(
   const container = `${client.names.inputs}/`;
   const to = request.to?.startsWith(container) ? request.to.slice(container.length) : request.to;
   const { files, prefix, leftOut } = await findLocalFiles(request.folder, request.paths, to);
-  const there = await blobsUnder(client, prefix, request.signal);
-  const differing = new Map<string, ListedBlob>();
-  const same = new Set<string>();
-  await boundedMap(files, largeAtOnce, async (local) => {
-    const blob = there.get(local.name);
-    if (blob === undefined) return;
-    if (await isSame(client, local, blob, request.signal)) same.add(local.name);
-    else differing.set(local.name, blob);
-  });
+  const { same, differing } = await compare(client, files, prefix, request.signal);
   if (differing.size > 0 && request.replace !== true) throw otherContent([...differing.keys()].sort());
 
-  const bytes = files.reduce((sum, one) => sum + one.bytes, 0);
+  const bytes = bytesOf(files);
   const rest = files.filter(({ name }) => !same.has(name));
-  let bytesDone = bytes - rest.reduce((sum, one) => sum + one.bytes, 0);
+  let bytesDone = bytes - bytesOf(rest);
   let filesDone = same.size;
-  const tell = (more: number): void => {
+  const report = (more: number): void => {
     bytesDone += more;
     onProgress({ files: files.length, filesDone, bytes, bytesDone });
   };
-  tell(0);
-  // The first failure stops the others too.
+  report(0);
+  // The first failure stops the other writes too.
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(request.signal === undefined ? [] : [request.signal])]);
+  const writeOne = async (local: LocalFile): Promise<void> => {
+    await write(client, local, { ifMatch: differing.get(local.name)?.etag, signal }, report);
+    filesDone += 1;
+    report(0);
+  };
+  const isLarge = (local: LocalFile): boolean => local.bytes > uploadBlockBytes;
+  const small = rest.filter((local) => !isLarge(local));
   try {
-    const isLarge = (local: LocalFile): boolean => local.bytes > uploadBlockBytes;
-    const writeOne = async (local: LocalFile): Promise<void> => {
-      await write(client, local, { ifMatch: differing.get(local.name)?.etag, signal }, tell);
-      filesDone += 1;
-      tell(0);
-    };
-    await boundedMap(rest.filter(isLarge), largeAtOnce, writeOne);
-    await boundedMap(
-      rest.filter((local) => !isLarge(local)),
-      smallAtOnce,
-      writeOne,
-    );
+    await pMap(rest.filter(isLarge), writeOne, { concurrency: largeAtOnce });
+    await pMap(small, writeOne, { concurrency: smallAtOnce });
   } catch (error) {
     stop.abort();
     throw error;
   }
   const counts = { written: rest.length, replaced: differing.size, same: same.size, leftOut };
   return { source: `${client.names.inputs}/${prefix}`, files: files.length, bytes, ...counts };
+}
+
+const bytesOf = (files: readonly LocalFile[]): number => files.reduce((sum, one) => sum + one.bytes, 0);
+
+/** The names of files whose blobs have the same content, and the blobs with other content by name. */
+async function compare(
+  client: Client,
+  files: readonly LocalFile[],
+  prefix: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly same: ReadonlySet<string>; readonly differing: ReadonlyMap<string, ListedBlob> }> {
+  const { storage, names } = client;
+  const existing = new Map<string, ListedBlob>();
+  const list = (cursor: string | undefined) =>
+    ensuringContainers(client, () =>
+      storage.blobs.list(names.inputs, prefix, { metadata: true, cursor, signal }),
+    );
+  for await (const { blobs } of pages(list)) for (const blob of blobs) existing.set(blob.name, blob);
+  const same = new Set<string>();
+  const differing = new Map<string, ListedBlob>();
+  const compareOne = async (local: LocalFile): Promise<void> => {
+    const blob = existing.get(local.name);
+    if (blob === undefined) return;
+    if (await isSame(client, local, blob, signal)) same.add(local.name);
+    else differing.set(local.name, blob);
+  };
+  await pMap(files, compareOne, { concurrency: largeAtOnce });
+  return { same, differing };
+}
+
+/** Whether a blob holds this file: by the hash that an upload leaves, or by its bytes if another tool wrote it. */
+async function isSame(
+  { storage, names }: Client,
+  local: LocalFile,
+  { name, bytes, etag, metadata }: ListedBlob,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (bytes !== local.bytes) return false;
+  if (metadata["sha256"] !== undefined) return metadata["sha256"] === (await sha256OfFile(local));
+  const found = await storage.blobs.stream(names.inputs, name, { ifMatch: etag, signal });
+  if (found.kind !== "found") return false;
+  const hash = createHash("sha256");
+  for await (const piece of found.body) hash.update(piece);
+  return hash.digest("hex") === (await sha256OfFile(local));
 }
 
 async function write(
@@ -113,8 +147,15 @@ async function write(
     metadata: () => ({ sha256: body.sha256() }),
   });
   if (kind === "created" || kind === "replaced") return;
-  // Somebody else may have written the same meanwhile, and so may an earlier try of this very call.
+  // Another process may have written the same content meanwhile, and so may an earlier try of this call.
   const head = await storage.blobs.head(names.inputs, local.name, { signal: options.signal });
   if (head.kind === "found" && head.properties.metadata["sha256"] === body.sha256()) return;
   throw otherContent([local.name]);
 }
+
+const otherContent = (names: readonly string[]): InputError => {
+  const what =
+    names.length === 1 ? `${names[0]} exists` : `${names.length} files, such as ${names[0]}, exist`;
+  const message = `${what} with other content: give --replace to overwrite, or another folder with --to`;
+  return new InputError("conflict", "other-content", message);
+};

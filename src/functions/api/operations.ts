@@ -2,8 +2,7 @@ import type { HttpResponseInit } from "@azure/functions";
 import { describeCalculations } from "../../client/describeCalculations.ts";
 import { failures } from "../../client/failures.ts";
 import { leader } from "../../client/leader.ts";
-import { parseSample } from "../../client/questions/sample.ts";
-import { verify } from "../../client/questions/verify.ts";
+import { parseSample, verify } from "../../client/questions/verify.ts";
 import { queues } from "../../client/queues.ts";
 import { type ApiHandler, fresh, queryWhole, routeParam } from "./apiRequest.ts";
 

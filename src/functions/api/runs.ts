@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { command } from "../../client/commands/command.ts";
-import type { Change } from "../../client/commands/nextMarker.ts";
-import { runs } from "../../client/runs.ts";
-import { status } from "../../client/status.ts";
+import type { Change } from "../../client/commands/decideCommand.ts";
+import { runs, status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { InputError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";

@@ -1,5 +1,6 @@
 import type { TokenCredential } from "@azure/identity";
 import type { BatchSubResponse, BlobBatch, ContainerClient } from "@azure/storage-blob";
+import pMap from "p-map";
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { CallOptions } from "../ports.ts";
@@ -31,7 +32,7 @@ export async function removeInBatches(
   const unsure: string[] = [];
   let batchesWork = true;
 
-  await inParallel(slices(names), batchesAtOnce, async (slice) => {
+  const submitSlice = async (slice: readonly string[]): Promise<void> => {
     const answers = batchesWork ? await submit(home, slice, options) : "refused";
     if (answers === "refused") {
       batchesWork = false;
@@ -43,8 +44,9 @@ export async function removeInBatches(
       if (verdict === "unsure") unsure.push(name);
       else if (verdict !== "gone") judge(verdict);
     });
-  });
-  await inParallel(unsure, singlesAtOnce, (name) => removeOne(home, name, options).catch(judge));
+  };
+  await pMap(slices(names), submitSlice, { concurrency: batchesAtOnce });
+  await pMap(unsure, (name) => removeOne(home, name, options).catch(judge), { concurrency: singlesAtOnce });
   if (refusals[0] !== undefined) throw refusals[0];
 }
 
@@ -117,20 +119,4 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < names.length; at += limits.blobBatchMax) {
     yield names.slice(at, at + limits.blobBatchMax);
   }
-}
-
-/** Works on all items, some at once. The first failure ends it; what is under way then still ends by itself. */
-async function inParallel<T>(
-  items: Iterable<T>,
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  // A loop that throws closes the generator it shares with the others, so none of them begins another item.
-  const shared = (function* () {
-    yield* items;
-  })();
-  const worker = async () => {
-    for (const item of shared) await work(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
 }

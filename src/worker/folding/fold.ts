@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import { limits } from "../../model/limits.ts";
 import { resultBlobs } from "../../model/names.ts";
 import type { FoldFacts } from "../../model/output.ts";
@@ -64,18 +65,8 @@ export async function foldBounded<Output extends FoundOutput>(
 }
 
 /** The bytes of each, undefined where it is definitely gone. */
-async function readAll(
-  ports: WorkerPorts,
-  outputs: readonly FoundOutput[],
-): Promise<(Uint8Array | undefined)[]> {
-  const bytes = new Array<Uint8Array | undefined>(outputs.length);
-  const rest = outputs.entries();
-  const readSome = async (): Promise<void> => {
-    for (const [place, { blob }] of rest) bytes[place] = await readOne(ports, blob);
-  };
-  await Promise.all(Array.from({ length: limits.readsAtOnce }, readSome));
-  return bytes;
-}
+const readAll = (ports: WorkerPorts, outputs: readonly FoundOutput[]): Promise<(Uint8Array | undefined)[]> =>
+  pMap(outputs, ({ blob }) => readOne(ports, blob), { concurrency: limits.readsAtOnce });
 
 async function readOne(ports: WorkerPorts, blob: ListedBlob): Promise<Uint8Array | undefined> {
   if (blob.metadata["inline"] === "1") return Buffer.from(blob.metadata["data"] ?? "", "base64url");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/nextMarker.ts";
+import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { readMarker } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { CorruptDataError } from "../../../src/model/errors.ts";

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { awaitAnswer, awaitDeletion } from "../../../src/client/commands/await.ts";
 import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/nextMarker.ts";
+import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { failures } from "../../../src/client/failures.ts";
 import { findManifest } from "../../../src/client/result.ts";
-import { runs } from "../../../src/client/runs.ts";
-import { status } from "../../../src/client/status.ts";
+import { runs, status } from "../../../src/client/status.ts";
 import { CalculationError } from "../../../src/model/errors.ts";
 import { type EngineOptions, type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 

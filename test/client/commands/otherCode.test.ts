@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CommandFacts } from "../../../src/client/commands/facts.ts";
-import { type Change, nextMarker } from "../../../src/client/commands/nextMarker.ts";
+import { type Change, type CommandFacts, decideCommand } from "../../../src/client/commands/decideCommand.ts";
 import type { Manifest } from "../../../src/model/run.ts";
 import { firstState, type State } from "../../../src/model/state.ts";
 
@@ -19,16 +18,16 @@ const retry = (more: Omit<Extract<Change, { kind: "retry" }>, "kind"> = {}): Cha
   ...more,
 });
 const markerOf = (change: Change, of: CommandFacts) => {
-  const next = nextMarker("r", change, of);
-  return next.kind === "leaving" ? undefined : next.marker;
+  const next = decideCommand("r", change, of);
+  return next.kind === "deleting" ? undefined : next.marker;
 };
 
 describe("a retry by other code than computed the run", () => {
   it("is refused, with both codes and the choice", () => {
-    expect(() => nextMarker("r", retry(), facts("sum@2"))).toThrow(
+    expect(() => decideCommand("r", retry(), facts("sum@2"))).toThrow(
       /^run r was computed by sum 1; the instances have sum 2 now\. Retry with --recompute .* or --mix .* or start instances with sum 1$/,
     );
-    expect(() => nextMarker("r", retry({ code: "sum@2" }), facts("sum@1"))).toThrow(
+    expect(() => decideCommand("r", retry({ code: "sum@2" }), facts("sum@1"))).toThrow(
       /the instances have sum 2/,
     );
   });
@@ -46,8 +45,8 @@ describe("a retry by other code than computed the run", () => {
   });
 
   it("mixes only with code that somebody knows, and with something that was computed", () => {
-    expect(() => nextMarker("r", retry({ redo: "mix" }), facts(undefined))).toThrow(
-      /nobody here knows which code/,
+    expect(() => decideCommand("r", retry({ redo: "mix" }), facts(undefined))).toThrow(
+      /the code of the instances for run r is not known here/,
     );
     const unplanned = { ...ended };
     delete unplanned.layout;
@@ -60,7 +59,7 @@ describe("a retry by other code than computed the run", () => {
       state: { ...ended, phase: "complete" as const },
       manifest: { complete: true } as Manifest,
     };
-    expect(() => nextMarker("r", retry({ redo: "mix" }), facts("sum@2", complete))).toThrow(
+    expect(() => decideCommand("r", retry({ redo: "mix" }), facts("sum@2", complete))).toThrow(
       /nothing to retry/,
     );
     expect(markerOf(retry({ redo: "recompute" }), facts("sum@2", complete))).toMatchObject({ generation: 2 });

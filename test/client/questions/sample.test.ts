@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { drawPacks, foldedPacks, parseSample, sampleSize } from "../../../src/client/questions/sample.ts";
+import { drawPacks, foldedPacks, parseSample, sampleSize } from "../../../src/client/questions/verify.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 
 describe("a sample", () => {

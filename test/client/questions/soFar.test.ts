@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../../src/client/clientLimits.ts";
+import { clientLimits } from "../../../src/client/client.ts";
 import { soFar, soFarMessage } from "../../../src/client/questions/soFar.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit } from "../../../src/model/bitmap.ts";

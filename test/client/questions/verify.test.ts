@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../../src/client/clientLimits.ts";
+import { clientLimits } from "../../../src/client/client.ts";
 import { type VerifyOptions, verify } from "../../../src/client/questions/verify.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../src/model/bitmap.ts";

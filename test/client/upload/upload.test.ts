@@ -79,7 +79,7 @@ describe("an upload", () => {
     await storage.blobs.create(names.inputs, "d/a", "older");
     const error = await failureOf(upload(["d"]));
     expect(error).toMatchObject({ reason: "conflict", code: "other-content" });
-    expect((error as Error).message).toMatch(/^d\/a is there with other content: give --replace/);
+    expect((error as Error).message).toMatch(/^d\/a exists with other content: give --replace/);
     expect(there()).toEqual(["d/a"]);
     expect(await upload(["d"], { replace: true })).toMatchObject({ written: 2, replaced: 1 });
     expect(await text("d/a")).toBe(now);

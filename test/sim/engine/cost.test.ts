@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { costOfRun } from "../../../src/client/estimate/cost.ts";
 import { expectedMs } from "../../../src/client/estimate/expectedTime.ts";
+import { estimateCalls } from "../../../src/client/estimate/runCalls.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
 import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
@@ -46,7 +46,7 @@ async function measured(run: { packs: number; packMs: number; instances: number 
 
   const layout = { chunks, packSize, shardSize: shardSizeFor(run.packs), fanIn: 1_000 };
   const shape = { layout, packMs: run.packMs, planMs: run.packMs / 2, segments: 0, durationMs };
-  const cost = costOfRun({ ...shape, workers: 2 * run.instances, threads: 2 }, pace);
+  const cost = estimateCalls({ ...shape, workers: 2 * run.instances, threads: 2 }, pace);
   const byLeader = subtractCalls(leader.counts(), before.leader);
   const byWorkers = subtractCalls(workers.counts(), before.workers);
   const inQueues = [simNames.packs, simNames.urgent]
@@ -82,7 +82,7 @@ describe.each([
     expect(byWorkers.write).toBe(exact.write + again);
     expect(byWorkers.list).toBe(exact.list);
     expect(byWorkers.delete).toBe(exact.delete);
-    expect(byWorkers.read).toBe(cleanUp.read + cost.looks.read);
+    expect(byWorkers.read).toBe(cleanUp.read + cost.reads.read);
     expect(shardsOf(layout)).toBe(run.packs > 256 ? nodes.write / 2 : 1);
   });
 
@@ -90,7 +90,7 @@ describe.each([
     const { cost, byWorkers } = await measuring;
     const heads = byWorkers.other - cost.cleanUp.other;
     expect(heads).toBeLessThan(2 * run.packs);
-    expect(Math.abs(heads - cost.looks.other)).toBeLessThan(0.25 * cost.looks.other + 2 * run.instances);
+    expect(Math.abs(heads - cost.reads.other)).toBeLessThan(0.25 * cost.reads.other + 2 * run.instances);
   });
 
   it("takes about as long as was expected of so many workers", async () => {

@@ -1,5 +1,5 @@
 import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/nextMarker.ts";
+import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { InputError } from "../../../src/model/errors.ts";
 import { isFinal, type Phase } from "../../../src/model/state.ts";

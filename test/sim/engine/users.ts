@@ -1,6 +1,6 @@
 import type { Client } from "../../../src/client/client.ts";
 import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/nextMarker.ts";
+import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { LeasefoldError } from "../../../src/model/errors.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";

@@ -1,5 +1,5 @@
 import { command } from "../../../../src/client/commands/command.ts";
-import type { Change } from "../../../../src/client/commands/nextMarker.ts";
+import type { Change } from "../../../../src/client/commands/decideCommand.ts";
 import { InputError } from "../../../../src/model/errors.ts";
 import { refusedText } from "../../../../src/model/identity.ts";
 import { runBlobs } from "../../../../src/model/names.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../src/client/clientLimits.ts";
+import { clientLimits } from "../../src/client/client.ts";
 import { failures } from "../../src/client/failures.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";

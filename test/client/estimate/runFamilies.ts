@@ -1,15 +1,15 @@
 import type { Random } from "../../../src/storage/ports.ts";
 
-/** A run to judge estimates by: packs begin in order, each as soon as a thread is free. */
+/** A run to test estimates with: packs begin in order, each as soon as a thread is free. */
 export interface SuiteRun {
-  /** What the packs compute, and what they hold their thread for beside that. */
+  /** Compute time of each pack, and the further time that it occupies its thread. */
   readonly durationsMs: readonly number[];
   readonly besideMs: readonly number[];
-  /** Threads at work once so many packs have ended. */
+  /** Number of threads once `ended` packs have ended. */
   readonly threads: (ended: number) => number;
 }
 
-/** An even run, and what a family makes another one of it with. */
+/** A uniform run, which a family transforms. */
 export interface Even extends SuiteRun {
   readonly most: number;
   readonly random: Random;
@@ -17,7 +17,7 @@ export interface Even extends SuiteRun {
 
 type Shape = (even: Even) => Partial<SuiteRun>;
 
-/** The kinds of runs that the time left is judged by. */
+/** The kinds of runs that the remaining time is tested with. */
 export const families = {
   uniform: () => ({}),
   heavyTailed: (even) => {
@@ -43,7 +43,7 @@ export const families = {
     return { threads: (ended) => Math.max(1, Math.round(most * end ** (ended / durationsMs.length))) };
   },
   losingWorkers: ({ besideMs, durationsMs, random }) => ({
-    // One pack of a hundred is lost with its worker, found late, and computed again.
+    // One pack of a hundred is lost with its worker, detected late, and computed again.
     besideMs: besideMs.map(
       (ms, pack) => ms + (random.number() < 0.01 ? Math.max(3 * (durationsMs[pack] ?? 0), 2_000) : 0),
     ),
@@ -64,7 +64,7 @@ export const families = {
 
 export type Family = keyof typeof families;
 
-/** Their change half-way cannot be foreseen, so they are judged by how soon it is believed. */
+/** Families with a change half-way that no estimate can foresee; the test checks how soon the band holds again. */
 export const sudden: readonly Family[] = ["stepInDurations", "stepInWorkers"];
 
 export const pickOf = (random: Random, of: readonly number[]): number =>
@@ -77,7 +77,7 @@ const scaled = (
   durationsMs: durationsMs.map((ms, pack) => ms * by(pack / (durationsMs.length - 1), pack)),
 });
 
-/** From 1/2 to 2 times, by equal amounts or by equal shares. */
+/** Grows from 1/2 to 2, by equal amounts or by equal factors. */
 function drift({ random }: Even): (place: number) => number {
   return random.number() < 0.5 ? (place) => 4 ** place / 2 : (place) => (1 + 3 * place) / 2;
 }
@@ -85,7 +85,7 @@ function drift({ random }: Even): (place: number) => number {
 const normal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.number())) * Math.cos(2 * Math.PI * random.number());
 
-/** What packs of the n-queens problem take: the squares tried below their share of the first rows. */
+/** Durations of n-queens packs: the squares tried below their share of the first rows. */
 function queensWeights(packs: number): number[] {
   const chunks = packs <= 300 ? squaresTried(11, 3) : squaresTried(12, 4);
   const mean = chunks.reduce((sum, chunk) => sum + chunk, 0) / packs;

@@ -3,8 +3,7 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
 import { type FileFact, filesOver, noAccess } from "../../../src/calculations/files.ts";
 import { runCompute, runPlan } from "../../../src/calculations/runJob.ts";
-import { countedFiles } from "../../../src/client/estimate/fileUse.ts";
-import { type PlanningCode, planAhead } from "../../../src/client/estimate/planAhead.ts";
+import { countedFiles, estimateRun, type PlanningCode } from "../../../src/client/estimate/estimateRun.ts";
 import type { RunRequest } from "../../../src/client/runRequest.ts";
 import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
 import { readSettings } from "../../../src/model/settings.ts";
@@ -31,7 +30,7 @@ const known = {
   get: (name: string) => (name === "listed" ? listed : calculations.get(name)),
 };
 
-function planned(
+function estimate(
   request: Partial<RunRequest> & { workers?: number },
   chunkMs: number | ((chunk: number) => number) = 10,
   env: Record<string, string> = {},
@@ -40,12 +39,12 @@ function planned(
   const clock = virtualWorld().clock();
   const { take: fileUse } = countedFiles(noAccess);
   const ports = { calculations: known, code, clock, fileUse, settings: readSettings(env) };
-  return planAhead({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
+  return estimateRun({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
 }
 
-describe("planning ahead", () => {
-  it("cuts a run as a planning worker would", async () => {
-    expect(await planned({}, 1)).toMatchObject({
+describe("the estimate of a run", () => {
+  it("has the packs and shards that a planning worker would choose", async () => {
+    expect(await estimate({}, 1)).toMatchObject({
       chunks: 1_000_000,
       packs: 200,
       packSize: 5_000,
@@ -55,11 +54,11 @@ describe("planning ahead", () => {
       computeS: 1_000,
       params: { to: 1_000_000, label: "none" },
     });
-    expect(await planned({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 64 });
+    expect(await estimate({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 64 });
   });
 
-  it("costs a million chunks in packs of a hundred about seven cents, where the naive shape costs 6.8 dollars", async () => {
-    const run = await planned({ packSize: 100, workers: 200 }, 10);
+  it("is about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", async () => {
+    const run = await estimate({ packSize: 100, workers: 200 }, 10);
     expect(run.calls.perChunk).toBeLessThan(0.05);
     expect(run.dollars).toBeGreaterThan(0.065);
     expect(run.dollars).toBeLessThan(0.075);
@@ -69,8 +68,11 @@ describe("planning ahead", () => {
     expect(run.calls.perPack).toMatchObject({ queue: 3, write: 1 });
   });
 
-  it("takes longer with fewer workers, and says with how many", async () => {
-    const [few, many] = [await planned({ packSize: 1_000, workers: 1 }), await planned({ packSize: 1_000 })];
+  it("is longer with fewer workers, and names their number", async () => {
+    const [few, many] = [
+      await estimate({ packSize: 1_000, workers: 1 }),
+      await estimate({ packSize: 1_000 }),
+    ];
     expect([few.workers, many.workers]).toEqual([1, 20]);
     expect(few.expectedS / many.expectedS).toBeGreaterThan(15);
     expect(few.expectedS).toBeGreaterThan(few.computeS);
@@ -78,21 +80,21 @@ describe("planning ahead", () => {
   });
 
   it("follows the settings of the app", async () => {
-    const { calls } = await planned({}, 10, { LEASEFOLD_LOOP_MS: "1000", LEASEFOLD_LEASE_S: "60" });
-    const usual = (await planned({}, 10)).calls;
+    const { calls } = await estimate({}, 10, { LEASEFOLD_LOOP_MS: "1000", LEASEFOLD_LEASE_S: "60" });
+    const usual = (await estimate({}, 10)).calls;
     expect(calls.perMinute.list).toBeGreaterThan(1.5 * usual.perMinute.list);
     expect(calls.perMinute.other).toBe(usual.perMinute.other - 9);
   });
 
-  it("plans lists too, and counts a write for each segment of inputs", async () => {
-    const list = await planned({ calculation: "listed", params: { to: 12_000 }, packSize: 10 });
-    const counted = await planned({ params: { to: 12_000 }, packSize: 10 });
+  it("counts a write for each segment of inputs of a listed plan", async () => {
+    const list = await estimate({ calculation: "listed", params: { to: 12_000 }, packSize: 10 });
+    const counted = await estimate({ params: { to: 12_000 }, packSize: 10 });
     expect(list).toMatchObject({ chunks: 12_000, packs: 1_200 });
     expect(list.calls.total.write - counted.calls.total.write).toBe(3);
   });
 
-  it.each([0, 1, 2])("plans a run of %d chunks", async (to) => {
-    const run = await planned({ params: { to } });
+  it.each([0, 1, 2])("is finite for a run of %d chunks", async (to) => {
+    const run = await estimate({ params: { to } });
     expect([run.chunks, run.packs]).toEqual([to, Math.min(to, 1)]);
     for (const figure of [run.dollars, run.expectedS, run.calls.perChunk, run.naive.dollars, run.packMs]) {
       expect(figure).toBeGreaterThanOrEqual(0);
@@ -100,28 +102,28 @@ describe("planning ahead", () => {
     }
   });
 
-  it("refuses what a submit would refuse, and the plan that a worker would refuse", async () => {
-    expect(await failureOf(planned({ params: { to: -1 } }))).toMatchObject({ code: "bad-params" });
-    expect(await failureOf(planned({ packSize: 0 }))).toMatchObject({ code: "bad-pack-size" });
-    expect(await failureOf(planned({ workers: 0 }))).toMatchObject({ code: "bad-workers" });
-    expect(await failureOf(planned({ params: { to: 10_000_001 } }))).toMatchObject({
+  it("refuses what a submit or a planning worker would refuse", async () => {
+    expect(await failureOf(estimate({ params: { to: -1 } }))).toMatchObject({ code: "bad-params" });
+    expect(await failureOf(estimate({ packSize: 0 }))).toMatchObject({ code: "bad-pack-size" });
+    expect(await failureOf(estimate({ workers: 0 }))).toMatchObject({ code: "bad-workers" });
+    expect(await failureOf(estimate({ params: { to: 10_000_001 } }))).toMatchObject({
       code: "too-many-chunks",
     });
   });
 
-  it("limits the plan's own time as workers do, and that of a sample to that of the longest pack", async () => {
+  it("limits the time of the plan as workers do, and the time of a sample to that of the longest pack", async () => {
     const code = localCode(known);
     const settings = readSettings({ LEASEFOLD_PACK_LIMIT_S: "40" });
     const { take: fileUse } = countedFiles(noAccess);
     const ports = { calculations: known, code, clock: virtualWorld().clock(), fileUse, settings };
-    await planAhead({ calculation: "sum", params: { to: 5 } }, ports);
+    await estimateRun({ calculation: "sum", params: { to: 5 } }, ports);
     expect(code.tasks.map(({ limitMs }) => limitMs)).toEqual([
       40_000, 25_000, 25_000, 25_000, 25_000, 25_000,
     ]);
   });
 });
 
-describe("files that a calculation reads", () => {
+describe("the files that a calculation reads", () => {
   const noFileUse = { list: 0, read: 0, bytes: 0 };
 
   /** Lists once, reads the first bytes of each file to plan, and each file whole, in pieces of 8 MB, to compute. */
@@ -144,8 +146,8 @@ describe("files that a calculation reads", () => {
     zero: () => 0,
   });
 
-  /** Foreseen for files of these lengths, and what the account itself counted for planning and for each chunk. */
-  async function foreseen(sizes: readonly number[]) {
+  /** The estimate for files of these lengths, and what the account itself counted for planning and for each chunk. */
+  async function estimated(sizes: readonly number[]) {
     const world = virtualWorld();
     const storage = memoryStorage({ clock: world.clock(), random: world.random });
     await storage.blobs.ensureContainer("box");
@@ -155,22 +157,22 @@ describe("files that a calculation reads", () => {
     const files = filesOver(access);
     const inputs: unknown[] = [];
     const code: PlanningCode = {
-      plan: (job, sink) =>
+      plan: (task, sink) =>
         runPlan(
           lengths,
-          job.params,
+          task.params,
           async (batch) => {
             inputs.push(...batch);
             await sink(batch);
           },
           files,
         ),
-      compute: async (job) => ({ bytes: await runCompute(lengths, job, files), ms: 10 }),
+      compute: async (task) => ({ bytes: await runCompute(lengths, task, files), ms: 10 }),
     };
     const report = callReport(storage.meter);
     const calculations = { ...known, get: () => lengths };
     const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
-    const run = await planAhead({ calculation: "lengths", params: { source: "box/" } }, ports);
+    const run = await estimateRun({ calculation: "lengths", params: { source: "box/" } }, ports);
     const planning = report.take();
     const count = inputs.length;
     if (count > 0)
@@ -178,9 +180,9 @@ describe("files that a calculation reads", () => {
     return { run, planning, computing: report.take() };
   }
 
-  it("are counted to the call for chunks that are alike, and are part of the price", async () => {
+  it("are counted exactly for chunks that are alike, and are part of the cost", async () => {
     const size = 8 * 1024 ** 2 + 1;
-    const { run, planning, computing } = await foreseen(Array(5).fill(size));
+    const { run, planning, computing } = await estimated(Array(5).fill(size));
     // Four of them were timed.
     expect(planning).toEqual(calls({ list: 1, read: 5 + 2 * 4 }));
     expect(computing).toEqual(calls({ read: 2 * 5 }));
@@ -188,7 +190,7 @@ describe("files that a calculation reads", () => {
       planning: { list: 1, read: planning.read, bytes: 5 * 10 + 4 * size },
       computing: { list: 0, read: computing.read, bytes: 5 * size },
     });
-    const without = await planned({ calculation: "listed", params: { to: 5 } });
+    const without = await estimate({ calculation: "listed", params: { to: 5 } });
     expect(without.files).toEqual({ planning: noFileUse, computing: noFileUse });
     const more = addCalls(planning, computing);
     expect(run.calls.total).toEqual(addCalls(without.calls.total, more));
@@ -196,8 +198,8 @@ describe("files that a calculation reads", () => {
     expect(run.dollars).toBe(dollarsOf(run.calls.total));
   });
 
-  it("are none for a run of no chunks but its list", async () => {
-    const { run } = await foreseen([]);
+  it("are one list call for a run without chunks", async () => {
+    const { run } = await estimated([]);
     expect(run.files).toEqual({ planning: { ...noFileUse, list: 1 }, computing: noFileUse });
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
+import { remainingTime } from "../../../src/client/estimate/remainingTime.ts";
 import { markProgress } from "../../../src/coordinator/decide/decide.ts";
 import type { State } from "../../../src/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
 
-/** A run of packs that take a second each, four at once, looked at each second until so many have ended. */
+/** A run of packs of one second each, four at once, polled each second until `until` packs have ended. */
 function steady(packs: number, until: number, change: Partial<State> = {}): { state: State; nowMs: number } {
   const state: State = { ...computing(packs), ...change };
   let nowMs = 0;
@@ -23,44 +23,44 @@ function endPacks(state: State, packs: number): void {
   state.durationsMs.push(...Array.from({ length: packs }, () => 1_000));
 }
 
-describe("the time left", () => {
-  it("of a steady run is packs left over packs at once", () => {
+describe("the estimate of the remaining time", () => {
+  it("is packs left ÷ packs at once for a steady run", () => {
     const { state, nowMs } = steady(400, 200);
-    const left = timeLeft(state, nowMs);
+    const left = remainingTime(state, nowMs);
     expect(left?.expectedS).toBeGreaterThan(48);
     expect(left?.expectedS).toBeLessThan(52);
     expect((left?.highS ?? 0) / (left?.lowS ?? 1)).toBeLessThan(1.5);
   });
 
-  it("runs down between two looks, stands while packs that wait do not end, and is not told once its band is past", () => {
+  it("falls between two polls, stands while queued packs do not advance, and is absent once its band has passed", () => {
     const { state, nowMs } = steady(400, 200);
-    const now = timeLeft(state, nowMs);
+    const now = remainingTime(state, nowMs);
     for (const [laterS, workedS] of [
       [3, 3],
       [10, 4],
       [40, 4],
     ] as const) {
-      const later = timeLeft(state, nowMs + 1_000 * laterS);
+      const later = remainingTime(state, nowMs + 1_000 * laterS);
       expect(later?.expectedS).toBeCloseTo((now?.expectedS ?? 0) - workedS, 6);
       expect(later?.highS).toBeCloseTo((now?.highS ?? 0) - workedS, 6);
     }
     const highMs = 1_000 * (now?.highS ?? 0);
-    expect(timeLeft(state, nowMs + highMs)).toBeUndefined();
+    expect(remainingTime(state, nowMs + highMs)).toBeUndefined();
   });
 
-  it("is not told of a run that is paused, not computing, hardly begun, or without packs left", () => {
+  it("is absent for a run that is paused, not computing, just begun, or without packs left", () => {
     const { state, nowMs } = steady(400, 200);
-    expect(timeLeft({ ...state, paused: true }, nowMs)).toBeUndefined();
-    expect(timeLeft({ ...state, phase: "finishing" }, nowMs)).toBeUndefined();
-    expect(timeLeft({ ...state, durationsMs: [] }, nowMs)).toBeUndefined();
-    expect(timeLeft(computing(400), 0)).toBeUndefined();
+    expect(remainingTime({ ...state, paused: true }, nowMs)).toBeUndefined();
+    expect(remainingTime({ ...state, phase: "finishing" }, nowMs)).toBeUndefined();
+    expect(remainingTime({ ...state, durationsMs: [] }, nowMs)).toBeUndefined();
+    expect(remainingTime(computing(400), 0)).toBeUndefined();
     const begun = steady(400, 4);
-    expect(timeLeft(begun.state, begun.nowMs)).toBeUndefined();
+    expect(remainingTime(begun.state, begun.nowMs)).toBeUndefined();
     const over = steady(200, 200);
-    expect(timeLeft(over.state, over.nowMs)).toBeUndefined();
+    expect(remainingTime(over.state, over.nowMs)).toBeUndefined();
   });
 
-  it("does not count the time of a pause", () => {
+  it("excludes the time of a pause", () => {
     const { state, nowMs } = steady(400, 100);
     const straight = structuredClone(state);
     state.turn = 1;
@@ -76,19 +76,19 @@ describe("the time left", () => {
       endPacks(straight, 4);
       markProgress({ state: straight }, nowMs + 1_000 * second);
     }
-    const left = timeLeft(state, resumedMs + 5_000);
+    const left = remainingTime(state, resumedMs + 5_000);
     expect(left).toBeDefined();
-    expect(left).toEqual(timeLeft(straight, nowMs + 5_000));
+    expect(left).toEqual(remainingTime(straight, nowMs + 5_000));
   });
 
-  it("of a retry is judged by the packs of the retry alone", () => {
+  it("uses only the packs of the retry after a retry", () => {
     const small = steady(100, 40);
     const retried = steady(900, 840, { generation: 2, packsDone: 800, computeMs: 77_000 });
-    expect(timeLeft(small.state, small.nowMs)).toBeDefined();
-    expect(timeLeft(retried.state, retried.nowMs)).toEqual(timeLeft(small.state, small.nowMs));
+    expect(remainingTime(small.state, small.nowMs)).toBeDefined();
+    expect(remainingTime(retried.state, retried.nowMs)).toEqual(remainingTime(small.state, small.nowMs));
   });
 
-  it("counts a failed pack as one that is over", () => {
+  it("counts a failed pack as ended", () => {
     const state = computing(400);
     markProgress({ state }, 0);
     for (let second = 1; second <= 50; second += 1) {
@@ -96,27 +96,27 @@ describe("the time left", () => {
       state.packsFailed += 1;
       markProgress({ state }, 1_000 * second);
     }
-    const left = timeLeft(state, 50_000);
+    const left = remainingTime(state, 50_000);
     expect(left?.expectedS).toBeGreaterThan(48);
     expect(left?.expectedS).toBeLessThan(52);
   });
 
-  it("is finite for packs that took no time at all", () => {
+  it("is finite for packs whose durations are all zero", () => {
     const { state, nowMs } = steady(400, 200);
     state.durationsMs.fill(0);
     for (const mark of state.progress.marks) mark.computeMs = 0;
-    const left = timeLeft(state, nowMs);
+    const left = remainingTime(state, nowMs);
     expect(left?.expectedS).toBeGreaterThan(45);
     expect(left?.expectedS).toBeLessThan(55);
   });
 
-  it("follows workers that come: twice as many halve it soon", () => {
+  it("halves soon after the number of workers doubles", () => {
     const { state, nowMs } = steady(800, 400);
     for (let second = 1; second <= 10; second += 1) {
       endPacks(state, 8);
       markProgress({ state }, nowMs + 1_000 * second);
     }
-    const left = timeLeft(state, nowMs + 10_000);
+    const left = remainingTime(state, nowMs + 10_000);
     expect(left?.expectedS).toBeGreaterThan(36);
     expect(left?.expectedS).toBeLessThan(44);
   });

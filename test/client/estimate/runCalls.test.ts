@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { costOfRun, naiveCalls, type RunShape } from "../../../src/client/estimate/cost.ts";
-import { expectedMs } from "../../../src/client/estimate/expectedTime.ts";
-import { leadingPerMinute } from "../../../src/client/estimate/leadingCost.ts";
+import { expectedMs, type RunShape } from "../../../src/client/estimate/expectedTime.ts";
+import { leadingPerMinute } from "../../../src/client/estimate/leadingCalls.ts";
+import { estimateCalls, naiveCalls } from "../../../src/client/estimate/runCalls.ts";
 import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/model/calls.ts";
 import { limits } from "../../../src/model/limits.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
@@ -23,59 +23,62 @@ function shapeOf(chunks: number, packSize: number, packMs: number, workers = 200
   return { ...shape, durationMs: expectedMs(shape) };
 }
 
-const all = ({ leading: _leading, total: _total, ...parts }: ReturnType<typeof costOfRun>): CallCounts[] =>
-  Object.values(parts);
+const all = ({
+  leading: _leading,
+  total: _total,
+  ...parts
+}: ReturnType<typeof estimateCalls>): CallCounts[] => Object.values(parts);
 const sum = (counts: readonly CallCounts[]): number =>
   counts.reduce((total, one) => total + billedCalls(one), 0);
 
-describe("the calls of a run", () => {
+describe("the estimated calls of a run", () => {
   it("are at most 0.05 a chunk for a million in packs of a hundred, and 0.07 for packs of more than 5 s", () => {
-    const quick = costOfRun(shapeOf(1_000_000, 100, 1_000), pace);
-    const slow = costOfRun(shapeOf(1_000_000, 100, 10_000), pace);
+    const quick = estimateCalls(shapeOf(1_000_000, 100, 1_000), pace);
+    const slow = estimateCalls(shapeOf(1_000_000, 100, 10_000), pace);
     expect(sum(all(quick)) / 1_000_000).toBeLessThan(0.05);
     expect(sum(all(slow)) / 1_000_000).toBeLessThan(0.07);
-    // Leading included, since so many workers are done in minutes.
+    // The total includes leading, which is little, since so many workers are done in minutes.
     expect(billedCalls(quick.total) / 1_000_000).toBeLessThan(0.05);
     expect(billedCalls(slow.total) / 1_000_000).toBeLessThan(0.07);
   });
 
-  it("are thirty thousand queue calls and ten thousand writes for those packs, to the last one", () => {
-    const { packs } = costOfRun(shapeOf(1_000_000, 100, 1_000), pace);
+  it("are exactly thirty thousand queue calls and ten thousand writes for ten thousand packs", () => {
+    const { packs } = estimateCalls(shapeOf(1_000_000, 100, 1_000), pace);
     expect(packs).toEqual({ write: 10_000, list: 0, read: 0, other: 0, queue: 30_000, delete: 10_000 });
   });
 
-  it("grow by the same four with every pack, whatever the size of the run", () => {
+  it("grow by the same four billed calls with every pack, for runs of any size", () => {
     for (const packs of [10, 300, 5_000, 1_000_000]) {
       const [less, more] = [shapeOf(packs * 2, 2, 100), shapeOf((packs + 1) * 2, 2, 100)];
-      const grown = subtractCalls(costOfRun(more, pace).packs, costOfRun(less, pace).packs);
+      const grown = subtractCalls(estimateCalls(more, pace).packs, estimateCalls(less, pace).packs);
       expect(grown).toEqual({ write: 1, list: 0, read: 0, other: 0, queue: 3, delete: 1 });
     }
   });
 
-  it("cost about seven cents in packs of a hundred and 6.8 dollars in the naive shape", () => {
-    expect(dollarsOf(costOfRun(shapeOf(1_000_000, 100, 1_000), pace).total)).toBeCloseTo(0.07, 2);
+  it("cost about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", () => {
+    expect(dollarsOf(estimateCalls(shapeOf(1_000_000, 100, 1_000), pace).total)).toBeCloseTo(0.07, 2);
     expect(dollarsOf(naiveCalls(1_000_000))).toBeCloseTo(6.8, 1);
   });
 
-  it("are at most two reads of the marker for a short pack, and one each few seconds for a long one", () => {
+  it("are at most two reads of the marker for a short pack, and one every few seconds for a long one", () => {
     for (const packMs of [10, 1_000, 4_000, 6_000, 300_000]) {
       for (const workers of [1, 2, 40, 2_000]) {
-        const { looks } = costOfRun(shapeOf(20_000, 10, packMs, workers), pace);
+        const { reads } = estimateCalls(shapeOf(20_000, 10, packMs, workers), pace);
         const each = Math.max(2, (packMs + 500) / limits.wantedEveryMs);
-        expect(looks.other).toBeLessThanOrEqual(each * 2_000);
+        expect(reads.other).toBeLessThanOrEqual(each * 2_000);
       }
     }
   });
 
-  it.each([0, 1])("have a price for a run of %d chunks too", (chunks) => {
-    const { total } = costOfRun(shapeOf(chunks, 1, 100), pace);
+  it.each([0, 1])("have a cost for a run of %d chunks too", (chunks) => {
+    const { total } = estimateCalls(shapeOf(chunks, 1, 100), pace);
     expect(dollarsOf(total)).toBeGreaterThan(0);
     expect(dollarsOf(total)).toBeLessThan(0.001);
   });
 });
 
-describe("a minute of leading", () => {
-  it("costs at most 300 calls at the defaults for Azure, for runs of any size", () => {
+describe("the estimated calls of a minute of leading", () => {
+  it("are at most 300 at the defaults for Azure, for runs of any size", () => {
     for (const packs of [10, 1_000, 100_000, 1_000_000]) {
       for (const packMs of [50, 1_000, 25_000]) {
         const perMinute = leadingPerMinute(pace, shapeOf(packs, 1, packMs, 1_000));
@@ -84,7 +87,7 @@ describe("a minute of leading", () => {
     }
   });
 
-  it("costs more the shorter the loop is", () => {
+  it("are more for a shorter loop", () => {
     const shape = shapeOf(1_000, 1, 1_000);
     const [slow, quick] = [leadingPerMinute(pace, shape), leadingPerMinute({ ...pace, loopMs: 100 }, shape)];
     expect(billedCalls(quick)).toBeGreaterThan(4 * billedCalls(slow));

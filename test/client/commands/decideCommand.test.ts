@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Change, nextMarker } from "../../../src/client/commands/nextMarker.ts";
+import { type Change, decideCommand } from "../../../src/client/commands/decideCommand.ts";
 import { InputError } from "../../../src/model/errors.ts";
 import { decodeMarker, encodeMarker, type Marker, wantMoves } from "../../../src/model/marker.ts";
 
@@ -23,7 +23,7 @@ function markersOf(given: readonly Change[]): readonly Marker[] {
     const marker = markers.at(-1) as Marker;
     try {
       const facts = { uid: "u", hasSpec: true, marker, markerEtag: "e", state: undefined };
-      const next = nextMarker("r1", change, facts);
+      const next = decideCommand("r1", change, facts);
       if (next.kind === "write") markers.push(decodeMarker(encodeMarker(next.marker), "r1"));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;

@@ -1,28 +1,28 @@
-import { type TimeLeft, timeLeft } from "../../../src/client/timeLeft/timeLeft.ts";
+import { type RemainingTime, remainingTime } from "../../../src/client/estimate/remainingTime.ts";
 import { markProgress } from "../../../src/coordinator/decide/decide.ts";
 import { limits } from "../../../src/model/limits.ts";
 import type { State } from "../../../src/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
 import { seededRandom } from "../../support/virtualClock.ts";
-import { type Family, families, pickOf, type SuiteRun } from "./timeLeftFamilies.ts";
+import { type Family, families, pickOf, type SuiteRun } from "./runFamilies.ts";
 
-/** What one run was told, and what came. */
-export interface Judged {
-  /** Of the packs, how many had ended: one of `shares`. */
+/** An estimate for one run, and the true remaining time. */
+export interface Estimated {
+  /** Share of the packs that had ended: one of `shares`. */
   readonly share: number;
   readonly truthS: number;
-  readonly told: TimeLeft | undefined;
+  readonly told: RemainingTime | undefined;
   readonly elapsedS: number;
 }
 
-/** When an estimate is asked for. */
+/** Shares of ended packs at which an estimate is made. */
 export const shares = [0.2, 0.35, 0.5, 0.7, 0.9] as const;
 
-/** So many runs of a family, in plain arithmetic: no queue, no storage, only looks of a leader at a list of ends. */
-export const judged = (family: Family, runs: number): Judged[] =>
-  Array.from({ length: runs }, (_, seed) => judgeRun(family, seed + 1)).flat();
+/** Simulates `runs` runs of a family in plain arithmetic: no queue, no storage, only polls of a list of ends. */
+export const estimated = (family: Family, runs: number): Estimated[] =>
+  Array.from({ length: runs }, (_, seed) => estimateOne(family, seed + 1)).flat();
 
-function judgeRun(family: Family, seed: number): Judged[] {
+function estimateOne(family: Family, seed: number): Estimated[] {
   const random = seededRandom(seed);
   const packs = pickOf(random, [30, 60, 100, 200, 300, 1_000, 3_000]);
   const most = pickOf(
@@ -35,23 +35,23 @@ function judgeRun(family: Family, seed: number): Judged[] {
   const takeMs = 5 + 30 * random.number();
   const besideMs = durationsMs.map(() => takeMs);
   const even = { durationsMs, besideMs, threads: () => most, most, random };
-  const lookMs = pickOf(random, [100, 2_000]);
-  return looksAt({ ...even, ...families[family](even) }, lookMs);
+  const pollMs = pickOf(random, [100, 2_000]);
+  return pollRun({ ...even, ...families[family](even) }, pollMs);
 }
 
-/** The leader's marks as it would make them, and an estimate whenever the next share is reached. */
-function looksAt(run: SuiteRun, lookMs: number): Judged[] {
+/** Adds the leader's marks poll by poll, and makes an estimate whenever the next share is reached. */
+function pollRun(run: SuiteRun, pollMs: number): Estimated[] {
   const packs = run.durationsMs.length;
   const ends = endsOf(run);
   const endMs = ends.at(-1)?.atMs ?? 0;
   const state: State = computing(packs);
   markProgress({ state }, 0);
-  const found: Judged[] = [];
+  const found: Estimated[] = [];
   let ended = 0;
   let next = 0;
   while (ended < packs) {
-    // Looks that find nothing new change nothing.
-    const atMs = Math.ceil((ends[ended]?.atMs ?? 0) / lookMs) * lookMs;
+    // Polls that find nothing new change nothing.
+    const atMs = Math.ceil((ends[ended]?.atMs ?? 0) / pollMs) * pollMs;
     for (let end = ends[ended]; end !== undefined && end.atMs <= atMs; end = ends[ended]) {
       state.durationsMs.push(Math.round(end.durationMs));
       state.computeMs += Math.round(end.durationMs);
@@ -65,28 +65,28 @@ function looksAt(run: SuiteRun, lookMs: number): Judged[] {
     let share: number | undefined;
     while ((shares[next] ?? 2) * packs <= ended) share = shares[next++];
     if (share === undefined || ended === packs) continue;
-    const told = timeLeft(state, nowMs);
+    const told = remainingTime(state, nowMs);
     found.push({ share, told, truthS: (endMs - atMs) / 1_000, elapsedS: atMs / 1_000 });
   }
   return found;
 }
 
-/** When the packs end, in that order. */
+/** The packs in the order in which they end. */
 function endsOf({ durationsMs, besideMs, threads }: SuiteRun): { atMs: number; durationMs: number }[] {
   const ended: { atMs: number; durationMs: number }[] = [];
-  /** Packs under way, the one that ends first at the end. */
-  const underWay: { atMs: number; durationMs: number }[] = [];
+  /** Packs in flight; the last element ends first. */
+  const inFlight: { atMs: number; durationMs: number }[] = [];
   let nowMs = 0;
   let begun = 0;
   while (ended.length < durationsMs.length) {
-    while (begun < durationsMs.length && underWay.length < threads(ended.length)) {
+    while (begun < durationsMs.length && inFlight.length < threads(ended.length)) {
       const durationMs = durationsMs[begun] ?? 0;
       const one = { atMs: nowMs + durationMs + (besideMs[begun] ?? 0), durationMs };
-      const place = underWay.findIndex(({ atMs }) => atMs <= one.atMs);
-      underWay.splice(place < 0 ? underWay.length : place, 0, one);
+      const index = inFlight.findIndex(({ atMs }) => atMs <= one.atMs);
+      inFlight.splice(index < 0 ? inFlight.length : index, 0, one);
       begun += 1;
     }
-    const next = underWay.pop();
+    const next = inFlight.pop();
     if (next === undefined) throw new Error("no thread is at work");
     nowMs = next.atMs;
     ended.push(next);

@@ -2,11 +2,11 @@ import { InputError } from "../../model/errors.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
+import type { Manifest } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { unknownRun } from "../runDocuments.ts";
-import type { CommandFacts } from "./facts.ts";
 
-/** What may be asked of a run that is under way. */
+/** A command to a run in progress. */
 type Steering =
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
@@ -18,67 +18,79 @@ type Steering =
 /** A retry by other code than before is refused unless it says how. */
 interface Retry {
   readonly kind: "retry";
-  /** All packs anew under a new plan, or what is missing beside what is there. */
+  /** `recompute`: all packs anew under a new plan; `mix`: only missing packs. */
   readonly redo?: Marker["redo"];
-  /** Identity of the code that instances have now, where the caller knows better than this process. */
+  /** Identity of the instances' code, if the caller knows it better than this process. */
   readonly code?: string | undefined;
 }
 
-/** What may be asked of a run. */
 export type Change = Steering | Retry | { readonly kind: "delete" };
 
-export type Next =
-  /** `stands`: the marker says so already, and nothing is written. */
-  | { readonly kind: "write" | "stands"; readonly marker: Marker }
-  /** An older run of this id is on its way out, or has just gone. */
-  | { readonly kind: "leaving" };
-
-/**
- * Pure: the marker that a command leads to. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
- * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working` or `other-code`.
- */
-export function nextMarker(id: string, change: Change, facts: CommandFacts): Next {
-  const { uid, hasSpec, marker, markerEtag } = facts;
-  if (!hasSpec && markerEtag === undefined) throw unknownRun(id);
-  if (marker !== undefined && marker.uid !== uid) return { kind: "leaving" };
-  if (change.kind === "delete") return deletion(facts);
-  // A deletion removes the spec before the marker.
-  if (!hasSpec) return { kind: "leaving" };
-  if (marker?.want === "delete") throw beingDeleted(id);
-  return change.kind === "retry" ? nextGeneration(id, change, facts) : withinGeneration(id, change, facts);
+/** What a command is decided on. */
+export interface CommandFacts {
+  /** Of the spec; without a spec, of the marker. */
+  readonly uid: string;
+  readonly hasSpec: boolean;
+  readonly marker: Marker | undefined;
+  /** Present also if the marker does not decode. */
+  readonly markerEtag: string | undefined;
+  readonly state: State | undefined;
+  /** Identity of the calculation's code in this process, if it has the calculation. */
+  readonly code?: string | undefined;
+  /** Manifest of the state's generation: only for the retry of a run that has ended. */
+  readonly manifest?: Manifest | undefined;
 }
 
-/** A run can be deleted at any time, also where only a part of it is there or can be read. */
-function deletion({ uid, marker, state }: CommandFacts): Next {
-  if (marker?.want === "delete") return { kind: "stands", marker };
+export type Decision =
+  /** `unchanged`: the marker already says so, and nothing is written. */
+  | { readonly kind: "write" | "unchanged"; readonly marker: Marker }
+  /** An older run of this id is being deleted, or has just been deleted. */
+  | { readonly kind: "deleting" };
+
+/**
+ * Pure: the marker that a command writes. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
+ * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working` or `other-code`.
+ */
+export function decideCommand(id: string, change: Change, facts: CommandFacts): Decision {
+  const { uid, hasSpec, marker, markerEtag } = facts;
+  if (!hasSpec && markerEtag === undefined) throw unknownRun(id);
+  if (marker !== undefined && marker.uid !== uid) return { kind: "deleting" };
+  if (change.kind === "delete") return decideDeletion(facts);
+  // A deletion removes the spec before the marker.
+  if (!hasSpec) return { kind: "deleting" };
+  if (marker?.want === "delete") throw beingDeleted(id);
+  return change.kind === "retry" ? decideRetry(id, change, facts) : decideSteering(id, change, facts);
+}
+
+/** A run can be deleted at any time, also if its documents are incomplete or unreadable. */
+function decideDeletion({ uid, marker, state }: CommandFacts): Decision {
+  if (marker?.want === "delete") return { kind: "unchanged", marker };
   const from = marker ?? closedMarker(uid, state);
   return { kind: "write", marker: { ...from, want: "delete", command: from.command + 1 } };
 }
 
-/** A retry is a marker of the next generation; asked for twice it is one. */
-function nextGeneration(id: string, change: Retry, facts: CommandFacts): Next {
+/** A retry writes a marker of the next generation. Repeating it changes nothing. */
+function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   const { uid, marker, state, manifest } = facts;
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
     if (marker.want === "cancelled") throw stillWorking(id, "being cancelled");
     if (change.redo !== undefined && marker.redo !== change.redo) throw stillWorking(id, "being retried");
-    return { kind: "stands", marker };
+    return { kind: "unchanged", marker };
   }
-  if (state === undefined || !isFinal(state.phase)) {
+  if (state === undefined || !isFinal(state.phase))
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
-  }
-  if (state.phase === "complete" && manifest?.complete === true && change.redo !== "recompute") {
+  if (state.phase === "complete" && manifest?.complete === true && change.redo !== "recompute")
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
-  }
   const { keep: _keep, redo: _redo, code: _code, ...from } = marker ?? closedMarker(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
-  const how = howToRedo(id, change, state, change.code ?? facts.code);
-  return { kind: "write", marker: { ...from, ...how, want: "run", generation, turn, command } };
+  const redo = redoOf(id, change, state, change.code ?? facts.code);
+  return { kind: "write", marker: { ...from, ...redo, want: "run", generation, turn, command } };
 }
 
-/** What other code than before is to do with what is there. `here`: the identity of the code that instances have now. */
-function howToRedo(
+/** How a retry treats what other code has computed. `here`: the identity of the instances' code. */
+function redoOf(
   id: string,
   { redo }: Retry,
   state: State,
@@ -87,58 +99,44 @@ function howToRedo(
   const same = state.code === undefined || here === undefined || here === state.code;
   if (redo === undefined && !same) throw otherCode(id, state.code ?? "", here ?? "");
   if (redo === "mix" && here === undefined) {
-    const cure = "name its file in LEASEFOLD_CALCULATIONS, or ask the instances over HTTP";
-    throw conflict("unknown-code", `nobody here knows which code the instances of run ${id} have; ${cure}`);
+    const fix = "name its file in LEASEFOLD_CALCULATIONS, or ask the instances over HTTP";
+    throw conflict("unknown-code", `the code of the instances for run ${id} is not known here; ${fix}`);
   }
   if (redo === undefined || (redo === "mix" && same)) return {};
   const code = here === undefined ? {} : { code: here };
-  // Nothing was computed, so there is nothing to mix with.
+  // Without a layout nothing was computed, so there is nothing to mix with.
   return { redo: state.layout === undefined ? "recompute" : redo, ...code };
 }
 
-function withinGeneration(id: string, change: Steering, { marker, state }: CommandFacts): Next {
+function decideSteering(id: string, change: Steering, { marker, state }: CommandFacts): Decision {
   // The marker of a finished run stays until its clean-up; only a higher generation asks for new work.
-  if (state !== undefined && isFinal(state.phase) && (marker?.generation ?? 0) <= state.generation) {
+  if (state !== undefined && isFinal(state.phase) && (marker?.generation ?? 0) <= state.generation)
     throw conflict("too-late", `run ${id} is ${state.phase} already`);
-  }
   if (marker === undefined) throw notAccepted(id);
-  const { want, cap } = wishOf(change, marker);
-  if (!wantMoves[marker.want].includes(want)) {
+  const cap = change.kind === "cap" ? change.cap : marker.cap;
+  const want = change.kind === "cap" ? marker.want : steeringWants[change.kind];
+  if (!wantMoves[marker.want].includes(want))
     throw conflict("not-allowed", `run ${id} is ${marker.want} and cannot become ${want}`);
-  }
-  const keep = keepOf(id, change, marker);
-  if (want === marker.want && cap === marker.cap) return { kind: "stands", marker };
+  const keep = change.kind === "cancel" ? keepOf(id, change.keep === true, marker) : {};
+  if (want === marker.want && cap === marker.cap) return { kind: "unchanged", marker };
   const newTurn = want !== marker.want && want !== "cancelled";
   const turn = newTurn ? marker.turn + 1 : marker.turn;
   return { kind: "write", marker: { ...marker, ...keep, want, cap, turn, command: marker.command + 1 } };
 }
 
-/** A cancelled run is on its way to its end, with what is done or without; that is not changed any more. */
-function keepOf(id: string, change: Steering, marker: Marker): Pick<Marker, "keep"> {
-  if (change.kind !== "cancel") return {};
+const steeringWants = { pause: "paused", resume: "run", cancel: "cancelled" } as const;
+
+/** Whether a cancelled run finishes with what is done cannot be changed by a later cancel. */
+function keepOf(id: string, keep: boolean, marker: Marker): Pick<Marker, "keep"> {
   const keeps = marker.keep === "1";
-  if (marker.want !== "cancelled" || keeps === (change.keep === true))
-    return change.keep === true ? { keep: "1" } : {};
+  if (marker.want !== "cancelled" || keeps === keep) return keep ? { keep: "1" } : {};
   const now = keeps
     ? "is being finished with what is done; it cannot be ended without a result"
     : "is being cancelled; it cannot be finished with what is done";
   throw conflict("not-allowed", `run ${id} ${now}`);
 }
 
-function wishOf(change: Steering, { want, cap }: Marker): Pick<Marker, "want" | "cap"> {
-  switch (change.kind) {
-    case "pause":
-      return { want: "paused", cap };
-    case "resume":
-      return { want: "run", cap };
-    case "cancel":
-      return { want: "cancelled", cap };
-    case "cap":
-      return { want, cap: change.cap };
-  }
-}
-
-/** What the marker of a closed run would say if it were still there. */
+/** What the marker of a closed run would say if it still existed. */
 const closedMarker = (uid: string, state: State | undefined): Marker => ({
   uid,
   want: "run",
@@ -166,5 +164,5 @@ const otherCode = (id: string, before: string, here: string): InputError =>
 const notAccepted = (id: string): InputError =>
   conflict(
     "not-accepted",
-    `the submit of ${id} broke off; submit it again with the same id and request, or delete it`,
+    `the submit of ${id} did not complete; submit it again with the same id and request, or delete it`,
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ensurePlaces } from "../../src/client/places.ts";
+import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import { clientWorld, names } from "./clientWorld.ts";
@@ -17,7 +17,7 @@ const refusing = (storage: Storage, kind: "denied" | "busy"): Storage => ({
 
 test("an identity that may not make one place makes the others, and no fuss", async () => {
   const { storage } = await clientWorld({ places: false });
-  await ensurePlaces({ storage: refusing(storage, "denied"), names });
+  await ensureContainersAndQueues({ storage: refusing(storage, "denied"), names });
   await expect(storage.blobs.list(names.runs, "")).rejects.toMatchObject({
     storageCode: "ContainerNotFound",
   });
@@ -27,7 +27,9 @@ test("an identity that may not make one place makes the others, and no fuss", as
 
 test("storage that does not answer is told of", async () => {
   const { storage } = await clientWorld({ places: false });
-  await expect(ensurePlaces({ storage: refusing(storage, "busy"), names })).rejects.toMatchObject({
+  await expect(
+    ensureContainersAndQueues({ storage: refusing(storage, "busy"), names }),
+  ).rejects.toMatchObject({
     kind: "busy",
   });
 });

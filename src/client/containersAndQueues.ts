@@ -1,0 +1,56 @@
+import { StorageError } from "../model/errors.ts";
+import { containersOf, queuesOf } from "../model/names.ts";
+import { isPlaceMissing } from "../storage/placesOnDemand.ts";
+import type { Client } from "./client.ts";
+
+/** Creates the missing containers and queues of the namespace. An identity without the right to do so skips them. */
+export async function ensureContainersAndQueues({
+  storage,
+  names,
+}: Pick<Client, "storage" | "names">): Promise<void> {
+  await Promise.all([
+    ...containersOf(names).map((name) => unlessDenied(storage.blobs.ensureContainer(name))),
+    ...queuesOf(names).map((name) => unlessDenied(storage.queues.ensureQueue(name))),
+  ]);
+}
+
+const unlessDenied = (creation: Promise<unknown>): Promise<unknown> =>
+  creation.catch((error: unknown) => {
+    if (!(error instanceof StorageError) || error.kind !== "denied") throw error;
+  });
+
+/**
+ * Calls storage; if a container or queue is missing, creates them all and calls once more. So a run can be submitted
+ * before any instance has started.
+ */
+export async function ensuringContainers<T>(client: Client, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isPlaceMissing(error)) throw error;
+    await ensureContainersAndQueues(client);
+    return await call();
+  }
+}
+
+/** Awaits a read. A missing container or queue, which is a definite answer, gives `empty`. */
+export async function emptyIfMissing<T>(read: Promise<T>, empty: T): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isPlaceMissing(error)) return empty;
+    throw error;
+  }
+}
+
+/** All pages of a list, one after the other. */
+export async function* pages<P extends { readonly cursor?: string }>(
+  list: (cursor: string | undefined) => Promise<P>,
+): AsyncGenerator<P, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await list(cursor);
+    yield page;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,220 @@
+import type { FileAccess } from "../../calculations/files.ts";
+import type { Calculations } from "../../calculations/registry.ts";
+import {
+  keepSamples,
+  type PlannedChunks,
+  type SampleChunk,
+  type Samples,
+  sampleLimitMs,
+  timeChunks,
+} from "../../calculations/timeChunks.ts";
+import { addCalls, billedCalls, type CallCounts, calls, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { CalculationError } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import type { Settings } from "../../model/settings.ts";
+import type { Clock } from "../../storage/ports.ts";
+import { clientLimits, defined } from "../client.ts";
+import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
+import { expectedMs } from "./expectedTime.ts";
+import { leadingPace, leadingPerMinute } from "./leadingCalls.ts";
+import { estimateCalls, naiveCalls, perPack } from "./runCalls.ts";
+
+interface Task {
+  readonly calculation: string;
+  readonly params: unknown;
+}
+
+interface TaskOptions {
+  readonly urgent: boolean;
+  readonly limitMs: number;
+}
+
+/** Runs a calculation's own code, as a worker's thread pool does. */
+export interface PlanningCode {
+  plan(
+    task: Task,
+    sink: (inputs: readonly unknown[]) => Promise<void>,
+    options: TaskOptions,
+  ): Promise<PlannedChunks>;
+  compute(task: Task & SampleChunk, options: TaskOptions): Promise<{ readonly ms: number }>;
+}
+
+/** Calls of a calculation on its files, by billing class, and the bytes that it asked for. */
+export interface FileUse {
+  readonly list: number;
+  readonly read: number;
+  readonly bytes: number;
+}
+
+/** Size, duration and cost estimate of a run. */
+export interface RunEstimate {
+  readonly calculation: string;
+  readonly params: unknown;
+  readonly chunks: number;
+  readonly packs: number;
+  readonly packSize: number;
+  readonly shards: number;
+  /** As measured here, on one thread; meaningless with `failed`. */
+  readonly chunkMs: number;
+  readonly packMs: number;
+  readonly computeS: number;
+  /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
+  readonly failed?: string;
+  /** Packs computed at once, which the expected time depends on. */
+  readonly workers: number;
+  readonly expectedS: number;
+  /** What the calculation reads of its own files; included in the calls and dollars below. */
+  readonly files: {
+    /** As counted here, with the timed chunks: a planning worker times as many. */
+    readonly planning: FileUse;
+    /** Of all chunks, extrapolated from the timed ones. */
+    readonly computing: FileUse;
+  };
+  readonly calls: {
+    readonly total: CallCounts;
+    /** Calls that cost anything: all but deletes. */
+    readonly billed: number;
+    /** Exact if nothing fails or is resent. */
+    readonly perPack: CallCounts;
+    /** Of leading, an estimate. */
+    readonly perMinute: CallCounts;
+    readonly perChunk: number;
+  };
+  /** Storage at list price, without compute. */
+  readonly dollars: number;
+  /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
+  readonly naive: { readonly calls: CallCounts; readonly billed: number; readonly dollars: number };
+}
+
+interface EstimatePorts {
+  readonly calculations: Calculations;
+  readonly code: PlanningCode;
+  /** What the code asked of files since the last call. */
+  readonly fileUse: () => FileUse;
+  readonly clock: Clock;
+  readonly settings: Settings;
+}
+
+/**
+ * Plans a run as a planning worker would, with the same checks, samples and sizes, and estimates its calls and cost.
+ * Stores nothing. Throws `InputError` for bad input and `CalculationError` if the plan fails or exceeds its time limit.
+ *
+ * Not promised: that workers are as fast as this machine, or that all chunks are like the samples.
+ */
+export async function estimateRun(
+  request: RunRequest & { readonly workers?: number | undefined },
+  ports: EstimatePorts,
+): Promise<RunEstimate> {
+  const checked = checkRequest(request, ports.calculations);
+  const { planWorkers, planWorkersMax, planThreads } = clientLimits;
+  const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
+  const task = { calculation: checked.calculation.name, params: checked.params };
+  const { chunks, segments, chunkMs, planMs, files, failed } = await measure(ports, task);
+
+  const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
+  const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
+  const layout: Layout = { chunks, packSize, shardSize, fanIn: limits.fanIn };
+  const packMs = chunkMs * Math.min(packSize, chunks);
+  const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
+  const durationMs = expectedMs({ layout, packMs, planMs, workers });
+  const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
+  const pace = leadingPace(ports.settings);
+  const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
+  const total = roundCalls(addCalls(estimateCalls(shape, pace).total, ofFiles));
+  const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
+  return {
+    ...task,
+    chunks,
+    packs: packsOf(layout),
+    packSize,
+    shards: shardsOf(layout),
+    chunkMs,
+    packMs,
+    computeS: (chunks * chunkMs) / 1_000,
+    ...defined({ failed }),
+    workers,
+    expectedS: durationMs / 1_000,
+    files,
+    calls: {
+      total,
+      billed: billedCalls(total),
+      perPack,
+      perMinute: roundCalls(leadingPerMinute(pace, shape)),
+      perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
+    },
+    dollars: dollarsOf(total),
+    naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
+  };
+}
+
+/** Plans the task and times some of its chunks. */
+async function measure({ code, fileUse, clock, settings }: EstimatePorts, task: Task) {
+  const startedMs = clock.monotonicMs();
+  const packLimitMs = settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
+  const samples: Samples = new Map();
+  let from = 0;
+  let segments = 0;
+  const sink = async (inputs: readonly unknown[]): Promise<void> => {
+    keepSamples(samples, from, inputs);
+    from += inputs.length;
+    segments += 1;
+  };
+  const planned = await code.plan(task, sink, { urgent: true, limitMs: packLimitMs });
+  const listing = fileUse();
+  const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
+  let timed = 0;
+  let failed: string | undefined;
+  const chunkMs = await timeChunks(planned, samples, (chunk) => {
+    timed += 1;
+    return code.compute({ ...task, ...chunk }, options).catch((error: unknown) => {
+      // A chunk that exceeded the time limit may only be long.
+      if (error instanceof CalculationError && error.code !== "time-limit") failed ??= error.message;
+      throw error;
+    });
+  });
+  const sampled = fileUse();
+  const planning = addUse(listing, sampled);
+  const computing = scaleUse(sampled, timed === 0 ? 0 : planned.chunks / timed);
+  const planMs = clock.monotonicMs() - startedMs;
+  return { chunks: planned.chunks, segments, chunkMs, planMs, failed, files: { planning, computing } };
+}
+
+export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });
+
+const addUse = (a: FileUse, b: FileUse): FileUse => ({
+  list: a.list + b.list,
+  read: a.read + b.read,
+  bytes: a.bytes + b.bytes,
+});
+
+/** Rounded to whole calls and bytes. */
+const scaleUse = (use: FileUse, times: number): FileUse => ({
+  list: Math.round(use.list * times),
+  read: Math.round(use.read * times),
+  bytes: Math.round(use.bytes * times),
+});
+
+const noUse: FileUse = { list: 0, read: 0, bytes: 0 };
+
+/** Counts the calls on `access`; `take` gives the counts since the last `take`. */
+export function countedFiles(access: FileAccess): { readonly access: FileAccess; take(): FileUse } {
+  let use = noUse;
+  return {
+    access: {
+      list(...asked) {
+        use = { ...use, list: use.list + 1 };
+        return access.list(...asked);
+      },
+      read(file, from, to, signal) {
+        use = { ...use, read: use.read + 1, bytes: use.bytes + to - from };
+        return access.read(file, from, to, signal);
+      },
+    },
+    take() {
+      const taken = use;
+      use = noUse;
+      return taken;
+    },
+  };
+}
