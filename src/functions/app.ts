@@ -65,7 +65,7 @@ export async function makeApp(basis: Basis): Promise<App> {
       {
         ...{ storage: forLeader, names, clock, random, log },
         onElection: electionLog(log),
-        onLook: settingsLog(log, about),
+        onPoll: settingsLog(log, about),
       },
       {
         ...{ holder, region, about, election, packLimitMs, keepDays: settings.LEASEFOLD_KEEP_DAYS },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome } from "../../src/election/acquire/contest.ts";
+import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";

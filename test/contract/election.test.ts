@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome, RaceRequest } from "../../src/election/acquire/contest.ts";
+import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";

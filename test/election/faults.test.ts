@@ -243,7 +243,7 @@ test("storage that never answers is unreachable after three looks", async () => 
   );
   expect(await arena.world.finish(arena.contender("one").race())).toMatchObject({
     kind: "unreachable",
-    step: "look",
+    step: "poll",
   });
   expect(ops).toEqual(["view", "view", "view"]);
   expect(arena.world.nowMs()).toBeLessThan(10_000);

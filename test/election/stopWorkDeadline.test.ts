@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { momentOf } from "../../src/election/cappedCall.ts";
+import { readClocks } from "../../src/election/cappedCall.ts";
 import { stopWorkDeadline } from "../../src/election/hold/stopWorkDeadline.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
@@ -8,7 +8,7 @@ function started(breakAfterMs = 0) {
   const world = virtualWorld();
   const clock = world.clock();
   let passedAtMs: number | undefined;
-  const deadline = stopWorkDeadline(clock, electionSettings({ breakAfterMs }), momentOf(clock), () => {
+  const deadline = stopWorkDeadline(clock, electionSettings({ breakAfterMs }), readClocks(clock), () => {
     passedAtMs = world.nowMs();
   });
   return { world, clock, deadline, passedAtMs: () => passedAtMs };
@@ -25,7 +25,7 @@ test("it passes at lease less margin, by its own timer", async () => {
 test("it counts from the moment a request left, not from its answer", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   await world.advance(5_000);
-  const sentAt = momentOf(clock);
+  const sentAt = readClocks(clock);
   await world.advance(1_900);
   deadline.leaseConfirmed(sentAt);
   await world.advance(60_000);
@@ -34,29 +34,29 @@ test("it counts from the moment a request left, not from its answer", async () =
 
 test("an older answer never shortens or lengthens it, and a late one does not revive it", async () => {
   const { world, clock, deadline } = started();
-  const early = momentOf(clock);
+  const early = readClocks(clock);
   await world.advance(5_000);
-  deadline.leaseConfirmed(momentOf(clock));
+  deadline.leaseConfirmed(readClocks(clock));
   deadline.leaseConfirmed(early);
   expect(deadline.remainingMs()).toBeCloseTo(13_000, -1);
   await world.advance(20_000);
-  deadline.leaseConfirmed(momentOf(clock));
+  deadline.leaseConfirmed(readClocks(clock));
   expect([deadline.hasPassed(), deadline.remainingMs()]).toEqual([true, 0]);
 });
 
 test("with early takeover it is one second before the published threshold, from the last confirmed beat", async () => {
   const { world, clock, deadline, passedAtMs } = started(4_000);
   await world.advance(2_000);
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(1_000);
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(6_000, -1);
 });
 
 test("without early takeover beats do not matter", async () => {
   const { world, clock, deadline, passedAtMs } = started();
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });

@@ -4,8 +4,8 @@ import { leadOn } from "../../../src/election/api/lead.ts";
 import {
   newTerms,
   type ObservedTerm,
+  type ObserverProgress,
   observeOn,
-  type TermMemory,
 } from "../../../src/election/api/observe.ts";
 import type { LeaderRecord, PastTerm } from "../../../src/election/record/record.ts";
 import { type Alone, alone, container, untilTold } from "../alone.ts";
@@ -127,21 +127,21 @@ test("whenever an observer looks, it tells every term of the record once and in 
   const looks = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(looks, (steps) => {
-      let memory: TermMemory = { last: undefined, known: [] };
+      let progress: ObserverProgress = { last: undefined, known: [] };
       let at = 0;
       let told = 0;
       for (const step of steps) {
         at += step;
         const history = Array.from({ length: at }, (_, index) => termOf(index + 1));
-        const found = newTerms(recordOf(history), memory);
+        const found = newTerms(recordOf(history), progress);
         for (const one of found.terms) {
           expect(one.rolledBack).toBe(false);
           if (told > 0) expect(one.term).toBe(told + one.missed + 1);
           told = one.term;
         }
         expect(told).toBe(at);
-        expect(newTerms(recordOf(history), found.memory).terms).toEqual([]);
-        ({ memory } = found);
+        expect(newTerms(recordOf(history), found.progress).terms).toEqual([]);
+        ({ progress } = found);
       }
     }),
   );
@@ -149,11 +149,11 @@ test("whenever an observer looks, it tells every term of the record once and in 
 
 test("a record that shows another history is told from where it leaves the known one", () => {
   const known = [1, 2, 3, 4, 5].map((term) => termOf(term));
-  let memory: TermMemory = { last: undefined, known: [] };
-  for (let end = 1; end <= 5; end += 1) ({ memory } = newTerms(recordOf(known.slice(0, end)), memory));
-  const back = newTerms(recordOf(known.slice(0, 3)), memory);
+  let progress: ObserverProgress = { last: undefined, known: [] };
+  for (let end = 1; end <= 5; end += 1) ({ progress } = newTerms(recordOf(known.slice(0, end)), progress));
+  const back = newTerms(recordOf(known.slice(0, 3)), progress);
   expect(back.terms).toMatchObject([{ term: 3, rolledBack: true }]);
-  const again = newTerms(recordOf([...known.slice(0, 3), termOf(4, "x"), termOf(5, "x")]), memory);
+  const again = newTerms(recordOf([...known.slice(0, 3), termOf(4, "x"), termOf(5, "x")]), progress);
   expect(again.terms).toMatchObject([
     { term: 4, termid: "4x", rolledBack: true },
     { term: 5, termid: "5x", rolledBack: false },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { NamedLease } from "../../../src/election/leases/heldLease.ts";
 import {
   type LeaseEvent,
   type Leases,
   type LeasesOptions,
   leasesOn,
 } from "../../../src/election/leases/leases.ts";
+import type { NamedLease } from "../../../src/election/leases/namedLease.ts";
 import { StorageError } from "../../../src/model/errors.ts";
 import type { ContentLease } from "../../../src/storage/ports.ts";
 import type { VirtualClock } from "../../support/virtualClock.ts";
