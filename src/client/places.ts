@@ -1,6 +1,6 @@
 import { StorageError } from "../model/errors.ts";
 import { containersOf, queuesOf } from "../model/names.ts";
-import { isPlaceMissing } from "../storage/placesOnDemand.ts";
+import { isContainerOrQueueMissing } from "../storage/createOnDemand.ts";
 import type { Client } from "./client.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function inPlaces<T>(client: Client, write: () => Promise<T>): Prom
   try {
     return await write();
   } catch (error) {
-    if (!isPlaceMissing(error)) throw error;
+    if (!isContainerOrQueueMissing(error)) throw error;
     await ensurePlaces(client);
     return await write();
   }
@@ -38,7 +38,7 @@ export async function whereAny<T>(read: Promise<T>, nothing: T): Promise<T> {
   try {
     return await read;
   } catch (error) {
-    if (isPlaceMissing(error)) return nothing;
+    if (isContainerOrQueueMissing(error)) return nothing;
     throw error;
   }
 }

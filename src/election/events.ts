@@ -30,8 +30,10 @@ export type ElectionEventDetail =
   | { readonly kind: "acquired"; readonly cause: CameBy; readonly marginMs: number }
   | { readonly kind: "claimed"; readonly cause: CameBy; readonly termid: string; readonly marginMs: number }
   | { readonly kind: "renewed"; readonly marginMs: number }
-  /** `lost`: nothing was confirmed in time, or the leader blob is gone. `deposed`: another broke or acquired the lease. */
-  | { readonly kind: "lost" | "deposed"; readonly cause: EndCause; readonly code: string }
+  /** Nothing was confirmed in time, or the leader blob is gone. */
+  | { readonly kind: "lost"; readonly cause: EndCause; readonly code: string }
+  /** Another broke or acquired the lease. */
+  | { readonly kind: "deposed"; readonly cause: EndCause; readonly code: string }
   /** `confirmed: false`: the reply is unknown; the lease expires by itself at the latest. */
   | {
       readonly kind: "released";

@@ -1,4 +1,4 @@
-import type { BillingClass } from "../model/calls.ts";
+import type { CallMeter, CallOptions } from "./calls.ts";
 import type { AboutService, QueueStore } from "./queuePort.ts";
 
 /**
@@ -15,11 +15,6 @@ import type { AboutService, QueueStore } from "./queuePort.ts";
  * that is not there (`refused`, `ContainerNotFound`), because that never means that a blob is missing; and so is a
  * blob name with a segment `.` or `..` (`refused`, `InvalidResourceName`), before any request.
  */
-
-/** Limits one call: when it fires, the call ends with an AbortError and its effect is unknown. */
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** All times are the storage service's own, in ms since the epoch, with a resolution of one second. */
 export interface BlobProperties {
@@ -230,12 +225,4 @@ export interface Storage {
   readonly meter: CallMeter;
   /** For diagnosis only; absent where no service is behind it. */
   readonly about?: AboutService;
-}
-
-/** Counts calls by billing class; every request that reaches the service counts, failed ones too. */
-export interface CallMeter {
-  /** A copy of the counts so far. */
-  counts(): Readonly<Record<BillingClass, number>>;
-  /** Counts one call of a class. */
-  count(billingClass: BillingClass): void;
 }

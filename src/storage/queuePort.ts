@@ -1,4 +1,4 @@
-import type { CallOptions, Missing } from "./ports.ts";
+import type { CallOptions } from "./calls.ts";
 
 /** What Leasefold asks of queues; `ports.ts` says what holds for all ports. */
 export interface SentMessage {
@@ -46,7 +46,8 @@ export interface QueueStore {
     queue: string,
     options?: CallOptions,
   ): Promise<
-    { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number } | Missing
+    | { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number }
+    | { readonly kind: "missing" }
   >;
 }
 

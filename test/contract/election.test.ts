@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
+import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";

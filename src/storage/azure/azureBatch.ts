@@ -2,7 +2,7 @@ import type { TokenCredential } from "@azure/identity";
 import type { BatchSubResponse, BlobBatch, ContainerClient } from "@azure/storage-blob";
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import type { CallOptions } from "../ports.ts";
+import type { CallOptions } from "../calls.ts";
 import { azureCalls } from "./azureCalls.ts";
 import { storageErrorOfCode, withOutcomes } from "./storageErrors.ts";
 
@@ -57,11 +57,11 @@ async function submit(
   options: CallOptions | undefined,
 ): Promise<Answers | "refused"> {
   try {
-    return await call(`Blob Batch ${home.containerName}`, options, async ({ signal }) => {
+    return await call(`Blob Batch ${home.containerName}`, options, async (abortSignal) => {
       const client = home.getBlobBatchClient();
       const batch = client.createBatch();
       await fill(batch, home, names);
-      return (await client.submitBatch(batch, { abortSignal: signal })).subResponses;
+      return (await client.submitBatch(batch, { abortSignal })).subResponses;
     });
   } catch (error) {
     if (refusesBatches(error)) return "refused";
@@ -104,8 +104,8 @@ async function removeOne(
   name: string,
   options: CallOptions | undefined,
 ): Promise<void> {
-  const removed = call(`Delete Blob ${home.containerName}/${name}`, options, async ({ signal }) => {
-    await home.getBlobClient(name).delete({ abortSignal: signal });
+  const removed = call(`Delete Blob ${home.containerName}/${name}`, options, async (abortSignal) => {
+    await home.getBlobClient(name).delete({ abortSignal });
   });
   await withOutcomes(removed, { BlobNotFound: undefined });
 }

@@ -113,10 +113,10 @@ export function azureList(service: BlobServiceClient): Pick<BlobStore, "list" | 
   return {
     list(container, prefix, options = {}) {
       const what = `List Blobs ${container}/${prefix}`;
-      return call(what, options, async ({ signal }) => {
+      return call(what, options, async (abortSignal) => {
         const pages = service
           .getContainerClient(container)
-          .listBlobsFlat({ prefix, includeMetadata: options.metadata === true, abortSignal: signal })
+          .listBlobsFlat({ prefix, includeMetadata: options.metadata === true, abortSignal })
           .byPage(pageOf(options));
         const { folders: _, ...page } = await firstOf(pages, what);
         return page;
@@ -125,10 +125,10 @@ export function azureList(service: BlobServiceClient): Pick<BlobStore, "list" | 
 
     listFolders(container, prefix, options = {}) {
       const what = `List Blobs ${container}/${prefix}`;
-      return call(what, options, async ({ signal }) => {
+      return call(what, options, async (abortSignal) => {
         const pages = service
           .getContainerClient(container)
-          .listBlobsByHierarchy("/", { prefix, abortSignal: signal })
+          .listBlobsByHierarchy("/", { prefix, abortSignal })
           .byPage(pageOf(options));
         const { blobs: _, ...page } = await firstOf(pages, what);
         return page;

@@ -1,11 +1,10 @@
 import type { QueueClient, QueueServiceClient } from "@azure/storage-queue";
 import type { QueueMessage, QueueStore } from "../queuePort.ts";
-import { azureCalls, dateMsOf } from "./azureCalls.ts";
+import { azureCalls, dateMsOf, missing } from "./azureCalls.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("queue");
 
-const missing = { kind: "missing" } as const;
 const gone = { kind: "gone" } as const;
 
 /** The queue port on the Azure SDK. Message texts travel as they are, never base64. */
@@ -14,8 +13,8 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
 
   return {
     ensureQueue(queue, options) {
-      const made = call(`Create Queue ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).create({ abortSignal: signal });
+      const made = call(`Create Queue ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).create({ abortSignal });
         // 204: it is there, with the same metadata; with other metadata the service says QueueAlreadyExists.
         return answer._response.status === 204 ? ("existed" as const) : ("created" as const);
       });
@@ -23,9 +22,9 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
     },
 
     send: (queue, text, options) =>
-      call(`Put Message ${queue}`, options, async ({ signal }) => {
+      call(`Put Message ${queue}`, options, async (abortSignal) => {
         const answer = await queueOf(queue).sendMessage(text, {
-          abortSignal: signal,
+          abortSignal,
           messageTimeToLive: -1,
           visibilityTimeout: options?.visibleInS ?? 0,
         });
@@ -33,9 +32,9 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
       }),
 
     receive(queue, options) {
-      const received = call(`Get Messages ${queue}`, options, async ({ signal }) => {
+      const received = call(`Get Messages ${queue}`, options, async (abortSignal) => {
         const answer = await queueOf(queue).receiveMessages({
-          abortSignal: signal,
+          abortSignal,
           numberOfMessages: options.max,
           visibilityTimeout: options.visibilityS,
         });
@@ -48,11 +47,11 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
     },
 
     update(queue, id, popReceipt, options) {
-      const updated = call(`Update Message ${queue}`, options, async ({ signal }) => {
+      const updated = call(`Update Message ${queue}`, options, async (abortSignal) => {
         const client = queueOf(queue);
         // Without a text the message keeps the one it has.
         const answer = await client.updateMessage(id, popReceipt, undefined, options.visibleInS, {
-          abortSignal: signal,
+          abortSignal,
         });
         // A service that gave no new receipt would leave us with a stale one: the old one is then the best guess.
         return { kind: "updated" as const, popReceipt: answer.popReceipt ?? popReceipt };
@@ -61,24 +60,24 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
     },
 
     remove(queue, id, popReceipt, options) {
-      const removed = call(`Delete Message ${queue}`, options, async ({ signal }) => {
-        await queueOf(queue).deleteMessage(id, popReceipt, { abortSignal: signal });
+      const removed = call(`Delete Message ${queue}`, options, async (abortSignal) => {
+        await queueOf(queue).deleteMessage(id, popReceipt, { abortSignal });
         return "removed" as const;
       });
       return withOutcomes(removed, goneOutcomes("gone" as const));
     },
 
     peek(queue, max, options) {
-      const peeked = call(`Peek Messages ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).peekMessages({ abortSignal: signal, numberOfMessages: max });
+      const peeked = call(`Peek Messages ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).peekMessages({ abortSignal, numberOfMessages: max });
         return answer.peekedMessageItems.map(messageOf);
       });
       return withOutcomes(peeked, { QueueNotFound: [] });
     },
 
     stats(queue, options) {
-      const found = call(`Get Queue Metadata ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).getProperties({ abortSignal: signal });
+      const found = call(`Get Queue Metadata ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).getProperties({ abortSignal });
         const approximateCount = answer.approximateMessagesCount ?? 0;
         return { kind: "found" as const, approximateCount, dateMs: dateMsOf(answer) };
       });

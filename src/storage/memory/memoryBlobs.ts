@@ -6,18 +6,20 @@ import { blocksOf } from "../uploadBlocks.ts";
 import {
   checkedMetadata,
   checkLease,
+  checkResourceName,
   containerOf,
   contentOf,
   dropBlob,
   type MemoryBlob,
   type MemoryContainers,
   type MemoryContent,
+  type MemoryService,
   newContainer,
   propertiesOf,
   putBlob,
   refusalOfLease,
-} from "./memoryContainers.ts";
-import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
+  refuse,
+} from "./memoryAccount.ts";
 import type { SortedList } from "./sortedList.ts";
 
 /**

@@ -1,17 +1,20 @@
+import type { CallOptions } from "../calls.ts";
 import { checkPlainName } from "../plainNames.ts";
-import type { CallOptions, ContentLease } from "../ports.ts";
+import type { ContentLease } from "../ports.ts";
 import { type LeaseRequest, leaseStateAt, requestLease } from "./leaseTable.ts";
 import {
   checkedMetadata,
   checkLease,
+  checkResourceName,
   containerOf,
   contentOf,
   type MemoryBlob,
   type MemoryContainers,
+  type MemoryService,
   newContainer,
   putBlob,
-} from "./memoryContainers.ts";
-import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
+  refuse,
+} from "./memoryAccount.ts";
 
 /** The twin's lease calls on one blob; the rules are in `leaseTable.ts`. */
 export function memoryLease(

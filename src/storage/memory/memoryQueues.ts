@@ -1,5 +1,5 @@
 import type { QueueStore } from "../queuePort.ts";
-import { checkResourceName, type MemoryService, refuse, wholeSeconds } from "./memoryService.ts";
+import { checkResourceName, type MemoryService, refuse, wholeSeconds } from "./memoryAccount.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
 
 interface Message {

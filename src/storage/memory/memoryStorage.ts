@@ -1,12 +1,18 @@
-import { callMeter } from "../callMeter.ts";
+import { type CallMeter, callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
-import type { CallMeter, Clock, Random, Storage } from "../ports.ts";
+import type { Clock, Random, Storage } from "../ports.ts";
 import { requestLease } from "./leaseTable.ts";
+import {
+  containerOf,
+  dropBlob,
+  type MemoryContainers,
+  memoryService,
+  putBlob,
+  refuse,
+} from "./memoryAccount.ts";
 import { memoryBlobs } from "./memoryBlobs.ts";
-import { containerOf, dropBlob, type MemoryContainers, putBlob } from "./memoryContainers.ts";
 import { memoryLease } from "./memoryLease.ts";
 import { type MemoryQueue, memoryQueues } from "./memoryQueues.ts";
-import { memoryService, refuse } from "./memoryService.ts";
 
 /**
  * An in-memory twin of a storage account, for tests: the documented lease table, ETags, conditions and visibility

@@ -133,8 +133,8 @@ export const mutants: readonly Mutant[] = [
     killedBy: "claims under the lease",
     from: { call: 6 },
     file: claim,
-    find: "(one) => one.termid === termid);",
-    replace: "(one) => one.term === leading.term);",
+    find: "isMine: (one) => one.termid === termid,",
+    replace: "isMine: (one) => one.term === leading.term,",
   },
   {
     lacks: "the margin before the lease ends",

@@ -1,8 +1,55 @@
+import type { BillingClass } from "../../model/calls.ts";
 import type { StorageError } from "../../model/errors.ts";
-import type { BlobProperties, BlobWrite } from "../ports.ts";
+import { storageErrorOfCode } from "../azure/storageErrors.ts";
+import type { CallMeter, CallOptions } from "../calls.ts";
+import type { BlobProperties, BlobWrite, Clock, Random } from "../ports.ts";
+import { throwIfAborted } from "../system.ts";
 import { type BlobLease, leaseAfterWrite, noLease, refusalOfWrite } from "./leaseTable.ts";
-import { type MemoryService, refuse, wholeSeconds } from "./memoryService.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
+
+/** What the parts of one in-memory account share. */
+export interface MemoryService {
+  readonly meter: CallMeter;
+  readonly random: Random;
+  /** The exact time, for leases and visibility. */
+  nowMs(): number;
+  /** The time as the service reports it: HTTP dates carry whole seconds. */
+  dateMs(): number;
+  /** A new tag, for ETags and pop receipts. */
+  nextTag(): string;
+  /** Throws for a call that is already canceled, before any effect; counts any other. */
+  begin(billingClass: BillingClass, options: CallOptions | undefined): void;
+}
+
+export function memoryService(clock: Clock, random: Random, meter: CallMeter): MemoryService {
+  let tags = 0;
+  return {
+    meter,
+    random,
+    nowMs: () => clock.wallMs(),
+    dateMs: () => wholeSeconds(clock.wallMs()),
+    nextTag: () => {
+      tags += 1;
+      return `0x8DE${tags.toString(16).toUpperCase().padStart(12, "0")}`;
+    },
+    begin: (billingClass, options) => {
+      throwIfAborted(options?.signal);
+      meter.count(billingClass);
+    },
+  };
+}
+
+export const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
+
+/** The error the real service's refusal would have become. */
+export const refuse = (status: number, code: string, detail = "") =>
+  storageErrorOfCode("memory", code, status, detail);
+
+/** Containers and queues: 3 to 63 lower-case letters, digits and single dashes (Naming and Referencing Containers). */
+export function checkResourceName(name: string): void {
+  if (name.length < 3 || name.length > 63) throw refuse(400, "OutOfRangeInput", name);
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) throw refuse(400, "InvalidResourceName", name);
+}
 
 export interface MemoryBlob {
   readonly body: Uint8Array;
@@ -56,13 +103,13 @@ export function dropBlob(container: MemoryContainer, name: string): void {
   if (container.blobs.delete(name)) container.names.remove(name);
 }
 
-/** Throws when the lease on this blob does not let a write with this lease id pass. */
+/** Throws when the lease on this blob refuses a write with this lease id. */
 export function checkLease(service: MemoryService, blob: MemoryBlob, leaseId?: string): void {
   const refusal = refusalOfLease(service, blob, leaseId);
   if (refusal !== undefined) throw refusal;
 }
 
-/** What such a write is refused with, if it is. */
+/** The refusal of such a write, if any. */
 export function refusalOfLease(
   service: MemoryService,
   blob: MemoryBlob,
@@ -103,7 +150,7 @@ export const contentOf = (body: Uint8Array | string, write: BlobWrite | undefine
   metadata: checkedMetadata(write?.metadata),
 });
 
-/** Many small texts share one piece of memory, which is what makes a million of them cheap. */
+/** Many small texts share one buffer, so that a million of them stay cheap. */
 function bytesOf(text: string): Uint8Array {
   const { buffer, byteOffset, byteLength } = Buffer.from(text);
   return new Uint8Array(buffer, byteOffset, byteLength);
