@@ -77,17 +77,17 @@ export const mutants: readonly Mutant[] = [
     killedBy: "claims under the lease",
     from: { call: 6 },
     file: twinLease,
-    find: "checkLease(service, blob, leaseId);\n      const home",
+    find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
-      "if (options?.ifMatch === undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+      "if (options?.ifMatch === undefined || checked['state'] !== 'leading') account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
   },
   {
     lacks: "the lease id on beats",
     killedBy: "terms grow",
     file: twinLease,
-    find: "checkLease(service, blob, leaseId);\n      const home",
+    find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
-      "if (options?.ifMatch !== undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+      "if (options?.ifMatch !== undefined || checked['state'] !== 'leading') account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
   },
   {
     lacks: "If-Match on the claim and on the record before it",
