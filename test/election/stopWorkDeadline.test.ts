@@ -14,7 +14,7 @@ function started(breakAfterMs = 0) {
   return { world, clock, deadline, passedAtMs: () => passedAtMs };
 }
 
-test("it passes at lease less margin, by its own timer", async () => {
+test("the stop-work deadline passes at lease less margin, by its own timer", async () => {
   const { world, deadline, passedAtMs } = started();
   await world.advance(12_990);
   expect([passedAtMs(), deadline.hasPassed()]).toEqual([undefined, false]);
@@ -22,7 +22,7 @@ test("it passes at lease less margin, by its own timer", async () => {
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });
 
-test("it counts from the moment a request left, not from its answer", async () => {
+test("the deadline counts from when a request was sent, not from its reply", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   await world.advance(5_000);
   const sentAt = readClocks(clock);
@@ -32,7 +32,7 @@ test("it counts from the moment a request left, not from its answer", async () =
   expect(passedAtMs()).toBeCloseTo(18_000, -1);
 });
 
-test("an older answer never shortens or lengthens it, and a late one does not revive it", async () => {
+test("an older reply never changes the deadline, and a late one does not revive it", async () => {
   const { world, clock, deadline } = started();
   const early = readClocks(clock);
   await world.advance(5_000);
@@ -44,7 +44,7 @@ test("an older answer never shortens or lengthens it, and a late one does not re
   expect([deadline.hasPassed(), deadline.remainingMs()]).toEqual([true, 0]);
 });
 
-test("with early takeover it is one second before the published threshold, from the last confirmed beat", async () => {
+test("with early takeover the deadline is one second before the published threshold, from the last confirmed beat", async () => {
   const { world, clock, deadline, passedAtMs } = started(4_000);
   await world.advance(2_000);
   deadline.beatConfirmed(readClocks(clock));
@@ -54,14 +54,14 @@ test("with early takeover it is one second before the published threshold, from 
   expect(passedAtMs()).toBeCloseTo(6_000, -1);
 });
 
-test("without early takeover beats do not matter", async () => {
+test("without early takeover beats do not change the deadline", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   deadline.beatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });
 
-test("a stopped process sees it synchronously, before any of its timers has fired", async () => {
+test("a stopped process sees the passed deadline synchronously, before any of its timers has fired", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   await world.advance(1_000);
   clock.pause();
@@ -79,7 +79,7 @@ test("a wall clock set forward is noticed by the timer within half a second", as
   expect(passedAtMs()).toBeLessThan(2_610);
 });
 
-test("after close it says nothing more", async () => {
+test("a closed deadline never fires", async () => {
   const { world, deadline, passedAtMs } = started();
   deadline.close();
   await world.advance(60_000);

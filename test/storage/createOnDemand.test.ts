@@ -12,7 +12,7 @@ function emptyAccount() {
   return { near, storage: createOnDemand(near, places) };
 }
 
-test("whatever call comes first makes the container or queue that it misses", async () => {
+test("the first call that misses a container or queue creates it", async () => {
   const calls = [
     ({ blobs }: typeof storage) => blobs.head("runs", "x"),
     ({ blobs }: typeof storage) => blobs.read("runs", "x"),
@@ -33,7 +33,7 @@ test("where everything is there, no call is made for it", async () => {
   expect(near.meter.counts()).toEqual({ ...before, other: before.other + 1 });
 });
 
-test("calls that miss a place at the same moment make it once", async () => {
+test("calls that miss a container at the same time create it once", async () => {
   const { near, storage } = emptyAccount();
   const { ensureContainer } = near.blobs;
   let made = 0;

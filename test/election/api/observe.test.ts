@@ -44,7 +44,7 @@ test("each term is seen once, in order, with who leads now", async () => {
   ]);
 });
 
-test("a slow observer misses none of sixteen terms, and of more it says how many", async () => {
+test("a slow observer misses none of sixteen terms, and counts those beyond them", async () => {
   const one = alone();
   const lead = () => one.world.finish(leadOn(one.process(), { name }, () => {}));
   await lead();
@@ -83,7 +83,7 @@ test("an outage is waited out, and a signal ends it without an error", async () 
   expect(await one.world.finish(second)).toEqual({ done: true, value: undefined });
 });
 
-test("a record that was deleted begins anew, and the first term of it is marked", async () => {
+test("a deleted record begins anew, and its first term is marked", async () => {
   const one = alone();
   const lead = (holder: string) => one.world.finish(leadOn(one.process(), { name, holder }, () => {}));
   await lead("a");
@@ -123,7 +123,7 @@ const recordOf = (history: readonly PastTerm[]): LeaderRecord => {
   };
 };
 
-test("whenever an observer looks, it tells every term of the record once and in order", () => {
+test("whenever an observer polls, it yields every term of the record once and in order", () => {
   const looks = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(looks, (steps) => {
@@ -147,7 +147,7 @@ test("whenever an observer looks, it tells every term of the record once and in 
   );
 });
 
-test("a record that shows another history is told from where it leaves the known one", () => {
+test("a record with another history is yielded from where it leaves the known one", () => {
   const known = [1, 2, 3, 4, 5].map((term) => termOf(term));
   let progress: ObserverProgress = { last: undefined, known: [] };
   for (let end = 1; end <= 5; end += 1) ({ progress } = newTerms(recordOf(known.slice(0, end)), progress));
