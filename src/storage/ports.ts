@@ -2,7 +2,7 @@ import type { CallMeter, CallOptions } from "./calls.ts";
 import type { AboutService, QueueStore } from "./queuePort.ts";
 
 /**
- * What Leasefold asks of storage, and nothing more. Two implementations stand behind these ports:
+ * What Leasefold needs of storage, and nothing more. There are two implementations of these ports:
  * the Azure SDKs (`azureBlobs.ts`, `azureQueues.ts`) and an in-memory twin (`memory/`); one contract
  * suite (`test/contract`) tests both for the same behavior.
  *

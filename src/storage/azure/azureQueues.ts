@@ -7,7 +7,7 @@ const call = azureCalls("queue");
 
 const gone = { kind: "gone" } as const;
 
-/** The queue port on the Azure SDK. Message texts travel as they are, never base64. */
+/** The queue port on the Azure SDK. Message texts are sent as they are, never base64. */
 export function azureQueues(service: QueueServiceClient): QueueStore {
   const queueOf = (queue: string): QueueClient => service.getQueueClient(queue);
 
@@ -15,7 +15,7 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
     ensureQueue(queue, options) {
       const made = call(`Create Queue ${queue}`, options, async (abortSignal) => {
         const answer = await queueOf(queue).create({ abortSignal });
-        // 204: it is there, with the same metadata; with other metadata the service says QueueAlreadyExists.
+        // 204: it exists with the same metadata; with other metadata the service answers QueueAlreadyExists.
         return answer._response.status === 204 ? ("existed" as const) : ("created" as const);
       });
       return withOutcomes(made, { QueueAlreadyExists: "existed" as const });
@@ -38,10 +38,8 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
           numberOfMessages: options.max,
           visibilityTimeout: options.visibilityS,
         });
-        return answer.receivedMessageItems.map((item) => ({
-          ...messageOf(item),
-          popReceipt: item.popReceipt,
-        }));
+        const { receivedMessageItems: items } = answer;
+        return items.map((item) => ({ ...messageOf(item), popReceipt: item.popReceipt }));
       });
       return withOutcomes(received, { QueueNotFound: [] });
     },
@@ -49,11 +47,11 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
     update(queue, id, popReceipt, options) {
       const updated = call(`Update Message ${queue}`, options, async (abortSignal) => {
         const client = queueOf(queue);
-        // Without a text the message keeps the one it has.
-        const answer = await client.updateMessage(id, popReceipt, undefined, options.visibleInS, {
+        const keepText = undefined;
+        const answer = await client.updateMessage(id, popReceipt, keepText, options.visibleInS, {
           abortSignal,
         });
-        // A service that gave no new receipt would leave us with a stale one: the old one is then the best guess.
+        // Without a new receipt in the answer, the old one is the best guess.
         return { kind: "updated" as const, popReceipt: answer.popReceipt ?? popReceipt };
       });
       return withOutcomes(updated, goneOutcomes(gone));
@@ -86,7 +84,7 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
   };
 }
 
-/** Another receiver has the message (it has another receipt then), or it is deleted, alone or with its queue. */
+/** Another receiver has the message (its receipt changed), or it is deleted, alone or with its queue. */
 const goneOutcomes = <T>(outcome: T): Readonly<Record<string, T>> => ({
   MessageNotFound: outcome,
   PopReceiptMismatch: outcome,

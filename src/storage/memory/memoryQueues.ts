@@ -1,5 +1,5 @@
 import type { QueueStore } from "../queuePort.ts";
-import { checkResourceName, type MemoryAccount, refuse, wholeSeconds } from "./memoryAccount.ts";
+import { checkResourceName, type MemoryAccount, refuse } from "./memoryAccount.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
 
 interface Message {
@@ -61,18 +61,20 @@ export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQ
       checkRange(visibleInS, 0, sevenDaysS, "visibility");
       checkText(text);
       sequence += 1;
-      const nowMs = account.nowMs();
-      const message: Message = {
-        id: account.random.uuid(),
+      const dateMs = account.dateMs();
+      const visibleAtMs = account.nowMs() + visibleInS * 1000;
+      const id = account.random.uuid();
+      const popReceipt = account.nextTag();
+      set(queueOf(queue), {
+        id,
         text,
         sequence,
-        insertedMs: wholeSeconds(nowMs),
-        visibleAtMs: nowMs + visibleInS * 1000,
+        insertedMs: dateMs,
+        visibleAtMs,
         dequeueCount: 0,
-        popReceipt: account.nextTag(),
-      };
-      set(queueOf(queue), message);
-      return { id: message.id, popReceipt: message.popReceipt, dateMs: account.dateMs() };
+        popReceipt,
+      });
+      return { id, popReceipt, dateMs };
     },
 
     async receive(queue, options) {
@@ -150,7 +152,7 @@ function checkRange(value: number, min: number, max: number, what: string): void
   if (value < min || value > max) throw refuse(400, "OutOfRangeQueryParameterValue", `${what} ${value}`);
 }
 
-/** The text travels as the content of an XML element. */
+/** The text is the content of an XML element. */
 function checkText(text: string): void {
   if (Buffer.byteLength(text) > textBytesMax) throw refuse(413, "RequestBodyTooLarge", "message");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that XML 1.0 cannot carry.
