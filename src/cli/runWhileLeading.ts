@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Leader } from "../election/api/lead.ts";
-import { elapsedMs, momentOf } from "../election/cappedCall.ts";
+import { elapsedMs, readClocks } from "../election/cappedCall.ts";
 import { LostLeadership } from "../election/hold/leadership.ts";
 import type { Clock } from "../storage/ports.ts";
 
@@ -29,7 +29,7 @@ export async function runWhileLeading(
 ): Promise<number> {
   let takeBackKill = (): void => {};
   let takeBackLook = (): void => {};
-  let known = { at: momentOf(clock), leftMs: leader.remainingMs() };
+  let known = { at: readClocks(clock), leftMs: leader.remainingMs() };
 
   const endWithin = (ms: number, first: NodeJS.Signals | undefined): void => {
     takeBackKill();
@@ -42,7 +42,7 @@ export async function runWhileLeading(
     const { reason } = leader.signal;
     const isAnothers = reason instanceof LostLeadership && reason.reason === "lost";
     // A process that slept hears of the end late; what it slept is taken off the grace.
-    const lateMs = Math.max(0, elapsedMs(known.at, momentOf(clock)) - known.leftMs);
+    const lateMs = Math.max(0, elapsedMs(known.at, readClocks(clock)) - known.leftMs);
     endWithin(isAnothers ? 0 : options.graceMs - lateMs, "SIGTERM");
   };
   const onInterrupt = (): void => {
@@ -50,7 +50,7 @@ export async function runWhileLeading(
   };
   const look = (): void => {
     const leftMs = leader.remainingMs();
-    if (leftMs > 0) known = { at: momentOf(clock), leftMs };
+    if (leftMs > 0) known = { at: readClocks(clock), leftMs };
     takeBackLook = clock.after(lookEveryMs, look);
   };
 

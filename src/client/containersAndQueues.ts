@@ -1,6 +1,6 @@
 import { StorageError } from "../model/errors.ts";
 import { containersOf, queuesOf } from "../model/names.ts";
-import { isPlaceMissing } from "../storage/placesOnDemand.ts";
+import { isContainerOrQueueMissing } from "../storage/createOnDemand.ts";
 import type { Client } from "./client.ts";
 
 /** Creates the missing containers and queues of the namespace. An identity without the right to do so skips them. */
@@ -27,7 +27,7 @@ export async function ensuringContainers<T>(client: Client, call: () => Promise<
   try {
     return await call();
   } catch (error) {
-    if (!isPlaceMissing(error)) throw error;
+    if (!isContainerOrQueueMissing(error)) throw error;
     await ensureContainersAndQueues(client);
     return await call();
   }
@@ -38,7 +38,7 @@ export async function emptyIfMissing<T>(read: Promise<T>, empty: T): Promise<T> 
   try {
     return await read;
   } catch (error) {
-    if (isPlaceMissing(error)) return empty;
+    if (isContainerOrQueueMissing(error)) return empty;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { currentLeader, isHeld, sightOf, whoLed } from "../election/record/leaderView.ts";
+import { currentLeader, isHeld, pollOf, whoLed } from "../election/record/leaderView.ts";
 import type { LeaderRecord } from "../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
@@ -82,15 +82,15 @@ export async function depose(client: Client, name: string = leaderBlob, seenTerm
   for (let tried = 0; tried < triesMax; tried += 1) {
     const view = await lease.view();
     if (view.kind === "missing") throw nobodyLeads(name);
-    const sight = sightOf(view);
-    if (!isHeld(sight)) throw nobodyLeads(name);
-    const record = sight.decoded.kind === "record" ? sight.decoded.record : undefined;
+    const poll = pollOf(view);
+    if (!isHeld(poll)) throw nobodyLeads(name);
+    const record = poll.decoded.kind === "record" ? poll.decoded.record : undefined;
     if (seenTerm !== undefined && record?.term !== seenTerm) {
       const now = record === undefined ? "another" : `${record.holder} in term ${record.term}`;
       throw new InputError("conflict", "leader-changed", `term ${seenTerm} is over already; ${now} leads`);
     }
     try {
-      await lease.breakNow({ ifMatch: sight.etag });
+      await lease.breakNow({ ifMatch: poll.etag });
     } catch (error) {
       const code = error instanceof StorageError ? error.storageCode : "";
       if (code === "ConditionNotMet") continue;

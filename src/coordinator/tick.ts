@@ -1,8 +1,8 @@
-import type { RaceOutcome } from "../election/acquire/contest.ts";
 import type { OnElectionEvent } from "../election/events.ts";
 import { keepDeadMansWake } from "../election/hold/deadMansWake.ts";
 import { type Leadership, LostLeadership } from "../election/hold/leadership.ts";
 import { race } from "../election/race.ts";
+import type { RaceOutcome } from "../election/raceContext.ts";
 import type { LeaderRecord } from "../election/record/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
 import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
@@ -55,7 +55,7 @@ export function coordinator(
     readonly random: Random;
     readonly onElection: OnElectionEvent;
     /** Sees the lease record at each look of a contender. */
-    readonly onLook?: (record: LeaderRecord) => void;
+    readonly onPoll?: (record: LeaderRecord) => void;
   },
   options: CoordinatorOptions,
 ): Coordinator {
@@ -124,8 +124,8 @@ export function coordinator(
     request: TickRequest,
   ): Promise<{ readonly outcome: RaceOutcome; readonly after?: (() => Promise<void>) | undefined }> {
     let after: (() => Promise<void>) | undefined;
-    const { onElection: on, onLook } = ports;
-    const outcome = await race({ lease, clock, random, on, onLook }, options.election, {
+    const { onElection: on, onPoll } = ports;
+    const outcome = await race({ lease, clock, random, on, onPoll }, options.election, {
       holder: options.holder,
       region: options.region,
       about: options.about,

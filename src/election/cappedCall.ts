@@ -1,37 +1,36 @@
 import type { Clock } from "../storage/ports.ts";
 
 /**
- * One instant on both local clocks. Neither is safe alone: the monotonic clock of some systems stands still
- * while the machine is suspended, and the wall clock may be set. Elapsed time is therefore the larger of the two.
+ * Both local clocks at one time. Neither is safe alone: the monotonic clock of some systems stands still while the
+ * machine is suspended, and the wall clock may be set. Elapsed time is therefore the larger of the two.
  */
-export interface Moment {
+export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-export const momentOf = (clock: Clock): Moment => ({
+export const readClocks = (clock: Clock): ClockReading => ({
   monotonicMs: clock.monotonicMs(),
   wallMs: clock.wallMs(),
 });
 
 /** The more pessimistic answer of the two clocks: a wall clock set back never makes time shorter. */
-export const elapsedMs = (since: Moment, now: Moment): number =>
+export const elapsedMs = (since: ClockReading, now: ClockReading): number =>
   Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 
-/** What became of one call. `sentAt` was taken before the request left: confirmed time counts from there. */
+/** How one call ended. `sentAt` was read before the request was sent: confirmed time counts from there. */
 export type Reply<T> =
-  | { readonly kind: "ok"; readonly value: T; readonly sentAt: Moment }
-  | { readonly kind: "failed"; readonly error: unknown; readonly sentAt: Moment };
+  | { readonly kind: "ok"; readonly value: T; readonly sentAt: ClockReading }
+  | { readonly kind: "failed"; readonly error: unknown; readonly sentAt: ClockReading };
 
-/** A call ended by its own cap, or because nobody wants its answer any more. Its effect is unknown. */
-export class CallCutOff extends Error {
+/** A call ended by its cap, or because nobody wants its reply any more. Its effect is unknown. */
+class CallCutOff extends Error {
   override readonly name = "CallCutOff";
 }
 
 /**
- * Runs one storage call that may last `capMs` at most. It never rejects, and it ends on time even where the
- * call pays no heed to its signal, because a hung socket must not hold up whoever decides what comes next.
- * A reply that arrives after the cut is dropped.
+ * Runs one storage call for at most `capMs`. It never rejects, and it ends on time even if the call ignores its
+ * signal, because a hung socket must not delay the next decision. A reply that arrives later is dropped.
  */
 export function cappedCall<T>(
   clock: Clock,
@@ -39,11 +38,11 @@ export function cappedCall<T>(
   call: (signal: AbortSignal) => Promise<T>,
   giveUp?: AbortSignal,
 ): Promise<Reply<T>> {
-  const sentAt = momentOf(clock);
+  const sentAt = readClocks(clock);
   return new Promise((resolve) => {
     const controller = new AbortController();
     const finish = (reply: Reply<T>): void => {
-      takeBack();
+      cancelCap();
       giveUp?.removeEventListener("abort", cut);
       resolve(reply);
     };
@@ -51,7 +50,7 @@ export function cappedCall<T>(
       finish({ kind: "failed", error: new CallCutOff(`No answer within ${capMs} ms.`), sentAt });
       controller.abort();
     };
-    const takeBack = clock.after(capMs, cut);
+    const cancelCap = clock.after(capMs, cut);
     if (giveUp?.aborted) return cut();
     giveUp?.addEventListener("abort", cut, { once: true });
     Promise.resolve()

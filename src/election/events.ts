@@ -23,27 +23,27 @@ interface Common {
   readonly term: number;
 }
 
-/** What happens in an election, for logs and tests. `marginMs` is the time left before work would have to stop. */
-export type ElectionEvent = Common &
-  (
-    | { readonly kind: "acquired"; readonly cause: CameBy; readonly marginMs: number }
-    | { readonly kind: "claimed"; readonly cause: CameBy; readonly termid: string; readonly marginMs: number }
-    | { readonly kind: "renewed"; readonly marginMs: number }
-    /** Nothing was confirmed in time, or the leader blob is gone. */
-    | { readonly kind: "lost"; readonly cause: EndCause; readonly code: string }
-    /** Another broke the lease or took it. */
-    | { readonly kind: "deposed"; readonly cause: EndCause; readonly code: string }
-    /** `confirmed: false`: the reply is unknown, the lease ends by itself at the latest. */
-    | {
-        readonly kind: "released";
-        readonly cause: EndCause;
-        readonly confirmed: boolean;
-        readonly marginMs: number;
-      }
-    /** Another had the lease first. */
-    | { readonly kind: "contended"; readonly code: string }
-    /** Claimed after a leader that never said it had ended. */
-    | { readonly kind: "tookOver"; readonly cause: CameBy; readonly from: string; readonly silentMs: number }
-  );
+/** What happens in an election, for logs and tests. `marginMs`: remaining time before work would have to stop. */
+export type ElectionEvent = Common & ElectionEventDetail;
+
+export type ElectionEventDetail =
+  | { readonly kind: "acquired"; readonly cause: CameBy; readonly marginMs: number }
+  | { readonly kind: "claimed"; readonly cause: CameBy; readonly termid: string; readonly marginMs: number }
+  | { readonly kind: "renewed"; readonly marginMs: number }
+  /** Nothing was confirmed in time, or the leader blob is gone. */
+  | { readonly kind: "lost"; readonly cause: EndCause; readonly code: string }
+  /** Another broke or acquired the lease. */
+  | { readonly kind: "deposed"; readonly cause: EndCause; readonly code: string }
+  /** `confirmed: false`: the reply is unknown; the lease expires by itself at the latest. */
+  | {
+      readonly kind: "released";
+      readonly cause: EndCause;
+      readonly confirmed: boolean;
+      readonly marginMs: number;
+    }
+  /** Another acquired the lease first. */
+  | { readonly kind: "contended"; readonly code: string }
+  /** Claimed after a leader that never wrote that it had ended. */
+  | { readonly kind: "tookOver"; readonly cause: CameBy; readonly from: string; readonly silentMs: number };
 
 export type OnElectionEvent = (event: ElectionEvent) => void;

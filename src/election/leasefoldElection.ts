@@ -10,15 +10,13 @@ export {
   NewerVersionError,
   StorageError,
 } from "../model/errors.ts";
+export type { BlobConnection, ElectionLocation as ElectionPlace } from "./api/electionPorts.ts";
 export { type Leader, type LeadOptions, type LeadResult, lead } from "./api/lead.ts";
 export { type ObservedTerm, type ObserveOptions, observe } from "./api/observe.ts";
-export type { BlobConnection, ElectionPlace } from "./api/place.ts";
 export { TermOvertaken, type TermState } from "./api/termState.ts";
 export type { ElectionEvent, EndCause } from "./events.ts";
 export { LostLeadership } from "./hold/leadership.ts";
 export type { Content, NextContent } from "./leases/contents.ts";
-export type { NamedLease } from "./leases/heldLease.ts";
-export { type LeaseEnd, LeaseLost } from "./leases/heldLease.ts";
 export {
   type AcquireOutcome,
   type LeaseEvent,
@@ -26,6 +24,7 @@ export {
   type LeasesOptions,
   leases,
 } from "./leases/leases.ts";
+export { type LeaseEnd, LeaseLost, type NamedLease } from "./leases/namedLease.ts";
 export type { RenewalStats } from "./leases/renewals.ts";
 export type { CurrentLeader } from "./record/leaderView.ts";
 export type { CameBy } from "./record/record.ts";

@@ -1,41 +1,39 @@
-import { isHeld, type Sight, whoLed } from "./record/leaderView.ts";
+import { isHeld, type Poll, whoLed } from "./record/leaderView.ts";
 import { type CameBy, type LeaderRecord, lastTermsMax } from "./record/record.ts";
 import { ageResolutionMs, type ElectionSettings } from "./settings.ts";
 
-/** The election's decisions: what was seen, in; what to do, out. No clock, no storage, no randomness in here. */
+/** The election's decisions, as pure functions: no clock, no storage, no randomness in here. */
 
-export type LookDecision =
+type PollDecision =
   | { readonly act: "acquire"; readonly cameBy: CameBy }
-  | { readonly act: "break"; readonly ifMatch: string; readonly from: string; readonly silentMs: number }
-  | { readonly act: "lookAgain" }
+  | { readonly act: "break"; readonly ifMatch: string }
+  | { readonly act: "pollAgain" }
   | { readonly act: "follow" }
   | { readonly act: "refuse"; readonly code: "record-newer" | "record-unreadable"; readonly reason: string };
 
-/** How long this contender may wait, and what it has seen so far. */
-export interface Waiting {
-  /** Of the first sight of this race; `undefined` as long as there was no record. */
+/** How long this contender may still wait, and what it has seen so far. */
+export interface WaitState {
+  /** Of the first poll of this race; `undefined` as long as there was no record. */
   readonly firstBeat: string | undefined;
-  /** 0: decide by this look alone. */
-  readonly waitLeftMs: number;
+  /** 0: decide by this poll alone. */
+  readonly remainingMs: number;
   /** Wait even while a leader beats. */
   readonly watching: boolean;
 }
 
-export function decideAfterLook(sight: Sight, waiting: Waiting, settings: ElectionSettings): LookDecision {
-  const { decoded } = sight;
-  if (decoded.kind === "newer") return { act: "refuse", code: "record-newer", reason: decoded.reason };
-  if (decoded.kind === "unreadable")
-    return { act: "refuse", code: "record-unreadable", reason: decoded.reason };
+export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionSettings): PollDecision {
+  const { decoded } = poll;
+  if (decoded.kind === "newer" || decoded.kind === "unreadable") {
+    return { act: "refuse", code: `record-${decoded.kind}`, reason: decoded.reason };
+  }
   const record = decoded.kind === "record" ? decoded.record : undefined;
-  if (!isHeld(sight)) return { act: "acquire", cameBy: cameByOf(sight, record, settings) };
-  if (record !== undefined && mayBreak(record, sight.ageMs, settings)) {
-    return { act: "break", ifMatch: sight.etag, from: record.holder, silentMs: sight.ageMs };
+  if (!isHeld(poll)) return { act: "acquire", cameBy: cameByOf(poll, record, settings) };
+  if (record !== undefined && mayBreak(record, poll.ageMs, settings)) {
+    return { act: "break", ifMatch: poll.etag };
   }
-  if (waiting.waitLeftMs <= 0) return { act: "follow" };
-  if (!waiting.watching && record?.state === "leading" && record.beat !== waiting.firstBeat) {
-    return { act: "follow" };
-  }
-  return { act: "lookAgain" };
+  const beatMoved = record?.state === "leading" && record.beat !== wait.firstBeat;
+  if (wait.remainingMs <= 0 || (beatMoved && !wait.watching)) return { act: "follow" };
+  return { act: "pollAgain" };
 }
 
 /**
@@ -47,17 +45,18 @@ function mayBreak(record: LeaderRecord, ageMs: number, settings: ElectionSetting
   return ageMs >= Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);
 }
 
-function cameByOf(sight: Sight, record: LeaderRecord | undefined, settings: ElectionSettings): CameBy {
-  if (sight.leaseState === "expired") return "expired";
-  if (sight.leaseState === "broken") return "broken";
+/** How a free lease would be acquired. */
+function cameByOf(poll: Poll, record: LeaderRecord | undefined, settings: ElectionSettings): CameBy {
+  if (poll.leaseState === "expired") return "expired";
+  if (poll.leaseState === "broken") return "broken";
   const byLeader = record?.state === "ended" && record.term > 0 && record.led === undefined;
-  const justEnded = byLeader && sight.ageMs <= settings.leaseDurationS * 1_000;
+  const justEnded = byLeader && poll.ageMs <= settings.leaseDurationS * 1_000;
   return justEnded ? "handed-over" : "free";
 }
 
-/** A write whose reply is unknown, seen again by a read: `mine` by its own mark, `unwritten` by the old ETag. */
+/** A read after a write whose reply is unknown: `mine` by the write's own mark, `unwritten` by the old ETag. */
 export function decideAfterReadBack(
-  seen: Sight | undefined,
+  seen: Poll | undefined,
   ifMatch: string,
   isMine: (record: LeaderRecord) => boolean,
 ): "mine" | "unwritten" | "lost" {
@@ -70,7 +69,7 @@ export function decideAfterReadBack(
 export const budgetEndsAtMs = (startedAtMonotonicMs: number, settings: ElectionSettings): number =>
   startedAtMonotonicMs + Math.min(settings.budgetMs, settings.functionTimeoutMs - settings.functionMarginMs);
 
-/** `undefined`: there is time enough to lead. */
+/** `undefined`: enough of the budget remains to lead. */
 export function decideBudget(
   nowMs: number,
   startedAtMs: number,
@@ -82,33 +81,27 @@ export function decideBudget(
     : undefined;
 }
 
-/** How long to wait before the next renewal, from a call that took `tookMs`. */
+/** How long to wait before the next renewal, after a call that took `tookMs`. */
 export const nextRenewalMs = (renewed: boolean, tookMs: number, settings: ElectionSettings): number =>
   renewed ? Math.max(0, settings.renewEveryMs - tookMs) : settings.renewAgainMs;
-
-interface Me {
-  readonly holder: string;
-  readonly region?: string | undefined;
-  readonly about?: Readonly<Record<string, string>> | undefined;
-}
 
 /** The first record under a fresh lease: the last term and who led it stay as they were, the beat is fresh. */
 export const lookingRecord = (
   last: LeaderRecord | undefined,
-  me: Me,
+  { holder, region, about }: Pick<LeaderRecord, "holder" | "region" | "about">,
   by: { readonly cameBy: CameBy; readonly atMs: number; readonly ageMs: number; readonly beat: string },
 ): LeaderRecord => ({
   term: last?.term ?? 0,
   termid: last?.termid ?? "",
   state: "looking",
-  holder: me.holder,
-  region: me.region,
+  holder,
+  region,
   sinceMs: by.atMs,
   beat: by.beat,
   breakAfterMs: 0,
   cameBy: by.cameBy,
   notes: {},
-  about: me.about,
+  about,
   lastTerms: last?.lastTerms ?? [],
   led: last && whoLed(last, by.atMs - by.ageMs),
 });

@@ -1,22 +1,22 @@
 import { ConfigError } from "../model/errors.ts";
-import { type Claimed, claimTerm } from "./acquire/claimTerm.ts";
-import type { Contest, RaceOutcome, RacePorts, RaceRequest } from "./acquire/contest.ts";
-import { patienceOf, takeLease } from "./acquire/takeLease.ts";
-import { holdLease } from "./hold/hold.ts";
-import { giveBack, leadTerm } from "./hold/leadTerm.ts";
+import { acquireWhenFree, pollSchedule } from "./acquire/acquireWhenFree.ts";
+import { type Claim, claimTerm } from "./acquire/claimTerm.ts";
+import { handOver, leadTerm, releaseLease } from "./hold/leadTerm.ts";
+import { LeaseHold } from "./hold/leaseHold.ts";
+import { type RaceOutcome, type RacePorts, type RaceRequest, raceContext } from "./raceContext.ts";
 import type { ElectionSettings } from "./settings.ts";
 
 /**
- * One race for one lease: look, acquire, claim a term, run the task while leading, drain, release.
+ * One race for one lease: poll, acquire, claim a term, run the task while leading, hand over.
  *
- * Not promised: that there is only one leader at any moment. A lease ends while its holder may be paused or cut
- * off, and no check made here can outrun a write already on its way. With natural expiry the task's signal
- * fires before another can lead, provided this event loop runs and its clocks keep pace; with early takeover
- * not even a lease length lies between. Effects must therefore be fenced by conditional writes (DESIGN,
- * section 3). Not promised either: that terms keep growing over a deleted or rolled-back leader blob. A term's
- * identity is its `termid`, and a caller that has seen a higher term elsewhere hands it in as `aboveTerm`.
+ * Not promised: that there is only one leader at any moment. A lease ends while its holder may be paused or cut off,
+ * and no check made here can outrun a write already on its way. With natural expiry the task's signal fires before
+ * another can lead, provided this event loop runs and its clocks keep pace; with early takeover not even a lease
+ * length lies between. Effects must therefore be conditional writes (docs/ARCHITECTURE.md, section 4). Nor that terms
+ * keep growing over a deleted or rolled-back leader blob: a term's identity is its `termid`, and a caller that has
+ * seen a higher term elsewhere passes it as `aboveTerm`.
  *
- * Whatever storage does comes back as an outcome. It throws `ConfigError` for a wrong request, nothing else.
+ * Whatever storage does is returned as an outcome. Throws `ConfigError` for a wrong request, nothing else.
  */
 export async function race(
   ports: RacePorts,
@@ -26,45 +26,42 @@ export async function race(
   if (request.holder.length < 1 || request.holder.length > 128 || (request.region?.length ?? 0) > 64) {
     throw new ConfigError("election-holder", "A holder has 1 to 128 characters, a region at most 64.");
   }
-  const contest = contestOf(ports, settings, request);
-  const patience = patienceOf(contest);
+  const context = raceContext(ports, settings, request);
+  const schedule = pollSchedule(context);
   for (;;) {
-    const taken = await takeLease(contest, patience);
-    if (taken.kind === "over") return taken.outcome;
-    const hold = holdLease(contest, taken);
-    const claimed = await claimTerm(contest, hold).catch(unexpected);
-    if (claimed.kind === "claimed" && hold.record !== undefined) return leadTerm(contest, hold, hold.record);
-    await giveBack(contest, hold, hold.endCause() ?? "done");
-    if (claimed.kind === "not" && (!claimed.raced || patience.leftMs() <= 0)) return claimed.outcome;
-    await patience.pause();
+    // 1. Poll until the lease is free or may be broken. 2. Acquire it.
+    const acquired = await acquireWhenFree(context, schedule);
+    if (acquired.kind === "over") return acquired.outcome;
+    const hold = new LeaseHold(context, acquired);
+
+    // 3. Claim a term, if there is anything to lead.
+    const claim = await claimTerm(context, hold).catch(unknownFailure);
+    if (claim.kind === "claimed") {
+      // 4. Lead until the task ends or has to end. 5. Hand over.
+      const { term, termid } = claim.record;
+      const led = await leadTerm(context, hold, claim.record);
+      const handedOver = await handOver(context, hold, led);
+      const { cause, drained } = led;
+      const error = led.error();
+      return {
+        kind: "led",
+        term,
+        termid,
+        cause,
+        drained,
+        handedOver,
+        ...(error === undefined ? {} : { error }),
+      };
+    }
+    await releaseLease(context, hold, hold.endCause ?? "done");
+    if (!claim.raced || schedule.remainingMs() <= 0) return claim.outcome;
+    await schedule.pause();
   }
 }
 
-/** A bug, or a service that answers nonsense: the lease is given back all the same. */
-const unexpected = (error: unknown): Claimed => ({
+/** A bug, or a service that answers nonsense: the lease is released all the same. */
+const unknownFailure = (error: unknown): Claim => ({
   kind: "not",
   raced: false,
   outcome: { kind: "unreachable", step: "record", error },
 });
-
-function contestOf(ports: RacePorts, settings: ElectionSettings, request: RaceRequest): Contest {
-  const mark = ports.random.uuid().slice(0, 8);
-  let writes = 0;
-  return {
-    ports,
-    settings,
-    request,
-    emit: (event) => quietly(() => ports.on?.(event)),
-    saw: (record) => quietly(() => ports.onLook?.(record)),
-    nextBeat: () => `${mark}-${++writes}`,
-  };
-}
-
-/** A listener that fails must not cost the lease. */
-function quietly(tell: () => void): void {
-  try {
-    tell();
-  } catch {
-    // What it does with its own failures is its own affair.
-  }
-}

@@ -10,7 +10,7 @@ export interface ElectionSettings {
   readonly marginMs: number;
   /** Default a third of the lease, so that two renewals may fail. */
   readonly renewEveryMs: number;
-  /** Pause after a failed call before the same call is tried again. Default 1,000. */
+  /** Pause before a failed call is retried. Default 1,000. */
   readonly renewAgainMs: number;
   /** Each lease call but a beat is cut off after this. Default 2,000. */
   readonly requestCapMs: number;
@@ -20,14 +20,14 @@ export interface ElectionSettings {
   readonly beatCapMs: number;
   /**
    * Published with the term: a challenger may break the lease once the record is this old. Default 0, never:
-   * only fenced effects make early takeover safe.
+   * early takeover is safe only if every effect is a conditional write.
    */
   readonly breakAfterMs: number;
   /** A task that reports no progress for so long is ended. Default 0, no such gate. */
   readonly stallAfterMs: number;
-  /** How often a contender that waits looks again. Default 500. */
+  /** Time between two polls of a contender that waits. Default 500. */
   readonly lookAgainMs: number;
-  /** Wait as a contender until the budget ends, instead of looking once. Default false. */
+  /** Wait as a contender until the budget ends, instead of polling once. Default false. */
   readonly watching: boolean;
   /** Challengers spread their breaks over at least this, and over four of their own round trips. Default 300. */
   readonly breakJitterMs: number;
@@ -39,13 +39,13 @@ export interface ElectionSettings {
   readonly functionMarginMs: number;
   /** How long a task may take to end after its signal fired, before the lease is left to expire. Default 5,000. */
   readonly drainCapMs: number;
-  /** With less budget than this left nobody starts to lead. Default one lease length. */
+  /** With less remaining budget than this nobody starts to lead. Default one lease length. */
   readonly leastTermMs: number;
-  /** How often one step (look, acquire, record) is tried in all. Default 3. */
+  /** Attempts at one step (poll, acquire, record) in all. Default 3. */
   readonly tries: number;
 }
 
-/** Age of a record has a resolution of one second, since both of its times are whole seconds. */
+/** The age of a record has a resolution of one second, because both of its times are whole seconds. */
 export const ageResolutionMs = 1_000;
 
 export const stopWorkMs = (settings: ElectionSettings): number =>
@@ -136,17 +136,39 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
   ];
 }
 
-/** A leader that has not beaten for so long may be deposed. Safe here, because every effect of a leader is fenced. */
+/** A leader without a beat for so long may be deposed. Safe here: every effect of a leader is a conditional write. */
 const breakAfterMs = 4_000;
-/** A leader that finishes no loop in so long is ended. */
+/** A leader that finishes no loop for so long is ended. */
 const stallAfterMs = 60_000;
 /** Kept free before the host kills the invocation. */
 export const functionMarginMs = 12_000;
 
-/**
- * The election's settings in the app. Renewal is bounded by the function's execution time: the budget is the
- * configured one, or what `functionTimeout` leaves, whichever is less.
- */
+/** The timings of an election that a lease without beats needs too; defaults and rules are the same. */
+export type LeaseTimings = Pick<
+  ElectionSettings,
+  "leaseDurationS" | "marginMs" | "renewEveryMs" | "renewAgainMs" | "requestCapMs" | "lookAgainMs" | "tries"
+>;
+
+export interface LeasesSettings extends ElectionSettings {
+  /** Renewals in flight at a time, and as many other calls beside them. Default 32. */
+  readonly callsAtOnce: number;
+  /** Each read or write of contents is cut off after this: bodies take longer than lease calls. Default 10,000. */
+  readonly contentCapMs: number;
+}
+
+export function leasesSettings(
+  chosen: Partial<LeaseTimings & Pick<LeasesSettings, "callsAtOnce" | "contentCapMs">>,
+): LeasesSettings {
+  const { callsAtOnce = 32, contentCapMs = 10_000, ...timings } = chosen;
+  const settings = { ...electionSettings(timings), callsAtOnce, contentCapMs };
+  if (!Number.isInteger(callsAtOnce) || callsAtOnce < 1) {
+    throw new ConfigError("leases-settings", "Leases: callsAtOnce is a whole number above zero.");
+  }
+  if (!(contentCapMs > 0)) throw new ConfigError("leases-settings", "Leases: contentCapMs is above zero.");
+  return settings;
+}
+
+/** The election's settings in the app. The budget is the configured one, or what `functionTimeout` leaves if less. */
 export function electionFrom(settings: Settings, host: HostSettings): ElectionSettings {
   const leaseDurationS = settings.LEASEFOLD_LEASE_S;
   const budgetMs = Math.min(settings.LEASEFOLD_BUDGET_S * 1_000, host.functionTimeoutMs - functionMarginMs);

@@ -8,7 +8,7 @@ import { logEvents } from "../model/log.ts";
 import { containersOf, namesOf, queuesOf } from "../model/names.ts";
 import { version } from "../model/settings.ts";
 import { connectStorage } from "../storage/azure/connectStorage.ts";
-import { placesOnDemand } from "../storage/placesOnDemand.ts";
+import { createOnDemand } from "../storage/createOnDemand.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
 import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
 import { callReport } from "../worker/callReport.ts";
@@ -48,8 +48,8 @@ export async function makeApp(basis: Basis): Promise<App> {
     ...sharedSettings(settings, host, own),
   };
   const places = { containers: containersOf(names), queues: queuesOf(names) };
-  const forLeader = placesOnDemand(connectStorage(connection), places);
-  const forWorker = placesOnDemand(connectStorage(connection), places);
+  const forLeader = createOnDemand(connectStorage(connection), places);
+  const forWorker = createOnDemand(connectStorage(connection), places);
   const userCode = threadPool({
     threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
@@ -65,7 +65,7 @@ export async function makeApp(basis: Basis): Promise<App> {
       {
         ...{ storage: forLeader, names, clock, random, log },
         onElection: electionLog(log),
-        onLook: settingsLog(log, about),
+        onPoll: settingsLog(log, about),
       },
       {
         ...{ holder, region, about, election, packLimitMs, keepDays: settings.LEASEFOLD_KEEP_DAYS },

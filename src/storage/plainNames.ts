@@ -3,26 +3,24 @@ import type { BlobStore } from "./ports.ts";
 
 /**
  * Refuses blob names with a segment `.` or `..` before any request: a URL drops such segments, so the call would reach
- * another blob, or one of another container. Both implementations of the port stand behind this.
+ * another blob, or one of another container. Both implementations of the port are wrapped in this.
  */
 export function plainNames(store: BlobStore): BlobStore {
   return {
     ...store,
-    create: (container, name, body, write) => refusalOf(name) ?? store.create(container, name, body, write),
-    replace: (container, name, body, write) => refusalOf(name) ?? store.replace(container, name, body, write),
-    upload: (container, name, body, write) => refusalOf(name) ?? store.upload(container, name, body, write),
-    read: (container, name, options) => refusalOf(name) ?? store.read(container, name, options),
-    stream: (container, name, options) => refusalOf(name) ?? store.stream(container, name, options),
-    head: (container, name, options) => refusalOf(name) ?? store.head(container, name, options),
-    setMetadata: (container, name, metadata, options) =>
-      refusalOf(name) ?? store.setMetadata(container, name, metadata, options),
-    remove: (container, name, options) => refusalOf(name) ?? store.remove(container, name, options),
-    removeMany: (container, names, options) =>
-      refusalOf(...names) ?? store.removeMany(container, names, options),
+    create: (...call) => refusalOf(call[1]) ?? store.create(...call),
+    replace: (...call) => refusalOf(call[1]) ?? store.replace(...call),
+    upload: (...call) => refusalOf(call[1]) ?? store.upload(...call),
+    read: (...call) => refusalOf(call[1]) ?? store.read(...call),
+    stream: (...call) => refusalOf(call[1]) ?? store.stream(...call),
+    head: (...call) => refusalOf(call[1]) ?? store.head(...call),
+    setMetadata: (...call) => refusalOf(call[1]) ?? store.setMetadata(...call),
+    remove: (...call) => refusalOf(call[1]) ?? store.remove(...call),
+    removeMany: (...call) => refusalOf(...call[1]) ?? store.removeMany(...call),
   };
 }
 
-/** Throws where a blob of this name is to be leased. */
+/** Throws where a blob with a segment `.` or `..` is to be leased. */
 export function checkPlainName(name: string): void {
   if (!isPlain(name)) throw refusal(name);
 }
@@ -36,7 +34,6 @@ const isPlain = (name: string): boolean =>
   !name.includes(".") || name.split("/").every((segment) => segment !== "." && segment !== "..");
 
 const refusal = (name: string): StorageError => {
-  const shown = JSON.stringify(name.slice(0, 80));
-  const message = `blob name ${shown}: no segment may be "." or ".."`;
+  const message = `blob name ${JSON.stringify(name.slice(0, 80))}: no segment may be "." or ".."`;
   return new StorageError("refused", "InvalidResourceName", 400, message);
 };

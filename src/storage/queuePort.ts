@@ -1,6 +1,6 @@
-import type { CallOptions, Missing } from "./ports.ts";
+import type { CallOptions } from "./calls.ts";
 
-/** What Leasefold asks of queues; `ports.ts` says what holds for all ports. */
+/** What Leasefold needs of queues; `ports.ts` states what holds for all ports. */
 export interface SentMessage {
   readonly id: string;
   readonly popReceipt: string;
@@ -31,7 +31,7 @@ export interface QueueStore {
     queue: string,
     options: CallOptions & { readonly max: number; readonly visibilityS: number },
   ): Promise<readonly ReceivedMessage[]>;
-  /** Hides the message for `visibleInS` from now and keeps its text. `gone`: another one has it, or it is deleted. */
+  /** Hides the message for `visibleInS` from now and keeps its text. `gone`: another receiver has it, or it is deleted. */
   update(
     queue: string,
     id: string,
@@ -39,28 +39,29 @@ export interface QueueStore {
     options: CallOptions & { readonly visibleInS: number },
   ): Promise<{ readonly kind: "updated"; readonly popReceipt: string } | { readonly kind: "gone" }>;
   remove(queue: string, id: string, popReceipt: string, options?: CallOptions): Promise<"removed" | "gone">;
-  /** Up to 32 visible messages as they are. An absent queue yields none. */
+  /** Up to 32 visible messages, not hidden by it. An absent queue yields none. */
   peek(queue: string, max: number, options?: CallOptions): Promise<readonly QueueMessage[]>;
   /** Approximate count of messages, hidden ones included. */
   stats(
     queue: string,
     options?: CallOptions,
   ): Promise<
-    { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number } | Missing
+    | { readonly kind: "found"; readonly approximateCount: number; readonly dateMs: number }
+    | { readonly kind: "missing" }
   >;
 }
 
-/** What a storage service says of itself, for diagnosis. */
+/** What a storage service reports about itself, for diagnosis. */
 export interface AboutService {
   facts(): Promise<ServiceFacts>;
-  /** Whether the account keeps versions of blobs; undefined where that blob is not there or may not be read. */
+  /** Whether the account keeps versions of blobs; undefined where that blob is missing or may not be read. */
   versioned(container: string, name: string): Promise<boolean | undefined>;
 }
 
-/** All but `server` absent where the identity may not ask. */
+/** All but `server` absent where the identity may not read them. */
 export interface ServiceFacts {
   readonly dateMs?: number;
-  /** Such as `Azurite-Blob/3.37.0`; empty where it says nothing. */
+  /** Such as `Azurite-Blob/3.37.0`; empty where it is unknown. */
   readonly server: string;
   /** 0 where deleted blobs are not kept. */
   readonly softDeleteDays?: number;

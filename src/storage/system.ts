@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "./ports.ts";
 
-/** What a call throws when the caller's own signal ended it: always of this name, whatever the signal's reason was. */
+/** The error of a call that the caller's own signal ended: always of this name, whatever the signal's reason. */
 export function abortError(cause?: unknown): Error {
   const error = new Error("the caller's signal ended this storage call", { cause });
   error.name = "AbortError";
@@ -15,7 +15,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal.reason);
 }
 
-/** The machine's own clock: the only place that reads the time or sets a timer for those who take a `Clock`. */
+/** The machine's own clock, for everything that takes a `Clock`. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
@@ -25,7 +25,7 @@ export const systemClock: Clock = {
       if (signal?.aborted === true) return resolve();
       const done = () => {
         clearTimeout(timer);
-        // A signal that outlives many sleeps must not collect their listeners.
+        // A long-lived signal must not collect the listeners of many sleeps.
         signal?.removeEventListener("abort", done);
         resolve();
       };

@@ -1,12 +1,12 @@
 /**
- * Bytes of one block of an upload, and how many are on their way at once. A blob has at most 50,000 blocks
- * (learn.microsoft.com/rest/api/storageservices/put-block), so a body may have 209 GB.
+ * Bytes of one block of an upload, and blocks in flight at once. A blob has at most 50,000 blocks
+ * (learn.microsoft.com/rest/api/storageservices/put-block), so a body may have at most 209 GB.
  */
 export const uploadBlockBytes = 4 * 1024 * 1024;
 export const uploadBlocksAtOnce = 3;
 export const uploadBytesMax = 50_000 * uploadBlockBytes;
 
-/** The body in blocks of exactly this size, the last one shorter; none for a body of no bytes. */
+/** The body in blocks of exactly this size, the last one shorter; an empty body has none. */
 export async function* blocksOf(
   body: AsyncIterable<Uint8Array>,
   blockBytes = uploadBlockBytes,
@@ -28,6 +28,6 @@ export async function* blocksOf(
   if (size > 0) yield joined(parts);
 }
 
-/** A piece that is a block already is not copied. */
+/** A piece that is already a block is not copied. */
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>
   parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);

@@ -1,5 +1,5 @@
 import { type CallCounts, subtractCalls } from "../model/calls.ts";
-import type { CallMeter } from "../storage/ports.ts";
+import type { CallMeter } from "../storage/calls.ts";
 
 /**
  * Hands out the storage calls made since the last time, so that each output carries what came before it. A call

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome } from "../../src/election/acquire/contest.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
+import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { connectStorage } from "../../src/storage/azure/connectStorage.ts";

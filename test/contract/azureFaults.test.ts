@@ -25,7 +25,7 @@ const failureOf = async (call: Promise<unknown>): Promise<StorageError> => {
 };
 
 describe("the Azure adapters", () => {
-  it("try a blob call four times while the service is busy, and count each", async () => {
+  it("retry a blob call up to four attempts while the service is busy, and count each", async () => {
     const { storage, requests } = await given((_, response) => fail(response, 503, "ServerBusy"));
     const error = await failureOf(storage.blobs.create("c", "b", "x"));
     expect(error).toMatchObject({ kind: "busy", retry: "later", storageCode: "ServerBusy", status: 503 });
@@ -33,7 +33,7 @@ describe("the Azure adapters", () => {
     expect(storage.meter.counts()).toMatchObject({ write: 4, queue: 0 });
   });
 
-  it("succeed when a repeat does", async () => {
+  it("succeed when a retry does", async () => {
     const { storage } = await given((_, response, count) => {
       if (count < 3) return fail(response, 500, "InternalError");
       response.writeHead(201, { "x-ms-request-id": "1", ETag: '"0x1"' });
@@ -42,7 +42,7 @@ describe("the Azure adapters", () => {
     expect(await storage.blobs.create("c", "b", "x")).toEqual({ kind: "created", etag: "0x1", dateMs: 0 });
   });
 
-  it("never repeat a lease call", async () => {
+  it("never retry a lease call", async () => {
     const { storage, requests } = await given((_, response) => fail(response, 503, "ServerBusy"));
     const lease = storage.lease("c", "leader");
     expect(await failureOf(lease.renew("id"))).toMatchObject({ kind: "busy" });
@@ -122,7 +122,7 @@ describe("the Azure adapters", () => {
     expect(connections()).toBeLessThanOrEqual(3);
   });
 
-  it("take up a download that broke off, under the same ETag", async () => {
+  it("resume a download that broke off, under the same ETag", async () => {
     const { storage } = await given(breakingOff(2));
     const { body } = ofKind(await storage.blobs.stream("c", "b"), "found");
     expect(textOf(await bytesOf(body))).toBe("0123456789");
@@ -130,7 +130,7 @@ describe("the Azure adapters", () => {
     expect(storage.meter.counts().read).toBe(4);
   });
 
-  it("give up a download that breaks off again and again", async () => {
+  it("give up a download that breaks off repeatedly", async () => {
     const { storage, requests } = await given(breakingOff(Number.POSITIVE_INFINITY));
     const error = await failureOf(storage.blobs.read("c", "b"));
     expect(error).toMatchObject({ kind: "busy", message: "Get Blob c/b broke off: no answer" });

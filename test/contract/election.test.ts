@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RaceOutcome, RaceRequest } from "../../src/election/acquire/contest.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
+import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
@@ -103,7 +103,7 @@ describe.concurrent("on Azurite", () => {
     ["write leading", "lost request"],
   ])("%s with a %s still leads, in term 1", async (op, fault) => {
     const { lease } = place();
-    const one = start(faultyLease(lease, only(op, fault)), "one", { lead: async () => {} });
+    const one = start(faultyLease(lease, only(op, fault)), "node-1", { lead: async () => {} });
     expect(await one.outcome).toMatchObject({ kind: "led", term: 1, handedOver: true });
   });
 
@@ -112,7 +112,7 @@ describe.concurrent("on Azurite", () => {
     const startMs = systemClock.monotonicMs();
     const one = start(
       faultyLease(lease, (op) => (op === "renew" ? "hang" : "none")),
-      "one",
+      "node-1",
     );
     const leadership = await one.leading;
     await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
@@ -131,12 +131,12 @@ describe.concurrent("on Azurite", () => {
       const { lease } = place();
       let silent = false;
       const dying = faultyLease(lease, () => (silent ? "hang" : "none"));
-      const one = start(dying, "one", {}, { breakAfterMs });
+      const one = start(dying, "node-1", {}, { breakAfterMs });
       const first = await one.leading;
       silent = true;
       const diedMs = systemClock.monotonicMs();
       const stop = new AbortController();
-      const two = start(lease, "two", { startedBy: "wake", stopping: stop.signal }, { breakAfterMs });
+      const two = start(lease, "node-2", { startedBy: "wake", stopping: stop.signal }, { breakAfterMs });
       const second = await two.leading;
       expect(second.term).toBe(2);
       expect(since(diedMs)).toBeLessThan(limitMs);
@@ -148,24 +148,24 @@ describe.concurrent("on Azurite", () => {
 
   it("a lease broken by hand deposes the leader", async () => {
     const { lease } = place();
-    const one = start(lease, "one");
+    const one = start(lease, "node-1");
     await one.leading;
     await lease.breakNow();
     expect(await one.outcome).toMatchObject({ kind: "led", cause: "lost", handedOver: false });
     expect(one.events.at(-1)?.kind).toBe("deposed");
-    expect(await start(lease, "two", { lead: async () => {} }).outcome).toMatchObject({ term: 2 });
+    expect(await start(lease, "node-2", { lead: async () => {} }).outcome).toMatchObject({ term: 2 });
   });
 
   it("a deleted container or record ends the term, and the next race makes them again", async () => {
     const { lease, container } = place();
-    const one = start(lease, "one");
+    const one = start(lease, "node-1");
     await one.leading;
     // Nothing but an operator deletes containers, so no port can; the lease of the blob does not hinder it.
     const { BlobServiceClient } = await import("@azure/storage-blob");
     const service = BlobServiceClient.fromConnectionString(azurite.connectionString);
     await service.getContainerClient(container).delete();
     expect(await one.outcome).toMatchObject({ kind: "led", cause: "lost" });
-    const two = start(lease, "two", { aboveTerm: 1, lead: async () => {} });
+    const two = start(lease, "node-2", { aboveTerm: 1, lead: async () => {} });
     expect(await two.outcome).toMatchObject({ kind: "led", term: 2 });
   });
 

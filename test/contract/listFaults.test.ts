@@ -60,7 +60,7 @@ describe("a list through the SDK", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it("is tried four times while the service is busy", async () => {
+  it("makes four attempts while the service is busy", async () => {
     const { storage } = await given((_, response) => fail(response, 503, "ServerBusy"));
     await expect(storage.blobs.list("c", "")).rejects.toMatchObject({ kind: "busy", status: 503 });
     expect(storage.meter.counts()).toMatchObject({ list: 4 });

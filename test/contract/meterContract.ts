@@ -66,7 +66,7 @@ export function meterContract(open: OpenAccount): void {
     expect(meter.counts()).toEqual({ ...noCalls, queue: 8 });
   });
 
-  it("does not count a call that was cancelled before it was made", async () => {
+  it("does not count a call that was canceled before it was made", async () => {
     const { storage } = open();
     await storage.blobs.list(freshName(), "", { signal: AbortSignal.abort() }).catch(() => {});
     expect(storage.meter.counts()).toEqual(noCalls);

@@ -13,7 +13,7 @@ export function removalContract(open: OpenAccount): void {
     expect(storage.meter.counts()).toEqual(noCalls);
   });
 
-  it("removes one blob and leaves its neighbours", async () => {
+  it("removes one blob and leaves its neighbors", async () => {
     const { blobs, container } = await filled(open(), ["a", "a/1", "a/2", "b"]);
     await blobs.removeMany(container, ["a/1"]);
     expect(await namesIn(blobs, container)).toEqual(["a", "a/2", "b"]);

@@ -1,4 +1,4 @@
-import type { ElectionPorts } from "../../src/election/api/place.ts";
+import type { ElectionPorts } from "../../src/election/api/electionPorts.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { ContentLease } from "../../src/storage/ports.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";

@@ -118,7 +118,7 @@ describe("names", () => {
     ["a holder of 129 characters", { holder: "h".repeat(129) }],
     ["a region of 65 characters", { holder: "h", region: "r".repeat(65) }],
   ])("%s is a wrong request", async (_what, request) => {
-    const one = contenders().contender("one");
+    const one = contenders().contender("node-1");
     await expect(one.race(request)).rejects.toMatchObject({ code: "election-holder" });
   });
 
@@ -127,7 +127,7 @@ describe("names", () => {
     const clock = world.clock();
     const lease = memoryStorage({ clock, random: world.random }).lease("Not_A_Container", "leader");
     const outcome = race({ lease, clock, random: world.random }, electionSettings(), {
-      holder: "one",
+      holder: "node-1",
       startedAtMonotonicMs: 0,
       worthLeading: async () => true,
       lead: async () => {},
@@ -150,12 +150,12 @@ describe("a record that is not ours", () => {
     const arena = contenders({ settings: { watching: true } });
     await arena.storage.blobs.ensureContainer(container);
     await arena.storage.blobs.create(container, blob, "", { metadata });
-    const outcome = await arena.world.finish(arena.contender("one").race(), 10_000);
+    const outcome = await arena.world.finish(arena.contender("node-1").race(), 10_000);
     expect(outcome).toMatchObject({ kind: "refused", code });
     expect(await arena.view()).toMatchObject({ metadata, leaseState: "available" });
   });
 
-  test("that appears between the poll and the acquire makes the acquire worthless", async () => {
+  test("that appears between the poll and the acquire makes the acquire fail", async () => {
     const metadata = { owner: "someone" };
     const arena = contenders({
       between: (lease) => ({
@@ -167,16 +167,16 @@ describe("a record that is not ours", () => {
         },
       }),
     });
-    const outcome = await arena.world.finish(arena.contender("one").race(), 10_000);
+    const outcome = await arena.world.finish(arena.contender("node-1").race(), 10_000);
     expect(outcome).toMatchObject({ kind: "follower" });
     expect(await arena.view()).toMatchObject({ metadata, leaseState: "available" });
   });
 });
 
 describe("a container", () => {
-  test("that is missing is made, with the record in it", async () => {
+  test("that is missing is created, with the record in it", async () => {
     const arena = contenders();
-    const outcome = await arena.world.finish(arena.contender("one").race({ work: async () => {} }));
+    const outcome = await arena.world.finish(arena.contender("node-1").race({ work: async () => {} }));
     expect(outcome).toMatchObject({ kind: "led", term: 1 });
   });
 
@@ -210,7 +210,7 @@ describe("a container", () => {
     "that forbids %s is a refusal at once, with no lease left behind",
     async (op) => {
       const arena = contenders({ settings: { watching: true }, between: denying(op) });
-      const outcome = await arena.world.finish(arena.contender("one").race(), 10_000);
+      const outcome = await arena.world.finish(arena.contender("node-1").race(), 10_000);
       expect(outcome).toMatchObject({
         kind: "refused",
         code: "denied",
@@ -221,17 +221,17 @@ describe("a container", () => {
     },
   );
 
-  test("whose permission is taken away from a leader costs the term by its deadline, and no more", async () => {
+  test("that a leader may no longer write costs the term by its deadline, and no more", async () => {
     const arena = contenders({ between: denying("renew") });
-    const outcome = await arena.world.finish(arena.contender("one").race(), 20_000);
+    const outcome = await arena.world.finish(arena.contender("node-1").race(), 20_000);
     expect(outcome).toMatchObject({ kind: "led", cause: "stop-work" });
   });
 });
 
 describe("a clock that runs backwards", () => {
-  test("before the race is a refusal that touches nothing", async () => {
+  test("before the race is a refusal without any call", async () => {
     const arena = contenders();
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     one.clock.loseMonotonic(5_000);
     const outcome = await one.race({ startedAtMonotonicMs: 1_000 });
     expect(outcome).toMatchObject({ kind: "refused", code: "clock-backwards" });
@@ -244,7 +244,7 @@ describe("a clock that runs backwards", () => {
       const arena = contenders({
         between: (lease) => faultyLease(lease, (op) => (op === "renew" ? "hang" : "none")),
       });
-      const one = arena.contender("one");
+      const one = arena.contender("node-1");
       const outcome = one.race();
       await arena.world.advance(3_000);
       if (which === "wall") one.clock.jumpWall(-3_600_000);

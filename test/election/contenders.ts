@@ -1,7 +1,7 @@
-import type { RaceOutcome, RaceRequest } from "../../src/election/acquire/contest.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
+import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { LeaseStore, LeaseView } from "../../src/storage/ports.ts";

@@ -5,7 +5,7 @@ import { faultyLease, type LeaseOp } from "./faultyLease.ts";
 
 test("the end of the budget hands over: the signal fires, the task drains, then the lease is free", async () => {
   const arena = contenders({ settings: { budgetMs: 30_000, functionTimeoutMs: 60_000 } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const order: string[] = [];
   const race = one.race({
     work: async (leadership) => {
@@ -19,18 +19,18 @@ test("the end of the budget hands over: the signal fires, the task drains, then 
   const outcome = await arena.world.finish(race);
   expect(outcome).toMatchObject({ kind: "led", cause: "budget", drained: true, handedOver: true });
   expect(order).toEqual(["signal at 30 s", "leased while it drains"]);
-  const next = await arena.world.finish(arena.contender("two").race({ work: async () => {} }));
+  const next = await arena.world.finish(arena.contender("node-2").race({ work: async () => {} }));
   expect(next).toMatchObject({ kind: "led", term: 2 });
 });
 
 test("the budget never reaches into the margin before the host kills the invocation", async () => {
   const arena = contenders({ settings: { functionTimeoutMs: 60_000, functionMarginMs: 15_000 } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   await arena.world.finish(one.race());
   expect(Math.round(arena.world.nowMs() / 1_000)).toBe(45);
 });
 
-test("a request to stop drains and releases, and the release is not cancelled by it", async () => {
+test("a request to stop drains and releases, and does not cancel the release", async () => {
   const ops: LeaseOp[] = [];
   const arena = contenders({
     between: (lease) =>
@@ -40,7 +40,7 @@ test("a request to stop drains and releases, and the release is not cancelled by
         (op) => ops.push(op),
       ),
   });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const stopping = new AbortController();
   let drainedAtOps = -1;
   const race = one.race({
@@ -63,14 +63,14 @@ test("a request to stop drains and releases, and the release is not cancelled by
 
 test("a process that is about to stop does not race", async () => {
   const arena = contenders();
-  const outcome = await arena.contender("one").race({ stopping: AbortSignal.abort() });
+  const outcome = await arena.contender("node-1").race({ stopping: AbortSignal.abort() });
   expect(outcome).toMatchObject({ kind: "refused", code: "stopping" });
   expect(arena.storage.meter.counts().other).toBe(0);
 });
 
-test("a request to stop during the look under the lease gives it back without a term", async () => {
+test("a request to stop during worthLeading releases the lease without a term", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const stopping = new AbortController();
   const race = one.race({
     stopping: stopping.signal,
@@ -85,9 +85,9 @@ test("a request to stop during the look under the lease gives it back without a 
   expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: { term: "0" } });
 });
 
-test("a task that does not end is let go without a release, and nothing may follow from it", async () => {
+test("a task that does not end is abandoned without a release, and its effects are refused", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   let leadership: Leadership | undefined;
   const stopping = new AbortController();
   const race = one.race({
@@ -110,7 +110,7 @@ test("a task that does not end is let go without a release, and nothing may foll
 
 test("while a planned end drains, effects still pass; after it they do not", async () => {
   const arena = contenders({ settings: { budgetMs: 20_000 } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   let leadership: Leadership | undefined;
   const race = one.race({
     work: async (given) => {
@@ -125,10 +125,10 @@ test("while a planned end drains, effects still pass; after it they do not", asy
   expect([leadership?.remainingMs(), leadership?.lost.aborted]).toEqual([0, true]);
 });
 
-test("a task that throws ends its term and says why", async () => {
+test("a task that throws ends its term with its error", async () => {
   const arena = contenders();
   const outcome = await arena.world.finish(
-    arena.contender("one").race({ work: () => Promise.reject(new Error("no disk")) }),
+    arena.contender("node-1").race({ work: () => Promise.reject(new Error("no disk")) }),
   );
   expect(outcome).toMatchObject({ cause: "failed", handedOver: true, error: new Error("no disk") });
 });
@@ -144,7 +144,7 @@ test("a task without progress is ended, and renewals and beats stop with it", as
         (op) => ops.push(op),
       ),
   });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const race = one.race({
     work: async (leadership) => {
       for (let step = 0; step < 5; step += 1) {
@@ -162,9 +162,9 @@ test("a task without progress is ended, and renewals and beats stop with it", as
   expect(ops.length).toBe(before);
 });
 
-test("remaining time is the confirmed part of the lease, or the rest of the budget", async () => {
+test("remaining time is the confirmed part of the lease, or the remaining budget", async () => {
   const arena = contenders({ settings: { budgetMs: 30_000 } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(4_000);
   expect(one.leadership?.remainingMs()).toBeCloseTo(9_000, -2);

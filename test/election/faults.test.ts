@@ -25,7 +25,7 @@ test.each<[LeaseOp, Fault]>([
   ["write ended", "lost reply"],
 ])("one %s with a %s costs a moment, not the term", async (op, fault) => {
   const arena = arenaWith(once(op, fault));
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const outcome = await arena.world.finish(one.race({ work: async () => {} }));
   expect(outcome).toMatchObject({ kind: "led", term: 1, cause: "done", handedOver: true });
   expect(arena.world.nowMs()).toBeLessThan(4_500);
@@ -36,7 +36,7 @@ test.each<Fault>(["lost request", "lost reply", "hang", "hang after"])(
   "a claim with a %s is resolved by reading back, and the term is used once",
   async (fault) => {
     const arena = arenaWith(once("write leading", fault));
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     const outcome = await arena.world.finish(one.race({ work: async () => {} }));
     expect(outcome).toMatchObject({ kind: "led", term: 1, cause: "done" });
     expect(one.events.filter((kind) => kind === "claimed")).toHaveLength(1);
@@ -45,7 +45,7 @@ test.each<Fault>(["lost request", "lost reply", "hang", "hang after"])(
   },
 );
 
-test("a first record that arrives after the claim does not come over it", async () => {
+test("a first record that arrives after the claim does not overwrite it", async () => {
   let late: (() => Promise<unknown>) | undefined;
   const arena = contenders({
     between: (lease) => ({
@@ -58,7 +58,7 @@ test("a first record that arrives after the claim does not come over it", async 
       },
     }),
   });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(3_500);
   expect(one.leadership?.term).toBe(1);
@@ -66,14 +66,14 @@ test("a first record that arrives after the claim does not come over it", async 
   expect((await arena.view()).metadata["state"]).toBe("leading");
 });
 
-test("a claim that stays unknown is not acted upon, and its term is never given out again", async () => {
+test("a claim that stays unknown is not acted upon, and its term is never claimed again", async () => {
   let written = false;
   const arena = arenaWith((op, nth) => {
     if (op === "write leading" && nth === 1) written = true;
     if (op === "write leading") return nth === 1 ? "lost reply" : "lost request";
     return op === "view" && written && nth <= 6 ? "lost request" : "none";
   });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   let led = false;
   const outcome = await arena.world.finish(
     one.race({
@@ -83,27 +83,27 @@ test("a claim that stays unknown is not acted upon, and its term is never given 
     }),
   );
   expect([outcome.kind, led]).toEqual(["unreachable", false]);
-  const two = contenders({ on: arena }).contender("two");
+  const two = contenders({ on: arena }).contender("node-2");
   expect(await arena.world.finish(two.race({ work: async () => {} }))).toMatchObject({
     kind: "led",
     term: 2,
   });
 });
 
-test("a release with a lost reply is not repeated, and is reported as not confirmed", async () => {
+test("a release with a lost reply is not retried, and is reported as not confirmed", async () => {
   const ops: LeaseOp[] = [];
   const arena = arenaWith(once("release", "lost reply"), (op) => ops.push(op));
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const outcome = await arena.world.finish(one.race({ work: async () => {} }));
   expect(outcome).toMatchObject({ kind: "led", cause: "done", handedOver: false });
   expect(ops.filter((op) => op === "release")).toHaveLength(1);
   expect(one.log.at(-1)).toMatchObject({ kind: "released", confirmed: false });
 });
 
-test("a renewal whose reply is lost, or two in a row, lose nothing", async () => {
+test("a lost renewal reply, or two in a row, does not cost the lease", async () => {
   for (const fault of ["lost reply", "lost request", "hang"] as const) {
     const arena = arenaWith((op, nth) => (op === "renew" && nth <= 2 ? fault : "none"));
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     const race = one.race({ work: ({ signal }) => one.clock.sleep(40_000, signal) });
     expect(await arena.world.finish(race)).toMatchObject({ kind: "led", cause: "done" });
   }
@@ -111,7 +111,7 @@ test("a renewal whose reply is lost, or two in a row, lose nothing", async () =>
 
 test("with every renewal hanging the signal fires at lease less margin after the acquire was sent", async () => {
   const arena = arenaWith((op) => (op === "renew" ? "hang" : "none"));
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   let abortedAtMs = 0;
   const race = one.race({
     work: (leadership) =>
@@ -133,26 +133,28 @@ test("with every renewal hanging the signal fires at lease less margin after the
 
 test("a lease broken by hand deposes the leader at its next call, and another can lead", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const race = one.race();
   await arena.world.advance(3_200);
   arena.storage.operator.breakLease(container, blob);
   const outcome = await arena.world.finish(race, 1_500);
   expect(outcome).toMatchObject({ kind: "led", cause: "lost", handedOver: false });
   expect(one.log.at(-1)).toMatchObject({ kind: "deposed", code: "LeaseNotPresentWithBlobOperation" });
-  const two = arena.contender("two");
+  const two = arena.contender("node-2");
   expect(await arena.world.finish(two.race({ work: async () => {} }))).toMatchObject({
     kind: "led",
     term: 2,
   });
-  expect(two.log).toContainEqual(expect.objectContaining({ kind: "tookOver", from: "one", cause: "broken" }));
+  expect(two.log).toContainEqual(
+    expect.objectContaining({ kind: "tookOver", from: "node-1", cause: "broken" }),
+  );
 });
 
 test.each(["blob", "container"] as const)(
   "the leader %s deleted while leading ends the term",
   async (what) => {
     const arena = contenders();
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     const race = one.race();
     await arena.world.advance(3_200);
     if (what === "blob") arena.storage.operator.deleteBlob(container, blob);
@@ -160,15 +162,15 @@ test.each(["blob", "container"] as const)(
     expect(await arena.world.finish(race, 1_500)).toMatchObject({ kind: "led", cause: "lost" });
     expect(one.log.at(-1)?.kind).toBe("lost");
     const next = await arena.world.finish(
-      arena.contender("two").race({ aboveTerm: 1, work: async () => {} }),
+      arena.contender("node-2").race({ aboveTerm: 1, work: async () => {} }),
     );
     expect(next).toMatchObject({ kind: "led", term: 2 });
   },
 );
 
-test("a leader stopped past its lease sees it in its first statement, and its writes are refused", async () => {
+test("a leader stopped past its lease sees its end in its first statement, and its writes are refused", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   let first: { aborted: boolean; remainingMs: number; threw: boolean } | undefined;
   const race = one.race({
     work: async (leadership: Leadership) => {
@@ -187,7 +189,7 @@ test("a leader stopped past its lease sees it in its first statement, and its wr
   await arena.world.advance(5_990);
   one.clock.pause();
   await arena.world.advance(20_000);
-  const two = arena.contender("two");
+  const two = arena.contender("node-2");
   void two.race();
   await arena.world.advance(2_000);
   const before = await arena.view();
@@ -202,7 +204,7 @@ test.each([1, -1])(
   "a wall clock that jumps by %i h ends the term early or not at all, never late",
   async (hours) => {
     const arena = contenders();
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     const race = one.race();
     await arena.world.advance(6_000);
     one.clock.jumpWall(hours * 3_600_000);
@@ -216,9 +218,9 @@ test.each([1, -1])(
   },
 );
 
-test("a suspended machine, whose monotonic clock stood still, learns from the wall clock", async () => {
+test("a suspended machine, whose monotonic clock stood still, uses the wall clock", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(6_000);
   one.clock.pause();
@@ -232,24 +234,24 @@ test("denied by storage is a refusal with its code, not a wait", async () => {
   const { StorageError } = await import("../../src/model/errors.ts");
   const denied = new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no role");
   const arena = contenders({ between: (lease) => ({ ...lease, view: () => Promise.reject(denied) }) });
-  expect(await arena.contender("one").race()).toMatchObject({ kind: "refused", code: "denied" });
+  expect(await arena.contender("node-1").race()).toMatchObject({ kind: "refused", code: "denied" });
 });
 
-test("storage that never answers is unreachable after three looks", async () => {
+test("storage that never answers is unreachable after three polls", async () => {
   const ops: LeaseOp[] = [];
   const arena = arenaWith(
     () => "hang",
     (op) => ops.push(op),
   );
-  expect(await arena.world.finish(arena.contender("one").race())).toMatchObject({
+  expect(await arena.world.finish(arena.contender("node-1").race())).toMatchObject({
     kind: "unreachable",
-    step: "look",
+    step: "poll",
   });
   expect(ops).toEqual(["view", "view", "view"]);
   expect(arena.world.nowMs()).toBeLessThan(10_000);
 });
 
-test("an acquire that arrives when its lease was given back long ago does not take it again", async () => {
+test("an acquire that arrives long after its lease was released does not acquire it again", async () => {
   let late: (() => Promise<void>) | undefined;
   const arena = contenders({
     between: (lease) => ({
@@ -262,14 +264,14 @@ test("an acquire that arrives when its lease was given back long ago does not ta
       },
     }),
   });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const outcome = await arena.world.finish(one.race({ work: async () => {} }));
   expect(outcome).toMatchObject({ kind: "led", term: 1, handedOver: true });
   await expect(late?.()).rejects.toMatchObject({ storageCode: "ConditionNotMet" });
   expect((await arena.view()).leaseState).toBe("available");
 });
 
-test("a record that moved between look and acquire means that another came first", async () => {
+test("a record that changed between poll and acquire means that another acquired the lease first", async () => {
   const arena = contenders({
     between: (lease, holder) => ({
       ...lease,

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { blob, container, contenders } from "./contenders.ts";
 
-test("a single contender leads its task in term 1 and hands the lease back", async () => {
+test("a single contender leads in term 1 and releases the lease", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const outcome = await arena.world.finish(
     one.race({ work: ({ signal }) => one.clock.sleep(7_000, signal) }),
   );
@@ -40,7 +40,7 @@ test.each([2, 3])(
   },
 );
 
-test("a follower of a beating leader costs one look and no refusal", async () => {
+test("a follower of a beating leader costs one poll and no refusal", async () => {
   const arena = contenders();
   const leader = arena.contender("leader");
   const leading = leader.race();
@@ -58,9 +58,9 @@ test("a follower of a beating leader costs one look and no refusal", async () =>
   void leading;
 });
 
-test("nothing worth leading leaves no term behind", async () => {
+test("without anything worth leading no term is used up", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   for (let tick = 0; tick < 3; tick += 1) {
     expect(await arena.world.finish(one.race({ worthLeading: async () => false }))).toEqual({
       kind: "nothingToLead",
@@ -79,7 +79,7 @@ test("nothing worth leading leaves no term behind", async () => {
 
 test("whether it is worth leading is asked under the lease, after the record shows life", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   await arena.world.finish(one.race({ work: async () => {} }));
   const seen: unknown[] = [];
   await arena.world.finish(
@@ -91,12 +91,12 @@ test("whether it is worth leading is asked under the lease, after the record sho
       },
     }),
   );
-  expect(seen).toEqual(["leased", "looking", 1, "one"]);
+  expect(seen).toEqual(["leased", "looking", 1, "node-1"]);
 });
 
-test("a look that fails or hangs gives the lease back and claims nothing", async () => {
+test("a worthLeading that fails or hangs releases the lease and claims nothing", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const failed = await arena.world.finish(
     one.race({ worthLeading: () => Promise.reject(new Error("no list")) }),
   );
@@ -107,9 +107,9 @@ test("a look that fails or hangs gives the lease back and claims nothing", async
   expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: { term: "0" } });
 });
 
-test("too little budget is a refusal that touches nothing", async () => {
+test("too little budget is a refusal without any call", async () => {
   const arena = contenders({ settings: { budgetMs: 60_000, functionTimeoutMs: 300_000 } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const startedAtMonotonicMs = one.clock.monotonicMs();
   await arena.world.advance(46_000);
   expect(await one.race({ startedAtMonotonicMs })).toMatchObject({
@@ -120,7 +120,7 @@ test("too little budget is a refusal that touches nothing", async () => {
 });
 
 test("an invocation that began in the future by its own clock is refused", async () => {
-  const one = contenders().contender("one");
+  const one = contenders().contender("node-1");
   expect(await one.race({ startedAtMonotonicMs: 5_000 })).toMatchObject({ code: "clock-backwards" });
 });
 
@@ -131,7 +131,7 @@ test("a record written by something else is refused and left as it is", async ()
   await lease.acquire("11111111-2222-4333-8444-555555555555", 15);
   await lease.writeRecord("11111111-2222-4333-8444-555555555555", { functioninstance: "abc" });
   await lease.release("11111111-2222-4333-8444-555555555555");
-  const outcome = await arena.world.finish(arena.contender("one").race());
+  const outcome = await arena.world.finish(arena.contender("node-1").race());
   expect(outcome).toMatchObject({ kind: "refused", code: "record-unreadable" });
   expect(await arena.view()).toMatchObject({
     leaseState: "available",
@@ -142,7 +142,7 @@ test("a record written by something else is refused and left as it is", async ()
 test("a term can be claimed above one that state elsewhere has seen", async () => {
   const arena = contenders();
   const outcome = await arena.world.finish(
-    arena.contender("one").race({ aboveTerm: 41, work: async () => {} }),
+    arena.contender("node-1").race({ aboveTerm: 41, work: async () => {} }),
   );
   expect(outcome).toMatchObject({ kind: "led", term: 42 });
 });
@@ -151,7 +151,7 @@ test("anyone can read who leads, in which term, since when and how fresh", async
   const arena = contenders();
   const lease = arena.storage.lease(container, blob);
   expect(await currentLeader(lease)).toEqual({ kind: "none" });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race({ region: "west europe" });
   await arena.world.advance(2_500);
   one.leadership?.note({ run: "night job", blank: "" });
@@ -162,7 +162,7 @@ test("anyone can read who leads, in which term, since when and how fresh", async
   expect(leader.ageMs).toBeLessThanOrEqual(1_000);
   expect(leader.record).toMatchObject({
     term: 1,
-    holder: "one",
+    holder: "node-1",
     region: "west europe",
     state: "leading",
     cameBy: "free",
@@ -173,7 +173,7 @@ test("anyone can read who leads, in which term, since when and how fresh", async
 
 test("the record keeps the last sixteen terms", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   for (let term = 1; term <= 20; term += 1) {
     await arena.world.finish(one.race({ work: async () => {} }));
   }
@@ -185,7 +185,7 @@ test("the record keeps the last sixteen terms", async () => {
 
 test("a listener that throws does not cost the lease", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   one.log.push = () => {
     throw new Error("listener");
   };

@@ -53,15 +53,15 @@ test.each<[string, Record<string, string>]>([
   expect(decodeRecord(metadata)).toMatchObject({ kind: "unreadable" });
 });
 
-test("a later version is told apart from garbage", () => {
+test("a record of a later version is distinguished from garbage", () => {
   expect(decodeRecord({ ...encodeRecord(full), v: "2", state: "dreaming" })).toMatchObject({ kind: "newer" });
 });
 
-test("metadata that we do not know is passed over", () => {
+test("unknown metadata is ignored", () => {
   expect(decodeRecord({ ...encodeRecord(full), colour: "red" })).toEqual({ kind: "record", record: full });
 });
 
-test("what a holder says of itself survives, and whatever stands there instead makes no record unreadable", () => {
+test("what a holder says about itself survives, and a malformed value does not make the record unreadable", () => {
   const about = { app: "küche", LEASEFOLD_LEASE_S: "15" };
   expect(decodeRecord(encodeRecord({ ...full, about }))).toEqual({
     kind: "record",
@@ -72,7 +72,7 @@ test("what a holder says of itself survives, and whatever stands there instead m
   }
 });
 
-test("who led survives a poll, and whatever stands there instead makes no record unreadable", () => {
+test("who led survives a poll, and a malformed value does not make the record unreadable", () => {
   const led = { holder: "küche", region: "west", sinceMs: 5, cameBy: "free", untilMs: 9 } as const;
   const { region: _, ...last } = full;
   const polled: LeaderRecord = { ...last, state: "ended", holder: "another", led };
@@ -83,13 +83,13 @@ test("who led survives a poll, and whatever stands there instead makes no record
   }
 });
 
-test("after a poll of an older version the list of terms tells who led", () => {
+test("after a poll of an older version the list of terms shows who led", () => {
   const lastTerms = [{ term: full.term, termid: full.termid, holder: "real-1", sinceMs: 5 }];
   const polled: LeaderRecord = { ...full, state: "ended", holder: "real-2", sinceMs: 90_000, lastTerms };
   expect(whoLed(polled, 95_000)).toEqual({ holder: "real-1", sinceMs: 5 });
 });
 
-test("a record always fits, notes going first and the oldest terms after them", () => {
+test("a record always fits: notes are dropped first, then the oldest terms", () => {
   const holder = "№".repeat(128);
   const lastTerms = Array.from({ length: 16 }, (_, index) => ({
     term: index,

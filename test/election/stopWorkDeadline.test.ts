@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { momentOf } from "../../src/election/cappedCall.ts";
+import { readClocks } from "../../src/election/cappedCall.ts";
 import { stopWorkDeadline } from "../../src/election/hold/stopWorkDeadline.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
@@ -8,13 +8,13 @@ function started(breakAfterMs = 0) {
   const world = virtualWorld();
   const clock = world.clock();
   let passedAtMs: number | undefined;
-  const deadline = stopWorkDeadline(clock, electionSettings({ breakAfterMs }), momentOf(clock), () => {
+  const deadline = stopWorkDeadline(clock, electionSettings({ breakAfterMs }), readClocks(clock), () => {
     passedAtMs = world.nowMs();
   });
   return { world, clock, deadline, passedAtMs: () => passedAtMs };
 }
 
-test("it passes at lease less margin, by its own timer", async () => {
+test("the stop-work deadline passes at lease less margin, by its own timer", async () => {
   const { world, deadline, passedAtMs } = started();
   await world.advance(12_990);
   expect([passedAtMs(), deadline.hasPassed()]).toEqual([undefined, false]);
@@ -22,46 +22,46 @@ test("it passes at lease less margin, by its own timer", async () => {
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });
 
-test("it counts from the moment a request left, not from its answer", async () => {
+test("the deadline counts from when a request was sent, not from its reply", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   await world.advance(5_000);
-  const sentAt = momentOf(clock);
+  const sentAt = readClocks(clock);
   await world.advance(1_900);
   deadline.leaseConfirmed(sentAt);
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(18_000, -1);
 });
 
-test("an older answer never shortens or lengthens it, and a late one does not revive it", async () => {
+test("an older reply never changes the deadline, and a late one does not revive it", async () => {
   const { world, clock, deadline } = started();
-  const early = momentOf(clock);
+  const early = readClocks(clock);
   await world.advance(5_000);
-  deadline.leaseConfirmed(momentOf(clock));
+  deadline.leaseConfirmed(readClocks(clock));
   deadline.leaseConfirmed(early);
   expect(deadline.remainingMs()).toBeCloseTo(13_000, -1);
   await world.advance(20_000);
-  deadline.leaseConfirmed(momentOf(clock));
+  deadline.leaseConfirmed(readClocks(clock));
   expect([deadline.hasPassed(), deadline.remainingMs()]).toEqual([true, 0]);
 });
 
-test("with early takeover it is one second before the published threshold, from the last confirmed beat", async () => {
+test("with early takeover the deadline is one second before the published threshold, from the last confirmed beat", async () => {
   const { world, clock, deadline, passedAtMs } = started(4_000);
   await world.advance(2_000);
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(1_000);
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(6_000, -1);
 });
 
-test("without early takeover beats do not matter", async () => {
+test("without early takeover beats do not change the deadline", async () => {
   const { world, clock, deadline, passedAtMs } = started();
-  deadline.beatConfirmed(momentOf(clock));
+  deadline.beatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });
 
-test("a stopped process sees it synchronously, before any of its timers has fired", async () => {
+test("a stopped process sees the passed deadline synchronously, before any of its timers has fired", async () => {
   const { world, clock, deadline, passedAtMs } = started();
   await world.advance(1_000);
   clock.pause();
@@ -79,7 +79,7 @@ test("a wall clock set forward is noticed by the timer within half a second", as
   expect(passedAtMs()).toBeLessThan(2_610);
 });
 
-test("after close it says nothing more", async () => {
+test("a closed deadline never fires", async () => {
   const { world, deadline, passedAtMs } = started();
   deadline.close();
   await world.advance(60_000);

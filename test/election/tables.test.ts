@@ -1,16 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { isDenied, judge, storageCodeOf, type Verdict } from "../../src/election/judge.ts";
+import {
+  classifyFailure,
+  endsLease,
+  type LeaseFailure,
+  storageCodeOf,
+} from "../../src/election/leaseFailure.ts";
 import {
   budgetEndsAtMs,
-  decideAfterLook,
+  decideAfterPoll,
   decideAfterReadBack,
   decideBudget,
   leadingRecord,
   lookingRecord,
   nextRenewalMs,
-  type Waiting,
+  type WaitState,
 } from "../../src/election/policy.ts";
-import type { Sight } from "../../src/election/record/leaderView.ts";
+import type { Poll } from "../../src/election/record/leaderView.ts";
 import type { LeaderRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { StorageError } from "../../src/model/errors.ts";
@@ -30,94 +35,99 @@ const record: LeaderRecord = {
   notes: {},
   lastTerms: [],
 };
-const sight = (leaseState: LeaseState, more: Partial<LeaderRecord> | "none" = {}, ageMs = 0): Sight => ({
+const polled = (leaseState: LeaseState, more: Partial<LeaderRecord> | "none" = {}, ageMs = 0): Poll => ({
   leaseState,
   etag: "e",
   atMs: 0,
   ageMs,
   decoded: more === "none" ? { kind: "none" } : { kind: "record", record: { ...record, ...more } },
 });
-const tick: Waiting = { firstBeat: "x-1", waitLeftMs: 0, watching: false };
-const wake: Waiting = { ...tick, waitLeftMs: 9_000 };
-const watch: Waiting = { ...wake, watching: true };
+const tick: WaitState = { firstBeat: "x-1", remainingMs: 0, watching: false };
+const wake: WaitState = { ...tick, remainingMs: 9_000 };
+const watch: WaitState = { ...wake, watching: true };
 
-describe("after a look", () => {
-  test.each<[string, Sight, Waiting, object]>([
-    ["free, never led: acquire", sight("available", "none"), tick, { act: "acquire", cameBy: "free" }],
+describe("after a poll", () => {
+  test.each<[string, Poll, WaitState, object]>([
+    ["free, never led: acquire", polled("available", "none"), tick, { act: "acquire", cameBy: "free" }],
     [
       "free, just ended: acquire",
-      sight("available", { state: "ended" }, 2_000),
+      polled("available", { state: "ended" }, 2_000),
       tick,
       { cameBy: "handed-over" },
     ],
     [
       "free, ended long ago: acquire",
-      sight("available", { state: "ended" }, 99_000),
+      polled("available", { state: "ended" }, 99_000),
       tick,
       { cameBy: "free" },
     ],
-    ["expired: acquire", sight("expired"), tick, { act: "acquire", cameBy: "expired" }],
-    ["broken: acquire", sight("broken"), tick, { act: "acquire", cameBy: "broken" }],
-    ["held and beating: follow", sight("leased", {}, 1_000), tick, { act: "follow" }],
-    ["being broken by hand: follow", sight("breaking", {}, 1_000), tick, { act: "follow" }],
-    ["held, no record: follow", sight("leased", "none"), tick, { act: "follow" }],
-    ["held, beat not moved, woken: look again", sight("leased"), wake, { act: "lookAgain" }],
-    ["held, beat moved, woken: follow", sight("leased", { beat: "x-2" }), wake, { act: "follow" }],
+    ["expired: acquire", polled("expired"), tick, { act: "acquire", cameBy: "expired" }],
+    ["broken: acquire", polled("broken"), tick, { act: "acquire", cameBy: "broken" }],
+    ["held and beating: follow", polled("leased", {}, 1_000), tick, { act: "follow" }],
+    ["being broken by hand: follow", polled("breaking", {}, 1_000), tick, { act: "follow" }],
+    ["held, no record: follow", polled("leased", "none"), tick, { act: "follow" }],
+    ["held, beat not moved, woken: poll again", polled("leased"), wake, { act: "pollAgain" }],
+    ["held, beat moved, woken: follow", polled("leased", { beat: "x-2" }), wake, { act: "follow" }],
     [
-      "held by one that only looks, woken: look again",
-      sight("leased", { beat: "y-1", state: "looking" }),
+      "held by one that only polls, woken: poll again",
+      polled("leased", { beat: "y-1", state: "looking" }),
       wake,
-      { act: "lookAgain" },
+      { act: "pollAgain" },
     ],
     [
-      "held, ended, woken: look again",
-      sight("leased", { beat: "x-2", state: "ended" }),
+      "held, ended, woken: poll again",
+      polled("leased", { beat: "x-2", state: "ended" }),
       wake,
-      { act: "lookAgain" },
+      { act: "pollAgain" },
     ],
-    ["held, beat moved, watching: look again", sight("leased", { beat: "x-2" }), watch, { act: "lookAgain" }],
-    ["one second below the threshold: follow", sight("leased", {}, 3_000), tick, { act: "follow" }],
-    ["at the threshold: break", sight("leased", {}, 4_000), tick, { act: "break", ifMatch: "e", from: "a" }],
-    ["at the threshold, breaking: break", sight("breaking", {}, 4_000), tick, { act: "break" }],
+    [
+      "held, beat moved, watching: poll again",
+      polled("leased", { beat: "x-2" }),
+      watch,
+      { act: "pollAgain" },
+    ],
+    ["one second below the threshold: follow", polled("leased", {}, 3_000), tick, { act: "follow" }],
+    ["at the threshold: break", polled("leased", {}, 4_000), tick, { act: "break", ifMatch: "e" }],
+    ["at the threshold, breaking: break", polled("breaking", {}, 4_000), tick, { act: "break" }],
     [
       "threshold below three beats: not yet",
-      sight("leased", { breakAfterMs: 2_000 }, 3_000),
+      polled("leased", { breakAfterMs: 2_000 }, 3_000),
       tick,
       { act: "follow" },
     ],
     [
       "a longer threshold is obeyed",
-      sight("leased", { breakAfterMs: 9_000 }, 8_000),
+      polled("leased", { breakAfterMs: 9_000 }, 8_000),
       tick,
       { act: "follow" },
     ],
-    ["no threshold: never", sight("leased", { breakAfterMs: 0 }, 99_000), tick, { act: "follow" }],
-    ["only looking: never", sight("leased", { state: "looking" }, 99_000), tick, { act: "follow" }],
-    ["ended: never", sight("leased", { state: "ended" }, 99_000), tick, { act: "follow" }],
+    ["no threshold: never", polled("leased", { breakAfterMs: 0 }, 99_000), tick, { act: "follow" }],
+    ["only looking: never", polled("leased", { state: "looking" }, 99_000), tick, { act: "follow" }],
+    ["ended: never", polled("leased", { state: "ended" }, 99_000), tick, { act: "follow" }],
     [
       "written by a newer version: refuse",
-      { ...sight("available"), decoded: { kind: "newer", reason: "v2" } },
+      { ...polled("available"), decoded: { kind: "newer", reason: "v2" } },
       tick,
       { act: "refuse", code: "record-newer" },
     ],
     [
       "written by something else: refuse, even when free",
-      { ...sight("available"), decoded: { kind: "unreadable", reason: "?" } },
+      { ...polled("available"), decoded: { kind: "unreadable", reason: "?" } },
       watch,
       { act: "refuse", code: "record-unreadable" },
     ],
   ])("%s", (_name, seen, waiting, decision) => {
-    expect(decideAfterLook(seen, waiting, settings)).toMatchObject(decision);
+    expect(decideAfterPoll(seen, waiting, settings)).toMatchObject(decision);
   });
 });
 
 describe("after a write whose reply is unknown", () => {
   const mine = (one: LeaderRecord) => one.termid === "mine";
-  test.each<[string, Sight | undefined, string]>([
-    ["my termid is there: mine", sight("leased", { termid: "mine" }), "mine"],
-    ["the ETag has not moved: unwritten", sight("leased"), "unwritten"],
-    ["another wrote: lost", { ...sight("leased"), etag: "f" }, "lost"],
-    ["the same term under another id: lost", { ...sight("leased", { term: 8 }), etag: "f" }, "lost"],
+  test.each<[string, Poll | undefined, string]>([
+    ["my termid is there: mine", polled("leased", { termid: "mine" }), "mine"],
+    ["the ETag has not moved: unwritten", polled("leased"), "unwritten"],
+    ["another wrote: lost", { ...polled("leased"), etag: "f" }, "lost"],
+    ["the same term under another id: lost", { ...polled("leased", { term: 8 }), etag: "f" }, "lost"],
     ["the blob is gone: lost", undefined, "lost"],
   ])("%s", (_name, seen, verdict) => {
     expect(decideAfterReadBack(seen, "e", mine)).toBe(verdict);
@@ -125,7 +135,7 @@ describe("after a write whose reply is unknown", () => {
 });
 
 describe("storage codes", () => {
-  test.each<[string, Verdict]>([
+  test.each<[string, LeaseFailure]>([
     ["LeaseAlreadyPresent", "contention"],
     ["LeaseIsBreakingAndCannotBeAcquired", "contention"],
     ["LeaseIdMismatchWithLeaseOperation", "loss"],
@@ -143,18 +153,21 @@ describe("storage codes", () => {
     ["toString", "transient"],
     ["LeaseIdMissing", "bug"],
     ["MetadataTooLarge", "bug"],
-  ])("%s is %s, whatever the status", (code, verdict) => {
+  ])("%s is %s, whatever the status", (code, failure) => {
     for (const status of [409, 412, 500]) {
-      expect(judge(new StorageError("refused", code, status, code))).toBe(verdict);
+      expect(classifyFailure(new StorageError("refused", code, status, code))).toBe(failure);
     }
   });
 
   test("an error that is none of storage's says nothing about the lease", () => {
-    expect([judge(new TypeError("x")), storageCodeOf("x"), isDenied(undefined)]).toEqual([
-      "transient",
-      "",
-      false,
-    ]);
+    const error = new TypeError("x");
+    expect([classifyFailure(error), endsLease(error), storageCodeOf("x")]).toEqual(["transient", false, ""]);
+    expect(classifyFailure(undefined)).toBe("transient");
+  });
+
+  test("a denied call does not end a lease, because it says nothing about who holds it", () => {
+    const error = new StorageError("denied", "AuthorizationFailure", 403, "denied");
+    expect([classifyFailure(error), endsLease(error)]).toEqual(["denied", false]);
   });
 });
 

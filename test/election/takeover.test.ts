@@ -4,14 +4,14 @@ import { faultyLease, type LeaseOp, noAnswer } from "./faultyLease.ts";
 
 const early = { breakAfterMs: 4_000 };
 
-test("a leader that died is replaced after its lease, by a contender that a wake has called", async () => {
+test("a leader that died is replaced after its lease, by a contender that a wake has started", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(8_000);
   one.clock.crash();
   await arena.world.advance(6_000);
-  const two = arena.contender("two");
+  const two = arena.contender("node-2");
   void two.race({ startedBy: "wake" });
   expect(await arena.world.until(() => two.leadership !== undefined, 20_000)).toBe(true);
   expect(two.leadership?.term).toBe(2);
@@ -21,10 +21,10 @@ test("a leader that died is replaced after its lease, by a contender that a wake
 
 test("a wake that finds a living leader waits for one beat and then follows", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(8_200);
-  const outcome = await arena.world.finish(arena.contender("two").race({ startedBy: "wake" }));
+  const outcome = await arena.world.finish(arena.contender("node-2").race({ startedBy: "wake" }));
   expect(outcome).toMatchObject({ kind: "follower" });
   expect(arena.world.nowMs()).toBeLessThan(9_800);
 });
@@ -34,7 +34,7 @@ test("a wake that sees no beat at all waits for the lease and two seconds, and n
   const lease = arena.storage.lease(container, blob);
   await lease.ensure();
   await lease.acquire("11111111-2222-4333-8444-555555555555", 60);
-  const outcome = await arena.world.finish(arena.contender("two").race({ startedBy: "wake" }));
+  const outcome = await arena.world.finish(arena.contender("node-2").race({ startedBy: "wake" }));
   expect(outcome).toEqual({ kind: "follower", leader: { kind: "none" } });
   expect(arena.world.nowMs()).toBeGreaterThan(16_900);
   expect(arena.world.nowMs()).toBeLessThan(17_600);
@@ -42,28 +42,30 @@ test("a wake that sees no beat at all waits for the lease and two seconds, and n
 
 test("with early takeover a silent leader is deposed once its record is as old as it published", async () => {
   const arena = contenders({ settings: early });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(8_000);
   one.clock.crash();
   const died = arena.world.nowMs();
-  const two = arena.contender("two");
+  const two = arena.contender("node-2");
   void two.race({ startedBy: "wake" });
   expect(await arena.world.until(() => two.leadership !== undefined, 20_000)).toBe(true);
   expect(arena.world.nowMs() - died).toBeLessThan(5_500);
-  expect(two.log).toContainEqual(expect.objectContaining({ kind: "tookOver", cause: "broken", from: "one" }));
+  expect(two.log).toContainEqual(
+    expect.objectContaining({ kind: "tookOver", cause: "broken", from: "node-1" }),
+  );
 });
 
 test("the old leader is always past its own deadline before anyone may break its lease", async () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const arena = contenders({ seed, settings: { ...early, watching: true } });
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     void one.race();
     await arena.world.advance(5_000 + seed * 37);
     one.clock.pause();
     const leadership = one.leadership;
     let brokenWhileLeading = false;
-    const two = arena.contender("two");
+    const two = arena.contender("node-2");
     void two.race();
     await arena.world.until(() => {
       // Looking at the paused leader's clocks runs none of its timers.
@@ -76,7 +78,7 @@ test("the old leader is always past its own deadline before anyone may break its
   }
 });
 
-test("a beat that arrives just before the break keeps the leader in its place", async () => {
+test("a beat that arrives just before the break keeps the leader", async () => {
   const arena = contenders({ settings: early });
   let beats = true;
   let late: (() => Promise<unknown>) | undefined;
@@ -92,7 +94,7 @@ test("a beat that arrives just before the break keeps the leader in its place", 
         return Promise.reject(noAnswer());
       },
     }),
-  }).contender("one");
+  }).contender("node-1");
   void one.race();
   await arena.world.advance(5_000);
   beats = false;
@@ -113,7 +115,7 @@ test("a beat that arrives just before the break keeps the leader in its place", 
         });
       },
     }),
-  }).contender("two");
+  }).contender("node-2");
   expect(await arena.world.finish(two.race())).toMatchObject({ kind: "follower" });
   expect(refused).toMatchObject([{ storageCode: "ConditionNotMet" }]);
   expect((await arena.view()).leaseState).toBe("leased");
@@ -121,7 +123,7 @@ test("a beat that arrives just before the break keeps the leader in its place", 
 
 test("a leader that published no threshold is never broken, whatever the challenger's own setting", async () => {
   const arena = contenders();
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(6_000);
   one.clock.crash();
@@ -130,7 +132,7 @@ test("a leader that published no threshold is never broken, whatever the challen
   expect(await eager.race()).toMatchObject({ kind: "follower" });
 });
 
-test("beats a little late depose nobody", async () => {
+test("slightly late beats depose no leader", async () => {
   const arena = contenders({ settings: early });
   const slow = contenders({
     on: arena,
@@ -145,7 +147,7 @@ test("beats a little late depose nobody", async () => {
   }).contender("slow");
   void slow.race();
   await arena.world.advance(5_000);
-  const two = contenders({ on: arena, settings: { ...early, watching: true } }).contender("two");
+  const two = contenders({ on: arena, settings: { ...early, watching: true } }).contender("node-2");
   void two.race();
   await arena.world.advance(600_000);
   expect(slow.leadership?.term).toBe(1);
@@ -155,7 +157,7 @@ test("beats a little late depose nobody", async () => {
 test("of many challengers one leads, and they do not depose each other for long", async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const arena = contenders({ seed, settings: { ...early, watching: true } });
-    const one = arena.contender("one");
+    const one = arena.contender("node-1");
     void one.race();
     await arena.world.advance(5_000);
     const crowd = Array.from({ length: 8 }, (_, index) => arena.contender(`challenger ${index}`));
@@ -169,13 +171,13 @@ test("of many challengers one leads, and they do not depose each other for long"
   }
 });
 
-test("watching contenders replace a leader that hands over within their poll", async () => {
+test("watching contenders replace a leader that hands over within one poll interval", async () => {
   const arena = contenders({ settings: { watching: true } });
-  const one = arena.contender("one");
+  const one = arena.contender("node-1");
   const stopping = new AbortController();
   const race = one.race({ stopping: stopping.signal });
   await arena.world.advance(2_000);
-  const two = arena.contender("two");
+  const two = arena.contender("node-2");
   void two.race();
   await arena.world.advance(20_000);
   stopping.abort();
@@ -186,10 +188,10 @@ test("watching contenders replace a leader that hands over within their poll", a
   expect(two.leadership?.cameBy).toBe("handed-over");
 });
 
-test("a watching follower costs two looks a second, no refusal and no write", async () => {
+test("a watching follower costs two polls a second, no refusal and no write", async () => {
   const ops: LeaseOp[] = [];
   const arena = contenders({ settings: { watching: true } });
-  void arena.contender("one").race();
+  void arena.contender("node-1").race();
   await arena.world.advance(2_000);
   const between = (lease: Parameters<typeof faultyLease>[0]) =>
     faultyLease(
@@ -198,7 +200,7 @@ test("a watching follower costs two looks a second, no refusal and no write", as
       (op) => ops.push(op),
     );
   void contenders({ on: arena, settings: { watching: true }, between })
-    .contender("two")
+    .contender("node-2")
     .race();
   await arena.world.advance(60_000);
   expect(new Set(ops)).toEqual(new Set(["view"]));

@@ -45,7 +45,7 @@ test("a paused clock goes on but fires nothing until it is resumed; a crashed on
   expect(seen).toEqual([10, 20]);
 });
 
-test("a sleep ends with its signal, and taking a timer back keeps it from firing", async () => {
+test("a sleep ends with its signal, and a canceled timer does not fire", async () => {
   const world = virtualWorld();
   const clock = world.clock();
   const wake = new AbortController();

@@ -29,7 +29,7 @@ function apps() {
           random: world.random,
           log,
           onElection() {},
-          onLook: settingsLog(log, about),
+          onPoll: settingsLog(log, about),
         },
         {
           ...{ holder, about, election: electionSettings(), packLimitMs: 300_000, keepDays: 0 },

@@ -5,7 +5,7 @@ import { sortedList } from "../../src/storage/memory/sortedList.ts";
 const numbers = () => sortedList<number>((a, b) => a - b);
 
 describe("a sorted list", () => {
-  it("holds what a set holds, in order, from any place on", () => {
+  it("holds what a set holds, in order, from any index on", () => {
     const changes = fc.array(fc.nat(3000), { minLength: 4000, maxLength: 6000 });
     fc.assert(
       fc.property(changes, fc.nat(3000), (items, place) => {
@@ -26,7 +26,7 @@ describe("a sorted list", () => {
     );
   });
 
-  it("is as it was when an item is taken out that it does not hold", () => {
+  it("does not change when an item that it does not hold is removed", () => {
     const list = numbers();
     list.remove(1);
     for (const item of [3, 1, 2]) list.insert(item);
@@ -34,7 +34,7 @@ describe("a sorted list", () => {
     expect([...list.from(() => false)]).toEqual([1, 2, 3]);
   });
 
-  it("is empty again when every item was taken out", () => {
+  it("is empty when every item was removed", () => {
     const list = numbers();
     const items = Array.from({ length: 2000 }, (_, index) => (index * 7) % 2000);
     for (const item of items) list.insert(item);

@@ -30,8 +30,8 @@ describe("the system's clock", () => {
   it("fires once after its time unless it is taken back", () => {
     const fire = vi.fn();
     systemClock.after(1000, fire);
-    const takeBack = systemClock.after(1000, fire);
-    takeBack();
+    const cancel = systemClock.after(1000, fire);
+    cancel();
     vi.advanceTimersByTime(3000);
     expect(fire).toHaveBeenCalledOnce();
   });

@@ -7,7 +7,7 @@ import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { containersOf, type Names, poisonOf, queuesOf } from "../../src/model/names.ts";
 import type { TreeLimits } from "../../src/model/packs.ts";
-import { placesOnDemand } from "../../src/storage/placesOnDemand.ts";
+import { createOnDemand } from "../../src/storage/createOnDemand.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import { callReport } from "../../src/worker/callReport.ts";
 import { documents } from "../../src/worker/documents.ts";
@@ -91,7 +91,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const carry = network<FarCall>(parts.service, self, random, role.weather ?? parts.weather);
   const translated = role.translated ?? ((storage: Storage) => storage);
   const places = { containers: containersOf(names), queues: queuesOf(names) };
-  const storage = placesOnDemand(translated(farStorage(parts.near, clock, carry)), places);
+  const storage = createOnDemand(translated(farStorage(parts.near, clock, carry)), places);
   const log = (event: LogEvent) => parts.log({ ...event, fields: { ...event.fields, instance: name } });
   const stopping = new AbortController();
   const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;

@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import { leader } from "../../client/leader.ts";
+import type { ElectionPorts } from "../../election/api/electionPorts.ts";
 import { leadOn } from "../../election/api/lead.ts";
-import type { ElectionPorts } from "../../election/api/place.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { anotherLeads, interrupted, lostLease } from "../exitCodes.ts";

@@ -1,67 +1,85 @@
-import { cappedCall, type Moment } from "../cappedCall.ts";
-import { judge, storageCodeOf } from "../judge.ts";
-import type { Sight } from "../record/leaderView.ts";
+import { StorageError } from "../../model/errors.ts";
+import type { LeaseView, Missing } from "../../storage/ports.ts";
+import { type ClockReading, elapsedMs, readClocks } from "../cappedCall.ts";
+import { classifyFailure, storageCodeOf } from "../leaseFailure.ts";
+import type { LeaseCalls } from "../raceContext.ts";
+import { type Poll, pollOf } from "../record/leaderView.ts";
 import type { CameBy } from "../record/record.ts";
-import { type Contest, type RaceOutcome, whyGiveUp, whyNotNow } from "./contest.ts";
 
-/** A lease of ours, without a term as yet. */
-export interface TakenLease {
-  readonly kind: "taken";
-  readonly leaseId: string;
-  /** When the acquire that was confirmed left. */
-  readonly sentAt: Moment;
-  readonly cameBy: CameBy;
-  /** The poll before it. The acquire was conditional on its ETag, so this is the record under the lease as well. */
-  readonly sight: Sight;
+/** Polls the blob once. A missing blob or container is created; whoever leads from it starts at term 1. */
+export async function pollLease({
+  ports,
+  request,
+  call,
+}: LeaseCalls): Promise<
+  | { readonly kind: "polled"; readonly poll: Poll; readonly tookMs: number }
+  | { readonly kind: "failed"; readonly error: unknown }
+> {
+  const { clock, lease } = ports;
+  const view = () => call<LeaseView | Missing>((signal) => lease.view({ signal }), request.stopping);
+  let reply = await view();
+  if (reply.kind === "ok" && reply.value.kind === "missing") {
+    const created = await call((signal) => lease.ensure({ signal }), request.stopping);
+    if (created.kind === "failed") return created;
+    reply = await view();
+  }
+  if (reply.kind === "failed") return reply;
+  if (reply.value.kind === "missing") return { kind: "failed", error: disappeared() };
+  return { kind: "polled", poll: pollOf(reply.value), tookMs: elapsedMs(reply.sentAt, readClocks(clock)) };
 }
 
-export type Acquired =
-  | TakenLease
-  | { readonly kind: "over"; readonly outcome: RaceOutcome }
+export const disappeared = () =>
+  new StorageError("busy", "", undefined, "the blob of the lease disappeared right after it was created");
+
+/** A lease of ours, without a term as yet. */
+export interface AcquiredLease {
+  readonly kind: "acquired";
+  readonly leaseId: string;
+  /** When the confirmed acquire was sent. */
+  readonly sentAt: ClockReading;
+  readonly cameBy: CameBy;
+  /** The poll before it. The acquire was conditional on its ETag, so this is the record under the lease as well. */
+  readonly poll: Poll;
+}
+
+type AcquireResult =
+  | AcquiredLease
   /** Another was first. */
-  | { readonly kind: "contended" }
-  /** The blob went away between the look and the acquire. */
-  | { readonly kind: "gone" };
+  | { readonly kind: "contended"; readonly code: string }
+  /** The blob disappeared between the poll and the acquire. */
+  | { readonly kind: "gone" }
+  | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * One series of tries with one lease id, chosen here and never used again. The same id may acquire its own
- * lease once more, so a reply that got lost does no harm. The ETag of the look makes the request worthless once
- * anybody has written the record: one that was held up on its way, and arrives when its lease has long been given
- * back, would otherwise take the lease again for an id that late writes of an older term still carry.
+ * One series of attempts with one lease id, chosen here and never used again. The same id may acquire its own lease
+ * once more, so a lost reply does no harm. The condition on the ETag of the poll makes a delayed request fail once
+ * anybody has written the record: otherwise it could acquire a lease that was released long ago, for an id that late
+ * writes of an older term still carry.
  */
-export async function acquireLease(contest: Contest, cameBy: CameBy, sight: Sight): Promise<Acquired> {
-  const { ports, settings, request } = contest;
+export async function acquireLease(
+  { ports, settings, request, call }: LeaseCalls,
+  cameBy: CameBy,
+  poll: Poll,
+): Promise<AcquireResult> {
   const { clock, lease } = ports;
   const leaseId = ports.random.uuid();
   const { stopping } = request;
   let error: unknown;
   for (let attempt = 1; attempt <= settings.tries && !stopping?.aborted; attempt += 1) {
     if (attempt > 1) await clock.sleep(settings.renewAgainMs, stopping);
-    const reply = await cappedCall(
-      clock,
-      settings.requestCapMs,
-      (signal) => lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: sight.etag, signal }),
+    const reply = await call(
+      (signal) => lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: poll.etag, signal }),
       stopping,
     );
-    if (reply.kind === "ok") {
-      return { kind: "taken", leaseId, sentAt: reply.sentAt, cameBy, sight };
-    }
+    if (reply.kind === "ok") return { kind: "acquired", leaseId, sentAt: reply.sentAt, cameBy, poll };
     error = reply.error;
-    const verdict = judge(error);
-    const moved = storageCodeOf(error) === "ConditionNotMet";
-    if (verdict === "contention" || moved) {
-      const term = sight.decoded.kind === "record" ? sight.decoded.record.term : 0;
-      contest.emit({ kind: "contended", holder: request.holder, term, code: storageCodeOf(error) });
-      return { kind: "contended" };
-    }
-    if (verdict === "loss") return { kind: "gone" };
-    const refusal = whyGiveUp(contest, error, "acquire");
-    if (refusal !== undefined && refusal.code !== "stopping") return { kind: "over", outcome: refusal };
+    const code = storageCodeOf(error);
+    const failure = classifyFailure(error);
+    if (failure === "contention" || code === "ConditionNotMet") return { kind: "contended", code };
+    if (failure === "loss") return { kind: "gone" };
+    if (failure !== "transient") return { kind: "failed", error };
   }
-  // One of the tries may have been carried out: do not leave a lease without a holder for its whole length.
-  await cappedCall(clock, settings.requestCapMs, (signal) => lease.release(leaseId, { signal }));
-  return {
-    kind: "over",
-    outcome: whyNotNow(contest) ?? { kind: "unreachable", step: "acquire", error },
-  };
+  // One of the attempts may have been carried out: do not leave a lease without a holder for its whole length.
+  await call((signal) => lease.release(leaseId, { signal }));
+  return { kind: "failed", error };
 }

@@ -1,108 +1,141 @@
-import { cappedCall } from "../cappedCall.ts";
-import type { Hold } from "../hold/hold.ts";
-import { leadingRecord, lookingRecord } from "../policy.ts";
-import { currentLeaderOf, type Sight } from "../record/leaderView.ts";
-import { writeRecordOnce } from "../record/writeRecord.ts";
+import { type ClockReading, cappedCall } from "../cappedCall.ts";
+import type { LeaseHold } from "../hold/leaseHold.ts";
+import { endsLease, storageCodeOf } from "../leaseFailure.ts";
+import { decideAfterReadBack, leadingRecord, lookingRecord } from "../policy.ts";
+import { type RaceContext, type RaceOutcome, refusalOf, stoppingRefusal } from "../raceContext.ts";
+import { currentLeaderOf, pollOf } from "../record/leaderView.ts";
+import { encodeRecord, type LeaderRecord } from "../record/record.ts";
 import { stopWorkMs } from "../settings.ts";
-import { type Contest, type RaceOutcome, stoppingNow, whyGiveUp } from "./contest.ts";
 
-export type Claimed =
-  | { readonly kind: "claimed" }
-  /** No term. `outcome` says why; `raced`: another came first, so a contender that waits may go on waiting. */
+export type Claim =
+  | { readonly kind: "claimed"; readonly record: LeaderRecord }
+  /** No term. `raced`: another came first, so a contender that waits may go on waiting. */
   | { readonly kind: "not"; readonly outcome: RaceOutcome; readonly raced: boolean };
 
-const not = (outcome: RaceOutcome, raced = false): Claimed => ({ kind: "not", outcome, raced });
+const not = (outcome: RaceOutcome, raced = false): Claim => ({ kind: "not", outcome, raced });
 
 /**
- * From a lease to a term: write the record once, on the ETag of the poll, so that challengers see life, ask whether
- * there is anything to lead, and only then use up a term. Leadership begins only with the claim's confirmation and
- * not before.
+ * From a lease to a term: write the record once, on the ETag of the poll, so that challengers see life; ask whether
+ * there is anything to lead; only then use up a term. Leadership begins with the claim's confirmation, not before.
  */
-export async function claimTerm(contest: Contest, hold: Hold): Promise<Claimed> {
-  const { ports, settings, request, emit } = contest;
-  const { cameBy, sight } = hold;
-  const { atMs, ageMs } = sight;
-  const last = sight.decoded.kind === "record" ? sight.decoded.record : undefined;
-  const { holder, region, about } = request;
-  emit({
-    kind: "acquired",
-    holder,
-    term: last?.term ?? 0,
-    cause: cameBy,
-    marginMs: hold.deadline.remainingMs(),
-  });
+export async function claimTerm(context: RaceContext, hold: LeaseHold): Promise<Claim> {
+  const { ports, settings, request, emit } = context;
+  const { cameBy, poll } = hold;
+  const { atMs, ageMs } = poll;
+  const last = poll.decoded.kind === "record" ? poll.decoded.record : undefined;
+  emit(last?.term ?? 0, { kind: "acquired", cause: cameBy, marginMs: hold.deadline.remainingMs() });
 
-  const looking = lookingRecord(
-    last,
-    { holder, region, about },
-    { cameBy, atMs, ageMs, beat: contest.nextBeat() },
-  );
-  const seen = await writeRecordOnce(contest, hold, looking, sight.etag, (one) => one.beat === looking.beat);
-  if (seen.kind !== "written") return notWritten(contest, sight, seen);
+  const looking = lookingRecord(last, request, { cameBy, atMs, ageMs, beat: context.nextBeat() });
+  const seen = await writeRecordOnce(context, hold, looking, {
+    ifMatch: poll.etag,
+    isMine: (one) => one.beat === looking.beat,
+  });
+  if (seen.kind !== "written") return notWritten(context, hold, seen);
   hold.record = looking;
 
-  // Bounded, because renewals go on meanwhile: a look that hangs must not keep the lease from everyone.
+  // Bounded, because renewals go on meanwhile: a question that hangs must not keep the lease from everyone.
   const asked = await cappedCall(
     ports.clock,
     stopWorkMs(settings),
     (signal) => request.worthLeading({ last, poll: { atMs, writtenMs: atMs - ageMs }, signal }),
     hold.ending,
   );
-  const early = endedEarly(contest, hold, sight);
+  const early = endedEarly(context, hold);
   if (early !== undefined) return not(early, hold.lost.aborted);
   if (asked.kind === "failed") return not({ kind: "unreachable", step: "worth-leading", error: asked.error });
   if (!asked.value) return not({ kind: "nothingToLead", lastTerm: looking.term });
 
   const termid = ports.random.uuid();
-  const claim = { termid, beat: contest.nextBeat(), aboveTerm: request.aboveTerm ?? 0 };
+  const claim = { termid, beat: context.nextBeat(), aboveTerm: request.aboveTerm ?? 0 };
   const leading = leadingRecord(looking, claim, settings);
-  // From here on the term counts as used up, whatever the reply says: its number must not be given out again.
+  // From here on the term is used up, whatever the reply says: its number must not be given out again.
   hold.record = leading;
-  const written = await writeRecordOnce(contest, hold, leading, seen.etag, (one) => one.termid === termid);
-  if (written.kind !== "written") return notWritten(contest, sight, written);
+  const written = await writeRecordOnce(context, hold, leading, {
+    ifMatch: seen.etag,
+    isMine: (one) => one.termid === termid,
+  });
+  if (written.kind !== "written") return notWritten(context, hold, written);
   hold.deadline.beatConfirmed(written.sentAt);
-  const late = endedEarly(contest, hold, sight);
+  const late = endedEarly(context, hold);
   if (late !== undefined) return not(late, hold.lost.aborted);
 
-  const marginMs = hold.deadline.remainingMs();
-  emit({ kind: "claimed", holder, term: leading.term, cause: cameBy, termid, marginMs });
+  emit(leading.term, { kind: "claimed", cause: cameBy, termid, marginMs: hold.deadline.remainingMs() });
   if (last?.state === "leading") {
-    emit({
-      kind: "tookOver",
-      holder,
-      term: leading.term,
-      cause: cameBy,
-      from: last.holder,
-      silentMs: sight.ageMs,
-    });
+    emit(leading.term, { kind: "tookOver", cause: cameBy, from: last.holder, silentMs: ageMs });
   }
-  return { kind: "claimed" };
+  return { kind: "claimed", record: leading };
 }
 
 function notWritten(
-  contest: Contest,
-  sight: Sight,
-  written: { readonly kind: "lost" | "unknown"; readonly error: unknown },
-): Claimed {
-  const end = whyGiveUp(contest, written.error, "record");
+  context: RaceContext,
+  { poll }: LeaseHold,
+  { kind, error }: { readonly kind: "lost" | "unknown"; readonly error: unknown },
+): Claim {
+  const end = refusalOf(context, error, "record");
   if (end !== undefined) return not(end);
-  if (written.kind === "lost") return not({ kind: "follower", leader: currentLeaderOf(sight) }, true);
-  return not({ kind: "unreachable", step: "record", error: written.error });
+  if (kind === "lost") return not({ kind: "follower", leader: currentLeaderOf(poll) }, true);
+  return not({ kind: "unreachable", step: "record", error });
 }
 
 /** The lease was lost, or the invocation ended, before a term was claimed. */
-function endedEarly(contest: Contest, hold: Hold, sight: Sight): RaceOutcome | undefined {
+function endedEarly({ settings }: RaceContext, hold: LeaseHold): RaceOutcome | undefined {
   if (!hold.deadline.hasPassed() && !hold.ending.aborted) return undefined;
-  const cause = hold.endCause();
-  if (cause === "stopping") return stoppingNow;
-  if (cause === "budget") {
-    return {
-      kind: "refused",
-      code: "too-little-budget",
-      reason: "The invocation's time ran out before the claim.",
-    };
+  switch (hold.endCause) {
+    case "stopping":
+      return stoppingRefusal;
+    case "budget": {
+      const reason = "The invocation's time ran out before the claim.";
+      return { kind: "refused", code: "too-little-budget", reason };
+    }
+    case "lost":
+      return { kind: "follower", leader: currentLeaderOf(hold.poll) };
+    default: {
+      const error = hold.endError ?? new Error(`No confirmed lease for ${settings.leaseDurationS} s.`);
+      return { kind: "unreachable", step: "record", error };
+    }
   }
-  if (cause === "lost") return { kind: "follower", leader: currentLeaderOf(sight) };
-  const error = hold.endError() ?? new Error(`No confirmed lease for ${contest.settings.leaseDurationS} s.`);
-  return { kind: "unreachable", step: "record", error };
+}
+
+type RecordWritten =
+  /** `sentAt`: of the first request that may have written it. */
+  | { readonly kind: "written"; readonly etag: string; readonly sentAt: ClockReading }
+  | { readonly kind: "lost" | "unknown"; readonly error: unknown };
+
+/**
+ * Writes the record once, under the lease id and with `If-Match`. The condition makes the write safe to retry: a
+ * delayed first request cannot overwrite a later record. After an unknown reply the record is read back; it is ours
+ * only by a mark that no other write carries.
+ */
+async function writeRecordOnce(
+  { ports, settings, call }: RaceContext,
+  hold: LeaseHold,
+  record: LeaderRecord,
+  { ifMatch, isMine }: { readonly ifMatch: string; readonly isMine: (seen: LeaderRecord) => boolean },
+): Promise<RecordWritten> {
+  const { clock, lease } = ports;
+  const metadata = encodeRecord(record);
+  let firstUnknown: ClockReading | undefined;
+  let error: unknown;
+  for (let attempt = 1; attempt <= settings.tries && !hold.lost.aborted; attempt += 1) {
+    if (attempt > 1) await clock.sleep(settings.renewAgainMs, hold.lost);
+    const reply = await call(
+      (signal) => lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),
+      hold.lost,
+    );
+    if (reply.kind === "ok") return { kind: "written", etag: reply.value.etag, sentAt: reply.sentAt };
+    error = reply.error;
+    const changed = storageCodeOf(error) === "ConditionNotMet";
+    if (!changed && endsLease(error)) return { kind: "lost", error };
+    if (!changed) firstUnknown ??= reply.sentAt;
+    if (changed && firstUnknown === undefined) return { kind: "lost", error };
+    const back = await call((signal) => lease.view({ signal }), hold.lost);
+    if (back.kind === "failed") continue;
+    const seen = back.value.kind === "missing" ? undefined : pollOf(back.value);
+    const outcome = decideAfterReadBack(seen, ifMatch, isMine);
+    if (outcome === "lost") return { kind: "lost", error };
+    if (outcome === "mine" && seen !== undefined) {
+      return { kind: "written", etag: seen.etag, sentAt: firstUnknown ?? reply.sentAt };
+    }
+  }
+  return { kind: "unknown", error };
 }

@@ -1,39 +1,39 @@
 import { ConfigError } from "../../model/errors.ts";
 import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
-import { errorOfOutcome, type RaceOutcome } from "../acquire/contest.ts";
 import type { EndCause, OnElectionEvent } from "../events.ts";
 import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";
+import { errorOfOutcome, type RaceOutcome } from "../raceContext.ts";
 import type { CurrentLeader } from "../record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../settings.ts";
-import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "./place.ts";
+import { defaultHolder, type ElectionLocation, type ElectionPorts, openElection } from "./electionPorts.ts";
 import { openTermState, TermOvertaken, type TermState } from "./termState.ts";
 
 /**
  * Timings are those of `ElectionSettings`, all optional: a lease of 15 s, renewed every 5 s, work stopped 2 s before
  * the lease can be another's. All contenders should use the same ones.
  */
-export interface LeadOptions extends ElectionPlace, Partial<Omit<ElectionSettings, "watching">> {
-  /** Of the election: contenders with the same name, namespace and account compete. A blob's name, such as `nightly`. */
+export interface LeadOptions extends ElectionLocation, Partial<Omit<ElectionSettings, "watching">> {
+  /** Of the election and its blob, such as `nightly`: contenders with the same name, namespace and account compete. */
   readonly name: string;
   /** Shown to whoever asks who leads, 1 to 128 characters. Default: host name and process id. */
   readonly holder?: string;
   /** Shown beside the holder. */
   readonly region?: string;
   /**
-   * 0, the default: a leader that died is replaced when its lease runs out, and `signal` fires before anyone else
-   * can lead, provided this event loop runs and its clocks keep pace.
+   * 0, the default: a leader that died is replaced when its lease expires, and `signal` fires before anyone else can
+   * lead, provided this event loop runs and its clocks keep pace.
    *
-   * 4,000 or more: early takeover. A leader whose beats stop is replaced after about so many ms instead of a whole
-   * lease. The price: one process that was merely slow or cut off may go on believing that it leads for a moment
-   * while another does already, so only effects that storage itself refuses to an old term are safe: writes
-   * through `openState()`, creates with `If-None-Match: *`, or your own writes that carry `term` to something that
-   * refuses smaller ones. Mail, HTTP calls and plain writes are not.
+   * 4,000 or more: early takeover. A leader whose beats stop is replaced after about this many ms instead of a whole
+   * lease. The cost: a process that was merely slow or cut off may believe for a moment that it still leads. So only
+   * effects that storage itself refuses to an old term are safe: writes through `openState()`, creates with
+   * `If-None-Match: *`, or your own writes that carry `term` to something that refuses smaller ones. Mail, HTTP calls
+   * and plain writes are not.
    */
   readonly breakAfterMs?: number;
-  /** False: one look, and if another leads the answer is `follower`. Default true: wait until it leads. */
+  /** False: one poll, and if another leads the result is `follower`. Default true: wait until it leads. */
   readonly wait?: boolean;
-  /** True: at most one term; if it is lost the answer is `lost`. Default false: campaign and run the task again. */
+  /** True: at most one term; if it is lost the result is `lost`. Default false: campaign and run the task again. */
   readonly once?: boolean;
   /** Ends the campaign, or the term after the task has drained. */
   readonly signal?: AbortSignal;
@@ -41,23 +41,10 @@ export interface LeadOptions extends ElectionPlace, Partial<Omit<ElectionSetting
 }
 
 /** What the task gets. See `Leadership` for what each part promises. */
-export interface Leader
-  extends Pick<
-    Leadership,
-    | "term"
-    | "termid"
-    | "holder"
-    | "cameBy"
-    | "signal"
-    | "lost"
-    | "remainingMs"
-    | "assertLeading"
-    | "progress"
-    | "note"
-  > {
+export interface Leader extends Omit<Leadership, "lastTerms" | "budgetLeftMs"> {
   /**
-   * A small state that leaders of this election hand on, sealed for this term: every write of an older term that is
-   * still on its way is refused by storage. This is the effect that stays safe with early takeover.
+   * A small state that leaders of this election hand on, taken over for this term: storage refuses every late write
+   * of an older term. This is the effect that stays safe with early takeover.
    */
   openState(): Promise<TermState>;
 }
@@ -74,14 +61,16 @@ export type LeadResult<T> =
       readonly error?: unknown;
     }
   /** By `signal`, or because `budgetMs` is spent. `term` where one was led. */
-  | {
-      readonly kind: "stopped";
-      readonly by: "signal" | "budget";
-      readonly term?: number;
-      readonly drained: boolean;
-    }
+  | Stopped
   /** Only with `wait: false`. */
   | { readonly kind: "follower"; readonly leader: CurrentLeader };
+
+interface Stopped {
+  readonly kind: "stopped";
+  readonly by: "signal" | "budget";
+  readonly term?: number;
+  readonly drained: boolean;
+}
 
 /**
  * Campaigns for leadership and runs the task while leading. When leading has to end, `leader.signal` fires; the task
@@ -90,13 +79,13 @@ export type LeadResult<T> =
  *
  * Rejects with the task's own error; `ConfigError` or `InputError` for wrong options; `StorageError` where the
  * account refuses the identity (and, with `wait: false`, where it does not answer); `CorruptDataError` or
- * `NewerVersionError` where the blob of that name holds something else. While it waits it outlives any outage.
+ * `NewerVersionError` where the blob of that name holds something else. While it waits it survives any outage.
  */
 export async function lead<T>(
   options: LeadOptions,
   task: (leader: Leader) => Promise<T> | T,
 ): Promise<LeadResult<T>> {
-  return leadOn(openPlace(options), options, task);
+  return leadOn(openElection(options), options, task);
 }
 
 export async function leadOn<T>(
@@ -107,10 +96,8 @@ export async function leadOn<T>(
   const { namespace: _, name, holder, region, wait = true, once = false, signal, on, ...timings } = options;
   const blob = electionBlob(name);
   if (blob === leaderBlob) {
-    throw new ConfigError(
-      "bad-name",
-      `"${leaderBlob}" is the election of Leasefold's own app; choose another name.`,
-    );
+    const message = `"${leaderBlob}" is the election of Leasefold's own app; choose another name.`;
+    throw new ConfigError("bad-name", message);
   }
   const settings = electionSettings({ ...timings, watching: wait });
   const { clock, random } = ports;
@@ -148,11 +135,10 @@ export async function leadOn<T>(
       aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
       // Two tasks of one process must not overlap any more than those of two processes.
       await settledOrStopped(running, signal);
-    } else if (outcome.kind === "follower" && !wait) return { kind: "follower", leader: outcome.leader };
-    else if (isStop(outcome)) {
-      const by = outcome.code === "stopping" ? "signal" : "budget";
-      return { kind: "stopped", by, drained: true };
     } else {
+      const stopped = stoppedBefore(outcome);
+      if (stopped !== undefined) return stopped;
+      if (outcome.kind === "follower" && !wait) return outcome;
       const error = errorOfOutcome(outcome);
       if (error !== undefined && (!wait || outcome.kind === "refused")) throw error;
     }
@@ -160,10 +146,12 @@ export async function leadOn<T>(
   }
 }
 
-const isStop = (
-  outcome: RaceOutcome,
-): outcome is RaceOutcome & { readonly kind: "refused"; readonly code: "stopping" | "too-little-budget" } =>
-  outcome.kind === "refused" && (outcome.code === "stopping" || outcome.code === "too-little-budget");
+/** Whether the campaign ended before a term was claimed. */
+function stoppedBefore(outcome: RaceOutcome): Stopped | undefined {
+  if (outcome.kind !== "refused") return undefined;
+  if (outcome.code === "stopping") return { kind: "stopped", by: "signal", drained: true };
+  return outcome.code === "too-little-budget" ? { kind: "stopped", by: "budget", drained: true } : undefined;
+}
 
 const leaderOf = (ports: ElectionPorts, name: string, leadership: Leadership): Leader => ({
   term: leadership.term,

@@ -1,53 +1,52 @@
 import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
 import { electionBlob } from "../../model/names.ts";
 import { cappedCall } from "../cappedCall.ts";
-import { isDenied, judge } from "../judge.ts";
-import { isHeld, type Sight, sightOf, whoLed } from "../record/leaderView.ts";
+import { classifyFailure } from "../leaseFailure.ts";
+import { isHeld, type Poll, pollOf, whoLed } from "../record/leaderView.ts";
 import { type LeaderRecord, lastTermsMax, type PastTerm } from "../record/record.ts";
-import { type ElectionPlace, type ElectionPorts, openPlace } from "./place.ts";
+import { type ElectionLocation, type ElectionPorts, openElection } from "./electionPorts.ts";
 
-/** One term as an observer is told of it. */
-export interface TermSeen extends PastTerm {
-  /** Terms between the one told before and this one that nobody can tell any more; at most so many. */
+interface TermSeen extends PastTerm {
+  /** At most so many terms between the previous one and this one are no longer in the record. */
   readonly missed: number;
   /** The record shows an older or another history than before: the order begins anew with this term. */
   readonly rolledBack: boolean;
 }
 
-/** What an observer has told so far. */
-export interface TermMemory {
+/** What an observer has yielded so far. */
+export interface ObserverProgress {
   readonly last: { readonly term: number; readonly termid: string } | undefined;
-  /** Term ids told before, the latest last. */
+  /** Term ids yielded before, the latest last. */
   readonly known: readonly string[];
 }
 
-/** More than a record holds, so that a record rolled back by a whole history is still recognised. */
+/** More than a record holds, so that a record rolled back by a whole history is still recognized. */
 const knownMax = 4 * lastTermsMax;
 
-/** Which terms of this record are news to an observer. Pure: a record may be seen again at no cost. */
+/** The terms of this record that an observer has not yielded yet. Pure: a record may be passed again. */
 export function newTerms(
   record: LeaderRecord,
-  memory: TermMemory,
-): { readonly terms: readonly TermSeen[]; readonly memory: TermMemory } {
+  progress: ObserverProgress,
+): { readonly terms: readonly TermSeen[]; readonly progress: ObserverProgress } {
   const history = historyOf(record);
   const present = history.at(-1);
-  const { last } = memory;
-  if (present === undefined || present.termid === last?.termid) return { terms: [], memory };
-  if (last === undefined) return remember(memory, [{ ...present, missed: 0, rolledBack: false }]);
+  const { last } = progress;
+  if (present === undefined || present.termid === last?.termid) return { terms: [], progress };
+  if (last === undefined) return advance(progress, [{ ...present, missed: 0, rolledBack: false }]);
 
   const at = history.findIndex((one) => one.termid === last.termid);
-  if (at >= 0) return remember(memory, history.slice(at + 1).map(inOrder));
+  if (at >= 0) return advance(progress, history.slice(at + 1).map(inOrder));
 
-  // A history is a run of claims one after the other. If it begins after the term told last, those between are
-  // gone; if it begins before that term and lacks it, it is another history.
+  // A history is an unbroken sequence of claims. If it begins after the last term yielded, those between are gone;
+  // if it begins before that term and lacks it, it is another history.
   const first = history[0] ?? present;
   if (first.term > last.term) {
     const missed = first.term - last.term - 1;
-    return remember(memory, marked(history, { missed, rolledBack: false }));
+    return advance(progress, marked(history, { missed, rolledBack: false }));
   }
-  const common = history.findLastIndex((one) => memory.known.includes(one.termid));
+  const common = history.findLastIndex((one) => progress.known.includes(one.termid));
   const after = common < 0 ? [] : history.slice(common + 1);
-  return remember(memory, marked(after.length > 0 ? after : [present], { missed: 0, rolledBack: true }));
+  return advance(progress, marked(after.length > 0 ? after : [present], { missed: 0, rolledBack: true }));
 }
 
 const marked = (
@@ -57,7 +56,7 @@ const marked = (
 
 const inOrder = (one: PastTerm): TermSeen => ({ ...one, missed: 0, rolledBack: false });
 
-/** The list of a record that had to be cut short may even lack its own term. */
+/** The list of a shortened record may even lack its own term. */
 function historyOf(record: LeaderRecord): readonly PastTerm[] {
   const { term, termid, lastTerms } = record;
   const led = whoLed(record, 0);
@@ -68,16 +67,16 @@ function historyOf(record: LeaderRecord): readonly PastTerm[] {
     : [...lastTerms, { term, termid, holder, sinceMs }];
 }
 
-function remember(memory: TermMemory, terms: readonly TermSeen[]) {
-  const last = terms.at(-1) ?? memory.last;
-  const known = [...memory.known, ...terms.map((one) => one.termid)].slice(-knownMax);
-  return { terms, memory: { last: last && { term: last.term, termid: last.termid }, known } };
+function advance(progress: ObserverProgress, terms: readonly TermSeen[]) {
+  const last = terms.at(-1) ?? progress.last;
+  const known = [...progress.known, ...terms.map((one) => one.termid)].slice(-knownMax);
+  return { terms, progress: { last: last && { term: last.term, termid: last.termid }, known } };
 }
 
-export interface ObserveOptions extends ElectionPlace {
+export interface ObserveOptions extends ElectionLocation {
   /** Of the election. Default `leader`, the one of Leasefold's own app. */
   readonly name?: string;
-  /** How often to look, at least 100. Default 1,000. Each look costs one HEAD. */
+  /** Time between two polls, at least 100. Default 1,000. Each poll costs one HEAD. */
   readonly everyMs?: number;
   /** Begin after this term, as an earlier observer saw it, instead of with the present one. */
   readonly after?: { readonly term: number; readonly termid: string };
@@ -91,22 +90,22 @@ export interface ObservedTerm extends TermSeen {
   readonly notes: Readonly<Record<string, string>>;
 }
 
-const lookCapMs = 5_000;
+const pollCapMs = 5_000;
 
 /**
  * Yields each term of an election in strictly increasing order, beginning with the present one, to anyone with read
- * rights, until the signal fires. The record keeps the last sixteen terms, so an observer that looks seldom misses
- * none up to there; what it did miss is counted in `missed`. Where the record was deleted or rolled back to older
- * terms, the next term yielded says `rolledBack: true` and the order begins anew with it.
+ * rights, until the signal fires. The record keeps the last sixteen terms, so an observer that polls seldom misses
+ * none up to there; the others are counted in `missed`. Where the record was deleted or rolled back to older terms,
+ * the next term yielded has `rolledBack: true` and the order begins anew with it.
  *
- * Looks only while the consumer waits. An outage is waited out; a refused identity throws `StorageError`, a blob
- * that holds something else throws `CorruptDataError` or `NewerVersionError`.
+ * Polls only while the consumer waits, outages included. A refused identity throws `StorageError`; a blob that holds
+ * something else throws `CorruptDataError` or `NewerVersionError`.
  */
 export function observe(
   options: ObserveOptions,
   end: { readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<ObservedTerm, void, void> {
-  return observeOn(openPlace(options), options, end);
+  return observeOn(openElection(options), options, end);
 }
 
 export async function* observeOn(
@@ -115,31 +114,30 @@ export async function* observeOn(
   { signal }: { readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<ObservedTerm, void, void> {
   const lease = ports.lease(electionBlob(name));
-  let memory: TermMemory = { last: after, known: after === undefined ? [] : [after.termid] };
+  let progress: ObserverProgress = { last: after, known: after === undefined ? [] : [after.termid] };
   while (!signal?.aborted) {
-    const reply = await cappedCall(ports.clock, lookCapMs, (cap) => lease.view({ signal: cap }), signal);
-    if (reply.kind === "failed" && (isDenied(reply.error) || judge(reply.error) === "bug")) throw reply.error;
-    if (reply.kind === "ok" && reply.value.kind === "found") {
-      const sight = sightOf(reply.value);
-      const record = recordOf(sight);
-      if (record !== undefined) {
-        const found = newTerms(record, memory);
-        ({ memory } = found);
-        for (const term of found.terms) {
-          if (signal?.aborted) return;
-          const present = term.termid === record.termid;
-          const leading = present && record.state === "leading" && isHeld(sight);
-          yield present
-            ? { ...term, leading, region: whoLed(record, 0)?.region, notes: record.notes }
-            : { ...term, leading, notes: {} };
-        }
+    const reply = await cappedCall(ports.clock, pollCapMs, (cap) => lease.view({ signal: cap }), signal);
+    if (reply.kind === "failed" && ["denied", "bug"].includes(classifyFailure(reply.error)))
+      throw reply.error;
+    const poll = reply.kind === "ok" && reply.value.kind === "found" ? pollOf(reply.value) : undefined;
+    const record = poll && recordOf(poll);
+    if (poll !== undefined && record !== undefined) {
+      const found = newTerms(record, progress);
+      ({ progress } = found);
+      for (const term of found.terms) {
+        if (signal?.aborted) return;
+        const present = term.termid === record.termid;
+        const leading = present && record.state === "leading" && isHeld(poll);
+        yield present
+          ? { ...term, leading, region: whoLed(record, 0)?.region, notes: record.notes }
+          : { ...term, leading, notes: {} };
       }
     }
     await ports.clock.sleep(Math.max(100, everyMs), signal);
   }
 }
 
-function recordOf({ decoded }: Sight) {
+function recordOf({ decoded }: Poll) {
   if (decoded.kind === "newer") throw new NewerVersionError("record-newer", decoded.reason);
   if (decoded.kind === "unreadable") throw new CorruptDataError("record-unreadable", decoded.reason);
   return decoded.kind === "record" ? decoded.record : undefined;

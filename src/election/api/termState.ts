@@ -1,12 +1,12 @@
 import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
-import type { Clock, Conflict, Created, Replaced } from "../../storage/ports.ts";
+import type { Conflict, Created, Replaced } from "../../storage/ports.ts";
 import { type Leadership, LostLeadership } from "../hold/leadership.ts";
-import type { ElectionPorts } from "./place.ts";
+import type { ElectionPorts } from "./electionPorts.ts";
 
 /**
- * What the leaders of one election hand on to each other, in one blob. Opening it seals it: the blob is rewritten
- * with the new term before its content is believed, so that every write of an older term, on its way or still to
- * come, meets an ETag that has moved and is refused by storage. No clock is trusted for that.
+ * What the leaders of one election hand on to each other, in one blob. Opening it takes it over: the blob is rewritten
+ * with the new term before its content is used, so that every write of an older term, sent or still to come, meets a
+ * changed ETag and is refused by storage. No clock is trusted for that.
  *
  * Not promised: that it survives an operator who deletes the blob, or anything about effects elsewhere.
  */
@@ -30,8 +30,8 @@ export class TermOvertaken extends LeasefoldError {
   }
 }
 
-type StatePorts = Pick<ElectionPorts, "blobs" | "container"> & { readonly clock: Clock };
-const againMs = 1_000;
+type StatePorts = Pick<ElectionPorts, "blobs" | "container" | "clock">;
+const retryMs = 1_000;
 
 export async function openTermState(
   { blobs, container, clock }: StatePorts,
@@ -43,7 +43,7 @@ export async function openTermState(
   let etag = "";
   let sequence = 0;
 
-  /** A read, or a write of the same bytes, is repeated while the term lasts and no definite reply came. */
+  /** A read, or a write of the same bytes, is retried while the term lasts and no definite reply came. */
   const definite = async <T>(call: () => Promise<T>): Promise<T> => {
     for (;;) {
       leadership.assertLeading();
@@ -53,15 +53,15 @@ export async function openTermState(
         leadership.assertLeading();
         if (!(error instanceof StorageError) || error.kind !== "busy") throw error;
       }
-      await clock.sleep(againMs, lost);
+      await clock.sleep(retryMs, lost);
     }
   };
   const read = async () => {
     const seen = await definite(() => blobs.read(container, blob, { signal: lost }));
     return seen.kind === "missing" ? undefined : { ...seen, mark: markOf(seen.properties.metadata) };
   };
-  /** Puts these bytes over `over`, or creates the blob. A conflict may be an earlier try of this very write. */
-  const put = async (next: Uint8Array, over: string | undefined): Promise<boolean> => {
+  /** Replaces the version `over`, or creates the blob. A conflict may come from an earlier attempt of this write. */
+  const store = async (next: Uint8Array, over: string | undefined): Promise<boolean> => {
     sequence += 1;
     const metadata = { v: "1", term: String(term), termid, sequence: String(sequence) };
     const write = { metadata, signal: lost };
@@ -89,12 +89,12 @@ export async function openTermState(
       break;
     }
     if (seen !== undefined && seen.mark.term >= term) throw new TermOvertaken(term, seen.mark.term);
-    if (await put(seen?.body ?? new Uint8Array(), seen?.properties.etag)) break;
+    if (await store(seen?.body ?? new Uint8Array(), seen?.properties.etag)) break;
   }
 
   let last: Promise<void> = Promise.resolve();
   const replace = async (next: Uint8Array): Promise<void> => {
-    if (!(await put(next, etag))) throw new LostLeadership(term, "lost");
+    if (!(await store(next, etag))) throw new LostLeadership(term, "lost");
   };
   return {
     get body() {
@@ -103,7 +103,7 @@ export async function openTermState(
     text: () => new TextDecoder().decode(body),
     write(next) {
       const bytes = typeof next === "string" ? new TextEncoder().encode(next) : next.slice();
-      // One at a time, in the order asked for: each stands on the ETag of the one before.
+      // One at a time, in the order of the calls: each is conditional on the ETag of the one before.
       const written = last.then(() => replace(bytes));
       last = written.catch(() => {});
       return written;

@@ -3,18 +3,18 @@ import type { QueueStore } from "../../storage/queuePort.ts";
 import { cappedCall } from "../cappedCall.ts";
 
 /**
- * One hidden message in the wake queue, hidden again and again while its keeper lives. When the keeper dies it
- * surfaces by itself and calls for a new leader, with nobody standing by.
+ * One hidden message in the wake queue, hidden again and again while the leader lives. After the leader died it becomes
+ * visible by itself and wakes an instance that can lead, so no instance has to stand by.
  *
- * Not promised: exactly one message. A reply that got lost may leave a second one, which costs one wake for
- * nothing. It must be kept by a leader only, and its signal must fire when the term ends.
+ * Not promised: exactly one message. A lost reply may leave a second one, which costs one wake for nothing. Only a
+ * leader may keep it, and its signal must fire when the term ends.
  */
 export interface DeadMansWake {
-  /** Makes it visible now: call it after the release, when work is left for a successor. */
+  /** Makes it visible now: call it after the release, when work remains for a successor. */
   handOver(): Promise<void>;
-  /** Deletes it: nothing is left to lead. */
+  /** Deletes it: nothing remains to lead. */
   remove(): Promise<void>;
-  /** Lets go of it as a crash would; it surfaces within `hiddenForS`. The signal does the same. */
+  /** Stops hiding it, as a crash would; it becomes visible within `hiddenForS`. The signal does the same. */
   leave(): void;
 }
 
@@ -27,39 +27,35 @@ export interface DeadMansWakeOptions {
   readonly hideEveryMs?: number;
   /** Each queue call is cut off after this. Default 2,000. */
   readonly requestCapMs?: number;
-  /** Usually the leadership's: a keeper that lost its term must not go on hiding the call for the next one. */
+  /** Usually the leadership's: a leader that lost its term must not go on hiding the wake for the next one. */
   readonly signal?: AbortSignal;
 }
 
 export const hideEveryMsDefault = 2_000;
 
-/** Puts the first message at once. Never throws; the queue has to exist. */
+/** Sends the first message at once. Never throws; the queue has to exist. */
 export function keepDeadMansWake(
-  ports: { readonly queues: QueueStore; readonly clock: Clock },
+  { queues, clock }: { readonly queues: QueueStore; readonly clock: Clock },
   options: DeadMansWakeOptions,
 ): DeadMansWake {
-  const { queues, clock } = ports;
   const { queue, text, hiddenForS = 6, hideEveryMs = hideEveryMsDefault, requestCapMs = 2_000 } = options;
   const stop = new AbortController();
   let kept: { readonly id: string; readonly popReceipt: string } | undefined;
+  const call = <T>(make: (signal: AbortSignal) => Promise<T>) => cappedCall(clock, requestCapMs, make);
 
   const send = async (visibleInS: number): Promise<boolean> => {
-    const sent = await cappedCall(clock, requestCapMs, (signal) =>
-      queues.send(queue, text, { visibleInS, signal }),
-    );
+    const sent = await call((signal) => queues.send(queue, text, { visibleInS, signal }));
     kept = sent.kind === "ok" ? sent.value : undefined;
     return sent.kind === "ok";
   };
-  /** After an unknown reply the old receipt is tried again: it is refused if the update had been made. */
+  /** After an unknown reply the old receipt is retried: it is refused if the update had been made. */
   const showIn = async (visibleInS: number): Promise<boolean> => {
-    const message = kept;
-    if (message === undefined) return send(visibleInS);
-    const reply = await cappedCall(clock, requestCapMs, (signal) =>
-      queues.update(queue, message.id, message.popReceipt, { visibleInS, signal }),
-    );
+    if (kept === undefined) return send(visibleInS);
+    const { id, popReceipt } = kept;
+    const reply = await call((signal) => queues.update(queue, id, popReceipt, { visibleInS, signal }));
     if (reply.kind === "failed") return false;
     if (reply.value.kind === "gone") return send(visibleInS);
-    kept = { id: message.id, popReceipt: reply.value.popReceipt };
+    kept = { id, popReceipt: reply.value.popReceipt };
     return true;
   };
   const keeping = (async () => {
@@ -71,9 +67,8 @@ export function keepDeadMansWake(
     }
   })();
   const leave = (): void => stop.abort();
-  const onSignal = (): void => leave();
   if (options.signal?.aborted) leave();
-  else options.signal?.addEventListener("abort", onSignal, { once: true });
+  else options.signal?.addEventListener("abort", leave, { once: true });
 
   return {
     leave,
@@ -85,12 +80,10 @@ export function keepDeadMansWake(
     async remove() {
       leave();
       await keeping;
-      const message = kept;
-      if (message === undefined) return;
+      if (kept === undefined) return;
+      const { id, popReceipt } = kept;
       kept = undefined;
-      await cappedCall(clock, requestCapMs, (signal) =>
-        queues.remove(queue, message.id, message.popReceipt, { signal }),
-      );
+      await call((signal) => queues.remove(queue, id, popReceipt, { signal }));
     },
   };
 }

@@ -3,9 +3,9 @@ import type { EndCause } from "../events.ts";
 import type { CameBy, PastTerm } from "../record/record.ts";
 
 /**
- * The right to act as a leader, for one term. Whatever has an effect asks for this object, calls
- * `assertLeading()` right before it, and hands a signal to its calls; its writes carry conditions that the
- * next leader's claim and seal make fail, because a check made here can be outdated when the write arrives.
+ * The right to act as a leader, for one term. Whatever has an effect takes this object, calls `assertLeading()` right
+ * before it, and passes a signal to its calls. Its writes are conditional on ETags that the next leader changes,
+ * because a check made here can be outdated when the write arrives.
  */
 export interface Leadership {
   readonly term: number;
@@ -14,23 +14,23 @@ export interface Leadership {
   readonly cameBy: CameBy;
   /** Oldest first, this one included; sixteen at most. */
   readonly lastTerms: readonly PastTerm[];
-  /** Fires when leading has to end, whatever the cause. End soon then: the lease is released after that. */
+  /** Fires when leading has to end, whatever the cause. The task must end soon; the lease is released after that. */
   readonly signal: AbortSignal;
   /**
-   * Fires only when no effect may follow any more: the lease is lost, the stop-work deadline has passed, or
-   * the task took longer than the drain cap. On a planned end it does not fire while the task drains, so
-   * calls that get this signal instead of `signal` are not torn off half-way.
+   * Fires only when no effect may follow any more: the lease is lost, the stop-work deadline has passed, or the task
+   * took longer than the drain cap. On a planned end it does not fire while the task drains, so calls with this
+   * signal are not cut off half-way.
    */
   readonly lost: AbortSignal;
-  /** Confirmed time left to act, in ms: until the stop-work deadline or the end of the budget. 0 when lost. */
+  /** Confirmed remaining time to act, in ms: until the stop-work deadline or the end of the budget. 0 when lost. */
   remainingMs(): number;
-  /** Time left of the invocation's budget in ms; may be `Infinity`. */
+  /** The remaining budget of the invocation in ms; may be `Infinity`. */
   budgetLeftMs(): number;
-  /** Throws `LostLeadership` if the term is over or its stop-work deadline has passed at this very moment. */
+  /** Throws `LostLeadership` if the term is over or its stop-work deadline has passed by now. */
   assertLeading(): void;
-  /** The task is getting on; see `stallAfterMs`. */
+  /** The task makes progress; see `stallAfterMs`. */
   progress(): void;
-  /** Merges these into the public record's notes, with the next beat. An empty value takes a note away. */
+  /** Merges these into the public record's notes, with the next beat. An empty value deletes a note. */
   note(notes: Readonly<Record<string, string>>): void;
 }
 

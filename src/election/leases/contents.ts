@@ -1,8 +1,11 @@
 import { InputError, StorageError } from "../../model/errors.ts";
 import type { Clock, ContentLease, Random } from "../../storage/ports.ts";
 import { cappedCall } from "../cappedCall.ts";
-import { judge, storageCodeOf } from "../judge.ts";
-import { contentBytesMax, type LeasesSettings } from "./settings.ts";
+import { classifyFailure, endsLease, storageCodeOf } from "../leaseFailure.ts";
+import type { LeasesSettings } from "../settings.ts";
+
+/** Contents are for what the holders agree on, not for data: all of it is read and written each time. */
+const contentBytesMax = 4 * 1024 * 1024;
 
 /** What a leased blob holds. */
 export interface Content {
@@ -16,24 +19,22 @@ export type NextContent =
   | string
   | ((now: Content) => Uint8Array | string | Promise<Uint8Array | string>);
 
-export interface Contents {
-  read(): Promise<Content>;
-  update(next: NextContent): Promise<Content>;
-}
-
-interface ContentPorts {
+/** One named lease and what its calls need. */
+export interface LeaseParts {
+  readonly name: string;
   readonly blob: ContentLease;
   readonly clock: Clock;
   readonly random: Random;
   readonly holder: string;
+  readonly settings: LeasesSettings;
 }
 
-/** The lease that the contents stand under. */
-interface Under {
-  readonly name: string;
+/** The hold that protects the content. */
+interface Held {
+  readonly leaseId: string;
   readonly signal: AbortSignal;
   assertHeld(): void;
-  /** Storage said that the lease is not ours. */
+  /** Storage answered that the lease is not ours. */
   onLost(error: unknown): void;
 }
 
@@ -44,39 +45,28 @@ export const contentOf = (body: Uint8Array, etag: string): Content => ({
 });
 
 /** Reads and replaces the content of a leased blob, as long as the lease is held. */
-export function leaseContents(
-  { blob, clock, random, holder }: ContentPorts,
-  settings: LeasesSettings,
-  leaseId: string,
-  under: Under,
-): Contents {
-  /** Repeats what may be repeated until an answer is definite; the lease's end is an answer as well. */
-  const ask = async <T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+export function leaseContents({ name, blob, clock, random, holder, settings }: LeaseParts, held: Held) {
+  /** Retries until a reply is definite; the lease's end is definite as well. */
+  const definite = async <T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     let error: unknown;
     for (let attempt = 1; attempt <= settings.tries; attempt += 1) {
-      if (attempt > 1) await clock.sleep(settings.renewAgainMs, under.signal);
-      under.assertHeld();
-      const reply = await cappedCall(clock, settings.contentCapMs, call, under.signal);
-      under.assertHeld();
+      if (attempt > 1) await clock.sleep(settings.renewAgainMs, held.signal);
+      held.assertHeld();
+      const reply = await cappedCall(clock, settings.contentCapMs, call, held.signal);
+      held.assertHeld();
       if (reply.kind === "ok") return reply.value;
       error = reply.error;
-      if (judge(error) !== "transient") throw error;
+      if (endsLease(error)) throw error;
     }
-    throw error instanceof StorageError
-      ? error
-      : new StorageError("busy", "", undefined, `no answer for the lease ${under.name}`, error);
+    if (error instanceof StorageError) throw error;
+    throw new StorageError("busy", "", undefined, `no answer for the lease ${name}`, error);
   };
   const read = async () => {
-    const seen = await ask((signal) => blob.readContent({ signal }));
+    const seen = await definite((signal) => blob.readContent({ signal }));
     if (seen.kind === "found") return seen;
-    const gone = new StorageError(
-      "refused",
-      "BlobNotFound",
-      404,
-      `the blob of the lease ${under.name} is gone`,
-    );
-    under.onLost(gone);
-    under.assertHeld();
+    const gone = new StorageError("refused", "BlobNotFound", 404, `the blob of the lease ${name} is gone`);
+    held.onLost(gone);
+    held.assertHeld();
     throw gone;
   };
 
@@ -86,23 +76,22 @@ export function leaseContents(
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given.slice();
     if (body.byteLength > contentBytesMax) {
       const rule = `has ${body.byteLength} bytes; at most ${contentBytesMax} are allowed`;
-      throw new InputError("invalid", "content-too-large", `The content of the lease ${under.name} ${rule}.`);
+      throw new InputError("invalid", "content-too-large", `The content of the lease ${name} ${rule}.`);
     }
-    // Other with every update: what a read finds after a lost reply is ours only by this.
+    // Different with every update: only this tells whether what a read finds after a lost reply is ours.
     const mark = random.uuid();
     const metadata = { update: mark, holder: Buffer.from(holder, "utf8").toString("base64url") };
     try {
-      const written = await ask((signal) =>
-        blob.writeContent(leaseId, body, { ifMatch: now.etag, metadata, signal }),
+      const written = await definite((signal) =>
+        blob.writeContent(held.leaseId, body, { ifMatch: now.etag, metadata, signal }),
       );
       return contentOf(body, written.etag);
     } catch (error) {
-      const code = storageCodeOf(error);
-      const after = code === "ConditionNotMet" ? await read() : undefined;
+      const after = storageCodeOf(error) === "ConditionNotMet" ? await read() : undefined;
       if (after?.metadata["update"] === mark) return contentOf(body, after.etag);
-      if (judge(error) === "loss") {
-        under.onLost(error);
-        under.assertHeld();
+      if (classifyFailure(error) === "loss") {
+        held.onLost(error);
+        held.assertHeld();
       }
       throw error;
     }
@@ -110,11 +99,11 @@ export function leaseContents(
 
   let last: Promise<unknown> = Promise.resolve();
   return {
-    async read() {
+    async read(): Promise<Content> {
       const seen = await read();
       return contentOf(seen.body, seen.etag);
     },
-    update(next) {
+    update(next: NextContent): Promise<Content> {
       const updated = last.then(() => replace(next));
       last = updated.catch(() => {});
       return updated;

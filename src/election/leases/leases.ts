@@ -1,13 +1,23 @@
 import { InputError } from "../../model/errors.ts";
 import { namedLeaseBlob } from "../../model/names.ts";
-import { defaultHolder, type ElectionPlace, type ElectionPorts, openPlace } from "../api/place.ts";
-import { acquireNamed, type Tried } from "./acquireNamed.ts";
+import {
+  defaultHolder,
+  type ElectionLocation,
+  type ElectionPorts,
+  openElection,
+} from "../api/electionPorts.ts";
+import { type LeasesSettings, type LeaseTimings, leasesSettings } from "../settings.ts";
 import { type Content, contentOf } from "./contents.ts";
-import { heldLease, type LeaseEnd, type NamedLease } from "./heldLease.ts";
+import {
+  type AcquireAttempt,
+  acquireNamed,
+  holdNamed,
+  type LeaseEnd,
+  type NamedLease,
+} from "./namedLease.ts";
 import { type Renewal, type RenewalStats, renewals } from "./renewals.ts";
-import { type LeasesSettings, type LeaseTimings, leasesSettings } from "./settings.ts";
 
-/** Runs calls side by side, at most `limit` at a time, in the order they came. */
+/** Runs calls concurrently, at most `limit` at a time, in the order they came. */
 export function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -17,7 +27,7 @@ export function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T>
     try {
       return await call();
     } finally {
-      // The place goes to the next one in line, or is free again.
+      // The slot goes to the next call in line, or is free again.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();
@@ -27,16 +37,16 @@ export function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T>
 
 /**
  * Many named leases in one process, renewed by one scheduler. A lease is a blob `leases/{name}` in the container
- * `{namespace}-coordination`; its content is its holder's to replace and anybody's to read.
+ * `{namespace}-coordination`; its holder may replace its content and anybody may read it.
  *
- * Not promised: what no lease can promise, that only one process believes it holds one. Writes through `update` are
- * refused by storage once the lease is another's; any other effect needs `assertHeld()` right before it, and stays
+ * Not promised: that only one process believes it holds a lease; no lease can promise that. Storage refuses writes
+ * through `update` once another holds the lease. Any other effect needs `assertHeld()` right before it, and stays
  * unsafe in a process that is stopped between the two.
  */
 export interface Leases {
   /**
-   * Takes the lease if it is free. `wait`: looks again (each `lookAgainMs`) until it is, outages included, or the
-   * signal fires. Without `wait` an outage throws `StorageError`; a refused identity always does.
+   * Acquires the lease if it is free. `wait`: polls (each `lookAgainMs`) until it is, outages included, or the signal
+   * fires. Without `wait` an outage throws `StorageError`; a refused identity always does.
    */
   acquire(
     name: string,
@@ -44,7 +54,7 @@ export interface Leases {
   ): Promise<AcquireOutcome>;
   /** The content as anybody may read it; `undefined` where there is no such lease yet. */
   read(name: string): Promise<Content | undefined>;
-  /** Those that this process holds, by name. */
+  /** The leases that this process holds, by name. */
   readonly held: ReadonlyMap<string, NamedLease>;
   stats(): RenewalStats;
   /** Ends all waiting, fires the signals of all held leases and releases them. Never rejects. */
@@ -69,14 +79,14 @@ export type LeaseEvent =
   | { readonly kind: "released"; readonly name: string; readonly confirmed: boolean };
 
 export interface LeasesOptions
-  extends ElectionPlace,
+  extends ElectionLocation,
     Partial<LeaseTimings & Pick<LeasesSettings, "callsAtOnce" | "contentCapMs">> {
   /** Kept beside the content with each update. Default: host name and process id. */
   readonly holder?: string;
   readonly on?: (event: LeaseEvent) => void;
 }
 
-export const leases = (options: LeasesOptions): Leases => leasesOn(openPlace(options), options);
+export const leases = (options: LeasesOptions): Leases => leasesOn(openElection(options), options);
 
 export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "connection">): Leases {
   const { namespace: _, holder = defaultHolder(), on, ...timings } = options;
@@ -100,25 +110,24 @@ export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "con
     name: string,
     blobName: string,
     stopping: AbortSignal,
-  ): Promise<AcquireOutcome | Tried> => {
-    const blob = ports.lease(blobName);
-    const own = { blob, clock, random, holder };
-    const tried = await calls(() => acquireNamed(own, settings, stopping));
-    if (tried.kind !== "taken") return tried;
+  ): Promise<NamedLease | Exclude<AcquireAttempt, { readonly kind: "acquired" }>> => {
+    const parts = { name, blob: ports.lease(blobName), clock, random, holder, settings };
+    const acquired = await calls(() => acquireNamed(parts, stopping));
+    if (acquired.kind !== "acquired") return acquired;
     let renewal: Renewal | undefined;
-    const end = (cause: LeaseEnd, code: string): void => {
-      held.delete(name);
-      if (renewal !== undefined) scheduler.remove(renewal);
-      if (cause !== "released") emit({ kind: "lost", name, cause, code });
-    };
-    const onRelease = (confirmed: boolean): void => emit({ kind: "released", name, confirmed });
-    const holding = heldLease({ ...own, onEnd: end, onRelease }, settings, name, tried);
-    const { lease } = holding;
-    renewal = holding.renew;
+    const { lease, renew } = holdNamed(parts, acquired, {
+      onEnd(cause, code) {
+        held.delete(name);
+        if (renewal !== undefined) scheduler.remove(renewal);
+        if (cause !== "released") emit({ kind: "lost", name, cause, code });
+      },
+      onRelease: (confirmed) => emit({ kind: "released", name, confirmed }),
+    });
+    renewal = renew;
     held.set(name, lease);
     scheduler.add(renewal);
     emit({ kind: "acquired", name });
-    return { kind: "acquired", lease };
+    return lease;
   };
 
   return {
@@ -134,7 +143,8 @@ export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "con
         if (!held.has(name) && !acquiring.has(name)) {
           acquiring.add(name);
           const tried = await tryOnce(name, blobName, stopping).finally(() => acquiring.delete(name));
-          if (tried.kind === "acquired" || tried.kind === "stopped") return tried;
+          if ("release" in tried) return { kind: "acquired", lease: tried };
+          if (tried.kind === "stopped") return tried;
           if (tried.kind === "failed" && (tried.definite || !wait)) throw tried.error;
         }
         if (!wait) return { kind: "heldByOther" };

@@ -1,9 +1,9 @@
 import type { Clock } from "../../storage/ports.ts";
 
 /**
- * One scheduler for the renewals of many leases. Each lease has a phase of its own within the renew interval and
- * keeps it, so that leases acquired in one moment are not renewed in one moment; at most `atOnce` renewals are in
- * flight. Nothing is scheduled while no lease is held, and the process is kept alive while one is.
+ * One scheduler for the renewals of many leases. Each lease keeps its own phase within the renew interval, so that
+ * leases acquired together are not renewed together; at most `atOnce` renewals are in flight. Nothing is scheduled
+ * while no lease is held, and the process is kept alive while one is.
  *
  * Not promised: that a renewal is on time while this event loop is blocked. Each lease has its stop-work deadline
  * for that.
@@ -14,7 +14,7 @@ export interface Renewals {
   stats(): RenewalStats;
 }
 
-/** One renewal; it gives whether it was confirmed and never rejects. */
+/** One renewal; it returns whether it was confirmed and never rejects. */
 export type Renewal = () => Promise<boolean>;
 
 export interface RenewalStats {
@@ -31,16 +31,16 @@ interface Entry {
   inFlight: boolean;
 }
 
-/** Multiples of it, modulo one, fill the interval evenly for any number of leases. */
+/** Its multiples, modulo one, fill the interval evenly for any number of leases. */
 const goldenRatio = 0.6180339887498949;
 const lateMs = 1_000;
 const longestSleepMs = 60_000;
 
-/** The next moment of this phase, at most one interval after now. */
+/** The next time of this phase, at most one interval after now. */
 export const nextOfPhaseMs = (nowMs: number, phase: number, everyMs: number): number => {
   const turns = Math.floor(nowMs / everyMs - phase) + 1;
   const nextMs = (turns + phase) * everyMs;
-  // Rounding may give the present moment itself, and a lease would be renewed again and again in it.
+  // Rounding may return the present time itself, and a lease would be renewed in a busy loop.
   return nextMs > nowMs ? nextMs : nextMs + everyMs;
 };
 
@@ -68,7 +68,7 @@ export function renewals(
     entry.inFlight = false;
     if (!confirmed) stats.failed += 1;
     const endMs = clock.monotonicMs();
-    // Counted from the send: a slow reply must not move the next renewal towards the end of the lease.
+    // Counted from the send: a slow reply must not move the next renewal toward the end of the lease.
     const fromMs = Math.max(nowMs, endMs - settings.renewEveryMs);
     entry.dueMs = confirmed
       ? nextOfPhaseMs(fromMs, entry.phase, settings.renewEveryMs)
@@ -76,7 +76,7 @@ export function renewals(
     sleeping.abort();
   };
 
-  /** The one that is due first of those that wait. */
+  /** The first one due of those not in flight. */
   const first = (): readonly [Renewal, Entry] | undefined => {
     let found: readonly [Renewal, Entry] | undefined;
     for (const one of entries) {

@@ -3,7 +3,7 @@ import { type Decoded, decodeRecord, type LeaderRecord, type Led } from "./recor
 
 /**
  * Who led the term of a record that was last written at `writtenMs`; `undefined` where nobody has led yet. Only a
- * claim changes it: a contender that polls and claims nothing writes its own name as the holder, and this beside it.
+ * claim changes it: a contender that claims nothing writes its own name as the holder, and this beside it.
  */
 export function whoLed(record: LeaderRecord, writtenMs: number): Led | undefined {
   if (record.term === 0) return undefined;
@@ -17,18 +17,18 @@ export function whoLed(record: LeaderRecord, writtenMs: number): Led | undefined
   return { holder, ...(region === undefined ? {} : { region }), sinceMs, cameBy, untilMs: writtenMs };
 }
 
-/** One look at the leader blob, decoded. Its age needs no local clock: both of its times are the service's. */
-export interface Sight {
+/** One poll of the leader blob, decoded. Its age needs no local clock: both of its times are the service's. */
+export interface Poll {
   readonly leaseState: LeaseState;
   readonly etag: string;
-  /** The service's time of the look. */
+  /** The service's time of the poll. */
   readonly atMs: number;
   /** Since the record was last written, with a resolution of one second. */
   readonly ageMs: number;
   readonly decoded: Decoded;
 }
 
-export const sightOf = (view: LeaseView): Sight => ({
+export const pollOf = (view: LeaseView): Poll => ({
   leaseState: view.leaseState,
   etag: view.etag,
   atMs: view.dateMs,
@@ -36,10 +36,9 @@ export const sightOf = (view: LeaseView): Sight => ({
   decoded: decodeRecord(view.metadata),
 });
 
-export const isHeld = (sight: Sight): boolean =>
-  sight.leaseState === "leased" || sight.leaseState === "breaking";
+export const isHeld = ({ leaseState }: Poll): boolean => leaseState === "leased" || leaseState === "breaking";
 
-/** Who leads, for people and programs that only read. */
+/** Who leads, for readers of the record. */
 export type CurrentLeader =
   | {
       readonly kind: "known";
@@ -49,7 +48,7 @@ export type CurrentLeader =
       readonly ageMs: number;
       readonly atMs: number;
       readonly leaseState: LeaseState;
-      /** The lease is held for so long yet, at least; only of one that leads and says so. */
+      /** Remaining time of the lease, at least; only of a leader whose record has it. */
       readonly leaseLeftMs?: number;
       readonly record: LeaderRecord;
     }
@@ -57,20 +56,20 @@ export type CurrentLeader =
   | { readonly kind: "none" }
   | { readonly kind: "unreadable"; readonly reason: string };
 
-export function currentLeaderOf(sight: Sight): CurrentLeader {
-  const { decoded } = sight;
+export function currentLeaderOf(poll: Poll): CurrentLeader {
+  const { decoded, leaseState, ageMs, atMs } = poll;
   if (decoded.kind === "none") return { kind: "none" };
   if (decoded.kind !== "record") return { kind: "unreadable", reason: decoded.reason };
   const { record } = decoded;
-  const leading = record.state === "leading" && isHeld(sight);
+  const leading = record.state === "leading" && isHeld(poll);
   const known = leading && record.leaseLeftMs !== undefined;
   return {
     kind: "known",
     leading,
-    ageMs: sight.ageMs,
-    atMs: sight.atMs,
-    leaseState: sight.leaseState,
-    ...(known ? { leaseLeftMs: Math.max(0, (record.leaseLeftMs ?? 0) - sight.ageMs) } : {}),
+    ageMs,
+    atMs,
+    leaseState,
+    ...(known ? { leaseLeftMs: Math.max(0, (record.leaseLeftMs ?? 0) - ageMs) } : {}),
     record,
   };
 }
@@ -81,5 +80,5 @@ export async function currentLeader(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<CurrentLeader> {
   const view = await lease.view(options);
-  return view.kind === "missing" ? { kind: "none" } : currentLeaderOf(sightOf(view));
+  return view.kind === "missing" ? { kind: "none" } : currentLeaderOf(pollOf(view));
 }

@@ -1,9 +1,8 @@
 import * as z from "zod";
 
 /**
- * The public record of an election: the metadata of the leader blob, which anyone with read rights may look at.
- * Names are lower case and values are ASCII; text that people choose is base64url. The service takes 8 KB of
- * metadata, names included.
+ * The public record of an election: the metadata of the leader blob, for anyone with read rights. Names are lower
+ * case and values are ASCII; text that people choose is base64url. The service takes 8 KB, names included.
  */
 export interface LeaderRecord {
   /** 0 before the first leader. */
@@ -15,15 +14,15 @@ export interface LeaderRecord {
   readonly region?: string | undefined;
   /** When the term began, by the storage service's clock. */
   readonly sinceMs: number;
-  /** Other with every write; only good for seeing that it moved. */
+  /** Different with every write; it only shows that the record changed. */
   readonly beat: string;
   /** 0: never break this lease early. */
   readonly breakAfterMs: number;
-  /** Confirmed time left of the lease when this was written. Absent in records of older versions and of no leader. */
+  /** Confirmed remaining time of the lease when this was written. Absent in records of older versions and of no leader. */
   readonly leaseLeftMs?: number | undefined;
   readonly cameBy: CameBy;
   readonly notes: Readonly<Record<string, string>>;
-  /** What the holder says of itself. Shown and compared, never used to decide anything. */
+  /** What the holder says about itself. Shown and compared, never used to decide anything. */
   readonly about?: Readonly<Record<string, string>> | undefined;
   /** Oldest first, this term included. */
   readonly lastTerms: readonly PastTerm[];
@@ -42,7 +41,7 @@ export interface Led {
   readonly untilMs?: number | undefined;
 }
 
-/** How the holder came by the lease. */
+/** How the holder acquired the lease: nobody held it, or after a release by its leader, an expiry or a break. */
 export type CameBy = "free" | "handed-over" | "expired" | "broken";
 
 export interface PastTerm {
@@ -95,7 +94,7 @@ const wire = z.object({
   leaseleftms: count.optional(),
   cameby: cameBy,
   notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
-  // Nobody's election may fail over it.
+  // Only shown, so an election must not fail because of it.
   about: unpackJson.pipe(z.record(z.string(), z.string())).optional().catch(undefined),
   lastterms: unpackJson
     .pipe(z.array(z.tuple([z.int().nonnegative(), z.string(), z.string(), z.number()])).max(lastTermsMax))
@@ -115,7 +114,7 @@ const wire = z.object({
     .catch(undefined),
 });
 
-/** No metadata at all is a blob nobody has led from. Anything else that does not decode is not ours to replace. */
+/** A blob without metadata: nobody has led yet. Anything else that does not decode is not ours to replace. */
 export function decodeRecord(metadata: Readonly<Record<string, string>>): Decoded {
   if (Object.keys(metadata).length === 0) return { kind: "none" };
   const written = Number(metadata["v"]);
@@ -127,30 +126,23 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
     const where = parsed.success ? "v" : (parsed.error.issues[0]?.path.join(".") ?? "");
     return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
   }
-  const { since, breakafterms, leaseleftms, cameby, notes, lastterms, ...same } = parsed.data;
-  const lastTerms = (lastterms ?? []).map(
-    ([term, termid, holder, sinceMs]): PastTerm => ({ term, termid, holder, sinceMs }),
-  );
+  const { since, breakafterms, leaseleftms, cameby, notes = {}, lastterms = [], ...same } = parsed.data;
+  const lastTerms = lastterms.map(([term, termid, holder, sinceMs]) => ({ term, termid, holder, sinceMs }));
   const record = {
-    ...same,
-    sinceMs: since,
-    breakAfterMs: breakafterms,
+    ...{ ...same, sinceMs: since, breakAfterMs: breakafterms, cameBy: cameby, notes, lastTerms },
     ...(leaseleftms === undefined ? {} : { leaseLeftMs: leaseleftms }),
-    cameBy: cameby,
-    notes: notes ?? {},
-    lastTerms,
   };
   return { kind: "record", record };
 }
 
-/** Always fits: first goes what is only shown, then the oldest terms, because a term must not die of its notes. */
+/** Always fits: drops what is only shown, then the oldest terms, so that a term does not end because of its notes. */
 export function encodeRecord(record: LeaderRecord): Record<string, string> {
   const encoded = encodeAll(record);
-  const lighter = bytesOf(encoded) <= metadataBytesMax ? undefined : lighten(record);
-  return lighter === undefined ? encoded : encodeRecord(lighter);
+  const smaller = bytesOf(encoded) <= metadataBytesMax ? undefined : shrink(record);
+  return smaller === undefined ? encoded : encodeRecord(smaller);
 }
 
-function lighten(record: LeaderRecord): LeaderRecord | undefined {
+function shrink(record: LeaderRecord): LeaderRecord | undefined {
   const { notes, about, lastTerms } = record;
   if (Object.keys(notes).length > 0) return { ...record, notes: {} };
   if (about !== undefined) return { ...record, about: undefined };

@@ -1,22 +1,22 @@
 import type { TokenCredential } from "@azure/identity";
-import type { BatchSubResponse, BlobBatch, ContainerClient } from "@azure/storage-blob";
+import type { BatchSubResponse, ContainerClient } from "@azure/storage-blob";
 import pMap from "p-map";
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import type { CallOptions } from "../ports.ts";
+import type { CallOptions } from "../calls.ts";
 import { azureCalls } from "./azureCalls.ts";
 import { storageErrorOfCode, withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
 
-/** Few at a time: while the emulator works on a batch it answers nobody else, and a leader's beat may wait for it. */
+/** Few at a time: while the emulator works on a batch it answers no other call, not even a leader's beat. */
 const batchesAtOnce = 2;
 const singlesAtOnce = 16;
 
 /**
- * Removes blobs by Blob Batch requests, scoped to their container since that needs the fewest rights. A name whose
- * answer within a batch is not definite is removed by a request of its own, which the SDK repeats; and so is every
- * name from where a batch is refused as a whole, since not every account and not every SAS allows batches.
+ * Deletes blobs by Blob Batch requests, scoped to their container because that needs the fewest rights. A name without a
+ * definite answer in its batch is deleted by its own request, which the SDK retries. So is every name once a batch is
+ * refused as a whole, because not every account and not every SAS allows batches.
  */
 export async function removeInBatches(
   home: ContainerClient,
@@ -24,8 +24,8 @@ export async function removeInBatches(
   options: CallOptions | undefined,
 ): Promise<void> {
   const refusals: StorageError[] = [];
-  /** Keeps a refusal for the end, since it concerns one blob; any other failure concerns them all. */
-  const judge = (error: unknown): void => {
+  /** Keeps a refusal for the end, because it concerns one blob; any other failure concerns them all. */
+  const keepRefusal = (error: unknown): void => {
     if (!isRefusal(error)) throw error;
     refusals.push(error);
   };
@@ -40,30 +40,37 @@ export async function removeInBatches(
       return;
     }
     slice.forEach((name, index) => {
-      const verdict = verdictOn(answers[index], `Delete Blob ${home.containerName}/${name}`);
-      if (verdict === "unsure") unsure.push(name);
-      else if (verdict !== "gone") judge(verdict);
+      const result = resultOf(answers[index], `Delete Blob ${home.containerName}/${name}`);
+      if (result === "unsure") unsure.push(name);
+      else if (result !== "deleted") keepRefusal(result);
     });
   };
   await pMap(slices(names), submitSlice, { concurrency: batchesAtOnce });
-  await pMap(unsure, (name) => removeOne(home, name, options).catch(judge), { concurrency: singlesAtOnce });
+  const removeOne = (name: string): Promise<void> => {
+    const what = `Delete Blob ${home.containerName}/${name}`;
+    const deleted = call(what, options, async (abortSignal) => {
+      await home.getBlobClient(name).delete({ abortSignal });
+    });
+    return withOutcomes(deleted, { BlobNotFound: undefined }).catch(keepRefusal);
+  };
+  await pMap(unsure, removeOne, { concurrency: singlesAtOnce });
   if (refusals[0] !== undefined) throw refusals[0];
 }
 
-type Answers = readonly (BatchSubResponse | undefined)[];
-
-/** The answer on each name, as far as there is one. */
+/** The answer for each name, as far as there is one. */
 async function submit(
   home: ContainerClient,
   names: readonly string[],
   options: CallOptions | undefined,
-): Promise<Answers | "refused"> {
+): Promise<readonly (BatchSubResponse | undefined)[] | "refused"> {
   try {
-    return await call(`Blob Batch ${home.containerName}`, options, async ({ signal }) => {
+    return await call(`Blob Batch ${home.containerName}`, options, async (abortSignal) => {
       const client = home.getBlobBatchClient();
       const batch = client.createBatch();
-      await fill(batch, home, names);
-      return (await client.submitBatch(batch, { abortSignal: signal })).subResponses;
+      const { credential } = home;
+      const signer = "getToken" in credential ? oneToken(credential) : credential;
+      for (const name of names) await batch.deleteBlob(home.getBlobClient(name).url, signer);
+      return (await client.submitBatch(batch, { abortSignal })).subResponses;
     });
   } catch (error) {
     if (refusesBatches(error)) return "refused";
@@ -71,45 +78,28 @@ async function submit(
   }
 }
 
-/** The emulator says 500 without a code to a batch under an account SAS; the service gives every 500 a code. */
+/** The emulator answers 500 without a code to a batch under an account SAS; the service gives every 500 a code. */
 function refusesBatches(error: unknown): boolean {
   if (!(error instanceof StorageError) || error.storageCode === "ContainerNotFound") return false;
   return error.kind !== "busy" || (error.status === 500 && error.storageCode === "");
 }
 
-async function fill(batch: BlobBatch, home: ContainerClient, names: readonly string[]): Promise<void> {
-  const { credential } = home;
-  const signer = "getToken" in credential ? oneToken(credential) : credential;
-  for (const name of names) await batch.deleteBlob(home.getBlobClient(name).url, signer);
-}
-
-/** Each request within a batch is signed for itself, and asks for a token to do so; one serves them all. */
+/** Each request within a batch is signed separately and requests a token for it; one token serves them all. */
 function oneToken(credential: TokenCredential): TokenCredential {
   let token: ReturnType<TokenCredential["getToken"]> | undefined;
   return {
-    getToken: (...asked) => {
-      token ??= credential.getToken(...asked);
+    getToken: (...request) => {
+      token ??= credential.getToken(...request);
       return token;
     },
   };
 }
 
-function verdictOn(answer: BatchSubResponse | undefined, what: string): "gone" | "unsure" | StorageError {
-  if (answer?.status === 202 || answer?.errorCode === "BlobNotFound") return "gone";
+function resultOf(answer: BatchSubResponse | undefined, what: string): "deleted" | "unsure" | StorageError {
+  if (answer?.status === 202 || answer?.errorCode === "BlobNotFound") return "deleted";
   if (!answer?.errorCode) return "unsure";
   const error = storageErrorOfCode("blob", answer.errorCode, answer.status, what);
   return error.kind === "busy" ? "unsure" : error;
-}
-
-async function removeOne(
-  home: ContainerClient,
-  name: string,
-  options: CallOptions | undefined,
-): Promise<void> {
-  const removed = call(`Delete Blob ${home.containerName}/${name}`, options, async ({ signal }) => {
-    await home.getBlobClient(name).delete({ abortSignal: signal });
-  });
-  await withOutcomes(removed, { BlobNotFound: undefined });
 }
 
 const isRefusal = (error: unknown): error is StorageError =>

@@ -3,26 +3,25 @@ import type { BlobStore } from "../ports.ts";
 import { removeInBatches } from "./azureBatch.ts";
 import {
   azureCalls,
-  byteLengthOf,
+  conflict,
   createOutcomes,
   dateMsOf,
   ifMatchOf,
   metadataOf,
+  missing,
   noneMatch,
   propertiesOf,
   replacedBy,
+  replaceOutcomes,
 } from "./azureCalls.ts";
 import { azureList } from "./azureList.ts";
-import { downloadStream } from "./azureStream.ts";
-import { uploadBody } from "./azureUpload.ts";
+import { downloadBody, downloadStream } from "./azureStream.ts";
+import { putBlob, uploadBody } from "./azureUpload.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
 
-const missing = { kind: "missing" } as const;
-const conflict = { kind: "conflict" } as const;
-
-/** The blob port on the Azure SDK: one request per call, repeats by the SDK's policy aside. */
+/** The blob port on the Azure SDK: one request per call, apart from retries by the SDK's policy. */
 export function azureBlobs(service: BlobServiceClient): BlobStore {
   const blobOf = (container: string, name: string): BlockBlobClient =>
     service.getContainerClient(container).getBlockBlobClient(name);
@@ -31,67 +30,38 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
     ...azureList(service),
 
     ensureContainer(container, options) {
-      const made = call(`Create Container ${container}`, options, async ({ signal }) => {
-        await service.getContainerClient(container).create({ abortSignal: signal });
+      const created = call(`Create Container ${container}`, options, async (abortSignal) => {
+        await service.getContainerClient(container).create({ abortSignal });
         return "created" as const;
       });
-      return withOutcomes(made, { ContainerAlreadyExists: "existed" as const });
+      return withOutcomes(created, { ContainerAlreadyExists: "existed" as const });
     },
 
-    create(container, name, body, write) {
-      const bytes = byteLengthOf(body);
-      const run = async ({ signal }: { signal: AbortSignal }) => {
-        const answer = await blobOf(container, name).upload(body, bytes, {
-          abortSignal: signal,
-          conditions: noneMatch,
-          blobHTTPHeaders: { blobContentType: write?.contentType ?? "application/octet-stream" },
-          metadata: metadataOf(write?.metadata),
-        });
-        return { ...replacedBy(answer), kind: "created" as const };
-      };
-      return withOutcomes(call(`Put Blob ${container}/${name}`, write, run, bytes), createOutcomes);
+    create(container, name, body, write = {}) {
+      const put = putBlob(blobOf(container, name), body, write, noneMatch);
+      const created = put.then((answer) => ({ ...answer, kind: "created" as const }));
+      return withOutcomes(created, createOutcomes);
     },
 
-    replace(container, name, body, write) {
-      const bytes = byteLengthOf(body);
-      const run = async ({ signal }: { signal: AbortSignal }) =>
-        replacedBy(
-          await blobOf(container, name).upload(body, bytes, {
-            abortSignal: signal,
-            conditions: ifMatchOf(write.ifMatch),
-            blobHTTPHeaders: { blobContentType: write.contentType ?? "application/octet-stream" },
-            metadata: metadataOf(write.metadata),
-          }),
-        );
-      const replaced = call(`Put Blob ${container}/${name}`, write, run, bytes);
-      return withOutcomes(replaced, { ConditionNotMet: conflict, BlobNotFound: conflict });
-    },
+    replace: (container, name, body, write) =>
+      withOutcomes(putBlob(blobOf(container, name), body, write, ifMatchOf(write.ifMatch)), replaceOutcomes),
 
-    upload: (container, name, body, write = {}) =>
-      uploadBody(blobOf(container, name), `${container}/${name}`, body, write),
+    upload: (container, name, body, write = {}) => uploadBody(blobOf(container, name), body, write),
 
-    read(container, name, options) {
-      const what = `Get Blob ${container}/${name}`;
-      const found = downloadStream(blobOf(container, name), what, options ?? {}).then(async (answer) => {
-        const pieces: Uint8Array[] = [];
-        for await (const piece of answer.body) pieces.push(piece);
-        return { ...answer, body: new Uint8Array(Buffer.concat(pieces)) };
-      });
-      return withOutcomes(found, { BlobNotFound: missing });
-    },
+    read: (container, name, options) =>
+      withOutcomes(downloadBody(blobOf(container, name), options), { BlobNotFound: missing }),
 
-    stream(container, name, options) {
-      const what = `Get Blob ${container}/${name}`;
-      const found = downloadStream(blobOf(container, name), what, options ?? {});
+    stream(container, name, options = {}) {
+      const found = downloadStream(blobOf(container, name), options);
       return withOutcomes<Awaited<typeof found>, typeof missing | typeof conflict>(found, {
         BlobNotFound: missing,
-        ...(options?.ifMatch === undefined ? {} : { ConditionNotMet: conflict }),
+        ...(options.ifMatch === undefined ? {} : { ConditionNotMet: conflict }),
       });
     },
 
     head(container, name, options) {
-      const found = call(`Get Blob Properties ${container}/${name}`, options, async ({ signal }) => {
-        const answer = await blobOf(container, name).getProperties({ abortSignal: signal });
+      const found = call(`Get Blob Properties ${container}/${name}`, options, async (abortSignal) => {
+        const answer = await blobOf(container, name).getProperties({ abortSignal });
         const properties = propertiesOf(answer, answer.contentLength ?? 0);
         return { kind: "found" as const, dateMs: dateMsOf(answer), properties };
       });
@@ -99,23 +69,21 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
     },
 
     setMetadata(container, name, metadata, options) {
-      const replaced = call(`Set Blob Metadata ${container}/${name}`, options, async ({ signal }) => {
-        const conditions = ifMatchOf(options.ifMatch);
-        const given = { abortSignal: signal, conditions };
+      const replaced = call(`Set Blob Metadata ${container}/${name}`, options, async (abortSignal) => {
+        const given = { abortSignal, conditions: ifMatchOf(options.ifMatch) };
         return replacedBy(await blobOf(container, name).setMetadata(metadataOf(metadata), given));
       });
-      return withOutcomes(replaced, { ConditionNotMet: conflict, BlobNotFound: conflict });
+      return withOutcomes(replaced, replaceOutcomes);
     },
 
-    remove(container, name, options) {
-      const removed = call(`Delete Blob ${container}/${name}`, options, async ({ signal }) => {
-        const conditions = options?.ifMatch === undefined ? {} : ifMatchOf(options.ifMatch);
-        await blobOf(container, name).delete({ abortSignal: signal, conditions });
+    remove(container, name, options = {}) {
+      const removed = call(`Delete Blob ${container}/${name}`, options, async (abortSignal) => {
+        await blobOf(container, name).delete({ abortSignal, conditions: ifMatchOf(options.ifMatch) });
         return "removed" as const;
       });
       return withOutcomes<"removed", "missing" | "conflict">(removed, {
         BlobNotFound: "missing",
-        ...(options?.ifMatch === undefined ? {} : { ConditionNotMet: "conflict" }),
+        ...(options.ifMatch === undefined ? {} : { ConditionNotMet: "conflict" }),
       });
     },
 

@@ -1,4 +1,5 @@
-import type { BlobProperties, CallOptions, Replaced } from "../ports.ts";
+import type { CallOptions } from "../calls.ts";
+import type { BlobProperties, BlobWrite, Replaced } from "../ports.ts";
 import { throwIfAborted } from "../system.ts";
 import { failureOf, type Service, storageErrorOfCode } from "./storageErrors.ts";
 
@@ -12,11 +13,11 @@ const capMsPerByte = 1000 / 2 ** 20;
 
 export interface AzureCall {
   readonly signal: AbortSignal;
-  /** Starts the cap anew: bytes have arrived. */
+  /** Restarts the cap: bytes have arrived. */
   progress(): void;
   /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
   uncap(): void;
-  /** Lets go of the caller's signal and of the timer. */
+  /** Removes the listener and the timer. */
   end(): void;
 }
 
@@ -42,20 +43,18 @@ export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0): Azure
   };
 }
 
-/** Runs one call of the SDK under its cap; whatever it throws comes out as our own errors. `what` opens their text. */
-export type RunCall = <T>(
-  what: string,
-  options: CallOptions | undefined,
-  run: (call: AzureCall) => Promise<T>,
-  bodyBytes?: number,
-) => Promise<T>;
-
+/** Makes one call of the SDK under its cap; whatever it throws comes out as our own errors. `what` opens their text. */
 export const azureCalls =
-  (service: Service): RunCall =>
-  async (what, options, run, bodyBytes) => {
+  (service: Service) =>
+  async <T>(
+    what: string,
+    options: CallOptions | undefined,
+    run: (abortSignal: AbortSignal) => Promise<T>,
+    bodyBytes = 0,
+  ): Promise<T> => {
     const call = beginCall(options?.signal, bodyBytes);
     try {
-      return await run(call);
+      return await run(call.signal);
     } catch (error) {
       throw failureOf(error, service, what, options?.signal);
     } finally {
@@ -63,32 +62,44 @@ export const azureCalls =
     }
   };
 
-/** The service's own time of an answer, in ms. */
-export function dateMsOf(answer: { readonly date?: Date | undefined }): number {
-  if (answer.date === undefined) throw storageErrorOfCode("blob", "", 200, "an answer without its Date");
-  return answer.date.getTime();
-}
+export const missing = { kind: "missing" } as const;
+export const conflict = { kind: "conflict" } as const;
 
-/** How the SDKs' answers and ours differ: ETags with and without quotes, keys in any case, fields that may lack. */
-
-/** Answers carry ETags in quotes, lists without, and a client may have kept either. */
-export const unquoted = (etag: string | undefined): string => (etag ?? "").replace(/^(W\/)?"|"$/g, "");
-
-export const ifMatchOf = (etag: string): { readonly ifMatch: string } => ({ ifMatch: `"${unquoted(etag)}"` });
-
-export const noneMatch = { ifNoneMatch: "*" } as const;
-
-/** Both codes mean that the blob is there; which one comes differs with the kind of account. */
+/** Both codes mean that the blob exists; which one comes differs with the kind of account. */
 export const createOutcomes = {
   BlobAlreadyExists: { kind: "existed" },
   ConditionNotMet: { kind: "existed" },
 } as const;
 
+export const replaceOutcomes = { ConditionNotMet: conflict, BlobNotFound: conflict };
+
+export const noneMatch = { ifNoneMatch: "*" } as const;
+
+/** Answers carry ETags in quotes, lists without, and a client may have kept either. */
+export const unquoted = (etag: string | undefined): string => (etag ?? "").replace(/^(W\/)?"|"$/g, "");
+
+/** No condition without an ETag. */
+export const ifMatchOf = (etag: string | undefined): { readonly ifMatch?: string } =>
+  etag === undefined ? {} : { ifMatch: `"${unquoted(etag)}"` };
+
+/** Answers carry metadata keys in any case. */
 export const metadataOf = (metadata: Readonly<Record<string, string>> | undefined): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata ?? {}).map(([key, value]) => [key.toLowerCase(), value]));
 
-export const byteLengthOf = (body: Uint8Array | string): number =>
-  typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+/** What a write sets besides the body. */
+export const headersOf = ({ contentType, metadata }: BlobWrite, md5?: Uint8Array) => ({
+  blobHTTPHeaders: {
+    blobContentType: contentType ?? "application/octet-stream",
+    ...(md5 && { blobContentMD5: md5 }),
+  },
+  metadata: metadataOf(metadata),
+});
+
+/** The service's own time of an answer, in ms. */
+export function dateMsOf(answer: { readonly date?: Date | undefined }): number {
+  if (answer.date === undefined) throw storageErrorOfCode("blob", "", 200, "an answer without its Date");
+  return answer.date.getTime();
+}
 
 interface AnsweredProperties {
   readonly etag?: string | undefined;

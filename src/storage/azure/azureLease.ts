@@ -3,61 +3,52 @@ import { checkPlainName } from "../plainNames.ts";
 import type { ContentLease, LeaseState } from "../ports.ts";
 import {
   azureCalls,
-  byteLengthOf,
+  createOutcomes,
   dateMsOf,
   ifMatchOf,
   metadataOf,
+  missing,
   noneMatch,
   unquoted,
 } from "./azureCalls.ts";
-import { downloadStream } from "./azureStream.ts";
+import { downloadBody } from "./azureStream.ts";
+import { putBlob } from "./azureUpload.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
 
-const missing = { kind: "missing" } as const;
-
 /**
- * The lease port on the Azure SDK. Not promised: any repeat. `service` must come with its retries off, since the
- * SDK's repeats can outlast the lease.
+ * The lease port on the Azure SDK. Not promised: any retry. `service` must come with its retries off, because the
+ * SDK's retries can outlast the lease.
  */
 export function azureLease(service: BlobServiceClient, container: string, name: string): ContentLease {
   checkPlainName(name);
   const home = service.getContainerClient(container);
   const blob = home.getBlockBlobClient(name);
   const where = `${container}/${name}`;
-  const conditional = (signal: AbortSignal, ifMatch: string | undefined) => ({
-    abortSignal: signal,
-    conditions: ifMatch === undefined ? {} : ifMatchOf(ifMatch),
-  });
+  const missingOutcomes = { BlobNotFound: missing, ContainerNotFound: missing };
 
   return {
     async ensure(options) {
-      const putBlob = () =>
-        withOutcomes(
-          call(`Put Blob ${where}`, options, async ({ signal }) => {
-            await blob.upload("", 0, { abortSignal: signal, conditions: noneMatch });
-            return "there" as const;
-          }),
-          {
-            BlobAlreadyExists: "there",
-            ConditionNotMet: "there",
-            // Only a blob that is there can be leased.
-            LeaseIdMissing: "there",
-            ContainerNotFound: "homeless",
-          } as const,
-        );
-      if ((await putBlob()) === "there") return;
-      const made = call(`Create Container ${container}`, options, async ({ signal }) => {
-        await home.create({ abortSignal: signal });
-      });
-      await withOutcomes(made, { ContainerAlreadyExists: undefined });
-      await putBlob();
+      const existing = { kind: "existed" } as const;
+      const put = () =>
+        withOutcomes(putBlob(blob, "", options ?? {}, noneMatch), {
+          ...createOutcomes,
+          // Only a blob that exists can be leased.
+          LeaseIdMissing: existing,
+          ContainerNotFound: missing,
+        });
+      if ((await put()).kind !== "missing") return;
+      const created = call(`Create Container ${container}`, options, (abortSignal) =>
+        home.create({ abortSignal }),
+      );
+      await withOutcomes(created, { ContainerAlreadyExists: undefined });
+      await put();
     },
 
     view(options) {
-      const view = call(`Get Blob Properties ${where}`, options, async ({ signal }) => {
-        const answer = await blob.getProperties({ abortSignal: signal });
+      const view = call(`Get Blob Properties ${where}`, options, async (abortSignal) => {
+        const answer = await blob.getProperties({ abortSignal });
         return {
           kind: "found" as const,
           dateMs: dateMsOf(answer),
@@ -67,59 +58,49 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
           metadata: metadataOf(answer.metadata),
         };
       });
-      return withOutcomes(view, { BlobNotFound: missing, ContainerNotFound: missing });
+      return withOutcomes(view, missingOutcomes);
     },
 
     acquire: (leaseId, durationS, options) =>
-      call(`Acquire Lease ${where}`, options, async ({ signal }) => {
-        const lease = blob.getBlobLeaseClient(leaseId);
-        await lease.acquireLease(durationS, conditional(signal, options?.ifMatch));
+      call(`Acquire Lease ${where}`, options, async (abortSignal) => {
+        const conditions = ifMatchOf(options?.ifMatch);
+        await blob.getBlobLeaseClient(leaseId).acquireLease(durationS, { abortSignal, conditions });
       }),
 
     renew: (leaseId, options) =>
-      call(`Renew Lease ${where}`, options, async ({ signal }) => {
-        await blob.getBlobLeaseClient(leaseId).renewLease({ abortSignal: signal });
+      call(`Renew Lease ${where}`, options, async (abortSignal) => {
+        await blob.getBlobLeaseClient(leaseId).renewLease({ abortSignal });
       }),
 
     release: (leaseId, options) =>
-      call(`Release Lease ${where}`, options, async ({ signal }) => {
-        await blob.getBlobLeaseClient(leaseId).releaseLease({ abortSignal: signal });
+      call(`Release Lease ${where}`, options, async (abortSignal) => {
+        await blob.getBlobLeaseClient(leaseId).releaseLease({ abortSignal });
       }),
 
     breakNow: (options) =>
-      call(`Break Lease ${where}`, options, async ({ signal }) => {
-        await blob.getBlobLeaseClient().breakLease(0, conditional(signal, options?.ifMatch));
+      call(`Break Lease ${where}`, options, async (abortSignal) => {
+        const conditions = ifMatchOf(options?.ifMatch);
+        await blob.getBlobLeaseClient().breakLease(0, { abortSignal, conditions });
       }),
 
     writeRecord: (leaseId, metadata, options) =>
-      call(`Set Blob Metadata ${where}`, options, async ({ signal }) => {
-        const { abortSignal, conditions } = conditional(signal, options?.ifMatch);
-        const given = { abortSignal, conditions: { ...conditions, leaseId } };
-        return { etag: unquoted((await blob.setMetadata(metadataOf(metadata), given)).etag) };
+      call(`Set Blob Metadata ${where}`, options, async (abortSignal) => {
+        const conditions = { ...ifMatchOf(options?.ifMatch), leaseId };
+        const answer = await blob.setMetadata(metadataOf(metadata), { abortSignal, conditions });
+        return { etag: unquoted(answer.etag) };
       }),
 
     readContent(options) {
-      const read = downloadStream(blob, `Get Blob ${where}`, options ?? {}).then(async (answer) => {
-        const pieces: Uint8Array[] = [];
-        for await (const piece of answer.body) pieces.push(piece);
-        const { etag, metadata } = answer.properties;
-        return { kind: "found" as const, body: new Uint8Array(Buffer.concat(pieces)), etag, metadata };
+      const read = downloadBody(blob, options).then(({ kind, body, properties }) => {
+        const { etag, metadata } = properties;
+        return { kind, body, etag, metadata };
       });
-      return withOutcomes(read, { BlobNotFound: missing, ContainerNotFound: missing });
+      return withOutcomes(read, missingOutcomes);
     },
 
-    writeContent(leaseId, body, write) {
-      const bytes = byteLengthOf(body);
-      const run = async ({ signal }: { signal: AbortSignal }) => {
-        const answer = await blob.upload(body, bytes, {
-          abortSignal: signal,
-          conditions: { ...ifMatchOf(write.ifMatch), leaseId },
-          blobHTTPHeaders: { blobContentType: write.contentType ?? "application/octet-stream" },
-          metadata: metadataOf(write.metadata),
-        });
-        return { etag: unquoted(answer.etag) };
-      };
-      return call(`Put Blob ${where}`, write, run, bytes);
+    async writeContent(leaseId, body, write) {
+      const { etag } = await putBlob(blob, body, write, { ...ifMatchOf(write.ifMatch), leaseId });
+      return { etag };
     },
   };
 }

@@ -6,28 +6,28 @@ import { storageErrorOfCode } from "./storageErrors.ts";
 import { type XmlReader, xmlReader } from "./xmlReader.ts";
 
 /**
- * Lets the SDK ask for a list, with its signing, repeats and errors, without reading what comes: its reader takes a
- * quarter millisecond for each name (docs/DECISIONS.md). Our HTTP client below the SDK keeps the text for whoever asked
- * and hands up an empty list. The asker is known by the asynchronous context, so that lists at once do not mix.
+ * Lets the SDK request a list, with its signing, retries and errors, but not parse the answer: its parser takes a
+ * quarter millisecond for each name (docs/DECISIONS.md). Our HTTP client below the SDK keeps the text for the caller
+ * and passes an empty list up. The asynchronous context tells concurrent lists apart.
  */
-export async function withListText<T>(ask: () => Promise<T>): Promise<{ answer: T; text: string }> {
+export async function withListText<T>(request: () => Promise<T>): Promise<{ answer: T; text: string }> {
   const kept: { text?: string } = {};
-  const answer = await asking.run(kept, ask);
-  if (kept.text === undefined) throw new Error("the SDK asked for a list outside of the call that wanted it");
+  const answer = await listText.run(kept, request);
+  if (kept.text === undefined) throw new Error("the SDK requested a list outside of the call for it");
   return { answer, text: kept.text };
 }
 
-/** For the HTTP client: what to hand to the SDK for this answer. Only a successful one is kept. */
+/** For the HTTP client: what to pass to the SDK for this answer. Only the text of a successful one is kept. */
 export function keepListText<T extends { readonly status: number; readonly bodyAsText?: string | null }>(
   answer: T,
 ): T {
-  const kept = asking.getStore();
+  const kept = listText.getStore();
   if (kept === undefined || answer.status !== 200) return answer;
   kept.text = answer.bodyAsText ?? "";
   return { ...answer, bodyAsText: emptyList };
 }
 
-const asking = new AsyncLocalStorage<{ text?: string }>();
+const listText = new AsyncLocalStorage<{ text?: string }>();
 
 const emptyList = `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>`;
 
@@ -40,8 +40,8 @@ export interface ListAnswer {
 }
 
 /**
- * Reads the body of a List Blobs answer (learn.microsoft.com/rest/api/storageservices/list-blobs). Elements that we
- * have no use for are passed over, wherever they are; a body that is not such an answer throws.
+ * Reads the body of a List Blobs answer (learn.microsoft.com/rest/api/storageservices/list-blobs). Unused elements
+ * are skipped wherever they are; a body that is not such an answer throws.
  */
 export function listAnswerOf(xml: string): ListAnswer {
   const reader = xmlReader(xml);
@@ -88,7 +88,7 @@ function blobOf(reader: XmlReader): ListedBlob {
   return { ...properties, ...(md5 === "" ? {} : { md5 }), name, metadata: Object.fromEntries(metadata) };
 }
 
-/** A name with characters that XML cannot hold comes percent-encoded, and says so. */
+/** A name with characters that XML cannot hold is percent-encoded and marked so. */
 function nameOf(reader: XmlReader): string {
   const isEncoded = reader.attribute("Encoded") === "true";
   const name = reader.text();
@@ -108,48 +108,47 @@ function bytesOf(text: string): number {
 
 const call = azureCalls("blob");
 
-/** The lists of the blob port, one request per page: the SDK asks, and the answer is read here. */
+/** The lists of the blob port, one request per page: the SDK makes the request, and its answer is parsed here. */
 export function azureList(service: BlobServiceClient): Pick<BlobStore, "list" | "listFolders"> {
   return {
-    list(container, prefix, options = {}) {
-      const what = `List Blobs ${container}/${prefix}`;
-      return call(what, options, async ({ signal }) => {
-        const pages = service
+    async list(container, prefix, options = {}) {
+      const { folders: _, ...page } = await firstPage(`${container}/${prefix}`, options, (abortSignal) =>
+        service
           .getContainerClient(container)
-          .listBlobsFlat({ prefix, includeMetadata: options.metadata === true, abortSignal: signal })
-          .byPage(pageOf(options));
-        const { folders: _, ...page } = await firstOf(pages, what);
-        return page;
-      });
+          .listBlobsFlat({ prefix, includeMetadata: options.metadata === true, abortSignal }),
+      );
+      return page;
     },
 
-    listFolders(container, prefix, options = {}) {
-      const what = `List Blobs ${container}/${prefix}`;
-      return call(what, options, async ({ signal }) => {
-        const pages = service
-          .getContainerClient(container)
-          .listBlobsByHierarchy("/", { prefix, abortSignal: signal })
-          .byPage(pageOf(options));
-        const { blobs: _, ...page } = await firstOf(pages, what);
-        return page;
-      });
+    async listFolders(container, prefix, options = {}) {
+      const { blobs: _, ...page } = await firstPage(`${container}/${prefix}`, options, (abortSignal) =>
+        service.getContainerClient(container).listBlobsByHierarchy("/", { prefix, abortSignal }),
+      );
+      return page;
     },
   };
 }
 
-const pageOf = ({ pageSize, cursor }: ListOptions) => ({
-  maxPageSize: pageSize ?? 5000,
-  ...(cursor === undefined ? {} : { continuationToken: cursor }),
-});
+type PageSettings = { readonly maxPageSize: number; readonly continuationToken?: string };
+type Pages = { byPage(settings: PageSettings): AsyncIterator<{ readonly date?: Date }> };
 
-type Pages = AsyncIterator<{ readonly date?: Date }>;
-
-async function firstOf(pages: Pages, what: string): Promise<ListAnswer & { readonly dateMs: number }> {
-  const { answer, text } = await withListText(() => pages.next());
-  return { ...readable(text, what), dateMs: dateMsOf(answer.value) };
+function firstPage(
+  where: string,
+  { pageSize: maxPageSize = 5000, cursor, signal }: ListOptions,
+  request: (abortSignal: AbortSignal) => Pages,
+): Promise<ListAnswer & { readonly dateMs: number }> {
+  const what = `List Blobs ${where}`;
+  return call(what, { signal }, async (abortSignal) => {
+    const pages = request(abortSignal).byPage({
+      maxPageSize,
+      ...(cursor === undefined ? {} : { continuationToken: cursor }),
+    });
+    const { answer, text } = await withListText(() => pages.next());
+    return { ...readable(text, what), dateMs: dateMsOf(answer.value) };
+  });
 }
 
-/** An answer that is cut off or garbled is one to ask for again, like any other that did not come through. */
+/** A truncated or garbled answer is `busy`, like no answer: a retry helps. */
 function readable(text: string, what: string): ListAnswer {
   try {
     return listAnswerOf(text);

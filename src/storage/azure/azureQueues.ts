@@ -1,31 +1,30 @@
 import type { QueueClient, QueueServiceClient } from "@azure/storage-queue";
 import type { QueueMessage, QueueStore } from "../queuePort.ts";
-import { azureCalls, dateMsOf } from "./azureCalls.ts";
+import { azureCalls, dateMsOf, missing } from "./azureCalls.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("queue");
 
-const missing = { kind: "missing" } as const;
 const gone = { kind: "gone" } as const;
 
-/** The queue port on the Azure SDK. Message texts travel as they are, never base64. */
+/** The queue port on the Azure SDK. Message texts are sent as they are, never base64. */
 export function azureQueues(service: QueueServiceClient): QueueStore {
   const queueOf = (queue: string): QueueClient => service.getQueueClient(queue);
 
   return {
     ensureQueue(queue, options) {
-      const made = call(`Create Queue ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).create({ abortSignal: signal });
-        // 204: it is there, with the same metadata; with other metadata the service says QueueAlreadyExists.
+      const made = call(`Create Queue ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).create({ abortSignal });
+        // 204: it exists with the same metadata; with other metadata the service answers QueueAlreadyExists.
         return answer._response.status === 204 ? ("existed" as const) : ("created" as const);
       });
       return withOutcomes(made, { QueueAlreadyExists: "existed" as const });
     },
 
     send: (queue, text, options) =>
-      call(`Put Message ${queue}`, options, async ({ signal }) => {
+      call(`Put Message ${queue}`, options, async (abortSignal) => {
         const answer = await queueOf(queue).sendMessage(text, {
-          abortSignal: signal,
+          abortSignal,
           messageTimeToLive: -1,
           visibilityTimeout: options?.visibleInS ?? 0,
         });
@@ -33,52 +32,50 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
       }),
 
     receive(queue, options) {
-      const received = call(`Get Messages ${queue}`, options, async ({ signal }) => {
+      const received = call(`Get Messages ${queue}`, options, async (abortSignal) => {
         const answer = await queueOf(queue).receiveMessages({
-          abortSignal: signal,
+          abortSignal,
           numberOfMessages: options.max,
           visibilityTimeout: options.visibilityS,
         });
-        return answer.receivedMessageItems.map((item) => ({
-          ...messageOf(item),
-          popReceipt: item.popReceipt,
-        }));
+        const { receivedMessageItems: items } = answer;
+        return items.map((item) => ({ ...messageOf(item), popReceipt: item.popReceipt }));
       });
       return withOutcomes(received, { QueueNotFound: [] });
     },
 
     update(queue, id, popReceipt, options) {
-      const updated = call(`Update Message ${queue}`, options, async ({ signal }) => {
+      const updated = call(`Update Message ${queue}`, options, async (abortSignal) => {
         const client = queueOf(queue);
-        // Without a text the message keeps the one it has.
-        const answer = await client.updateMessage(id, popReceipt, undefined, options.visibleInS, {
-          abortSignal: signal,
+        const keepText = undefined;
+        const answer = await client.updateMessage(id, popReceipt, keepText, options.visibleInS, {
+          abortSignal,
         });
-        // A service that gave no new receipt would leave us with a stale one: the old one is then the best guess.
+        // Without a new receipt in the answer, the old one is the best guess.
         return { kind: "updated" as const, popReceipt: answer.popReceipt ?? popReceipt };
       });
       return withOutcomes(updated, goneOutcomes(gone));
     },
 
     remove(queue, id, popReceipt, options) {
-      const removed = call(`Delete Message ${queue}`, options, async ({ signal }) => {
-        await queueOf(queue).deleteMessage(id, popReceipt, { abortSignal: signal });
+      const removed = call(`Delete Message ${queue}`, options, async (abortSignal) => {
+        await queueOf(queue).deleteMessage(id, popReceipt, { abortSignal });
         return "removed" as const;
       });
       return withOutcomes(removed, goneOutcomes("gone" as const));
     },
 
     peek(queue, max, options) {
-      const peeked = call(`Peek Messages ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).peekMessages({ abortSignal: signal, numberOfMessages: max });
+      const peeked = call(`Peek Messages ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).peekMessages({ abortSignal, numberOfMessages: max });
         return answer.peekedMessageItems.map(messageOf);
       });
       return withOutcomes(peeked, { QueueNotFound: [] });
     },
 
     stats(queue, options) {
-      const found = call(`Get Queue Metadata ${queue}`, options, async ({ signal }) => {
-        const answer = await queueOf(queue).getProperties({ abortSignal: signal });
+      const found = call(`Get Queue Metadata ${queue}`, options, async (abortSignal) => {
+        const answer = await queueOf(queue).getProperties({ abortSignal });
         const approximateCount = answer.approximateMessagesCount ?? 0;
         return { kind: "found" as const, approximateCount, dateMs: dateMsOf(answer) };
       });
@@ -87,7 +84,7 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
   };
 }
 
-/** Another receiver has the message (it has another receipt then), or it is deleted, alone or with its queue. */
+/** Another receiver has the message (its receipt changed), or it is deleted, alone or with its queue. */
 const goneOutcomes = <T>(outcome: T): Readonly<Record<string, T>> => ({
   MessageNotFound: outcome,
   PopReceiptMismatch: outcome,

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import type { BlobDownloadResponseParsed, BlockBlobClient } from "@azure/storage-blob";
 import { StorageError } from "../../model/errors.ts";
-import type { CallOptions, Found } from "../ports.ts";
+import type { CallOptions } from "../calls.ts";
+import type { Found } from "../ports.ts";
 import { type AzureCall, beginCall, dateMsOf, ifMatchOf, propertiesOf } from "./azureCalls.ts";
 import { failureOf, storageErrorOfCode } from "./storageErrors.ts";
 
@@ -13,23 +14,34 @@ type StreamOptions = CallOptions & {
 
 const resumesMax = 3;
 
+/** One Get Blob, its body whole. */
+export async function downloadBody(
+  blob: BlockBlobClient,
+  options: CallOptions = {},
+): Promise<Found & { readonly body: Uint8Array }> {
+  const answer = await downloadStream(blob, options);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of answer.body) pieces.push(piece);
+  return { ...answer, body: new Uint8Array(Buffer.concat(pieces)) };
+}
+
 /**
- * One Get Blob whose body is handed on as it comes. The reader sets the pace: the cap holds while bytes are awaited,
- * not while they are used. A connection that breaks is taken up again at the same place, under the ETag that the
- * answer began with; the SDK's own resuming does not do that for a socket that closes.
+ * One Get Blob whose body is passed on as it comes. The reader sets the pace: the cap holds while bytes are awaited,
+ * not while they are used. A broken connection is resumed at the same offset, under the ETag of the first answer; the
+ * SDK's own resuming does not do that for a socket that closes.
  */
 export async function downloadStream(
   blob: BlockBlobClient,
-  what: string,
   options: StreamOptions,
 ): Promise<Found & { readonly body: AsyncIterable<Uint8Array> }> {
   const { offset = 0, count, ifMatch } = options;
   const call = beginCall(options.signal);
+  const what = `Get Blob ${blob.containerName}/${blob.name}`;
   const open = (received: number, etag: string | undefined) =>
     blob.download(offset + received, count === undefined ? undefined : count - received, {
       abortSignal: call.signal,
       maxRetryRequests: 0,
-      ...(etag === undefined ? {} : { conditions: ifMatchOf(etag) }),
+      conditions: ifMatchOf(etag),
     });
   try {
     const answer = await open(0, ifMatch);
@@ -38,7 +50,12 @@ export async function downloadStream(
       kind: "found",
       dateMs: dateMsOf(answer),
       properties: propertiesOf(answer, wholeBytesOf(answer)),
-      body: bodyOf(answer, (received) => open(received, answer.etag), what, options.signal, call),
+      body: bodyOf(
+        answer,
+        (received) => open(received, answer.etag),
+        call,
+        (error) => bodyFailureOf(error, what, options.signal, call),
+      ),
     };
   } catch (error) {
     call.end();
@@ -49,16 +66,15 @@ export async function downloadStream(
 async function* bodyOf(
   first: BlobDownloadResponseParsed,
   reopen: (received: number) => Promise<BlobDownloadResponseParsed>,
-  what: string,
-  callerSignal: AbortSignal | undefined,
   call: AzureCall,
+  failure: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
   const expected = first.contentLength ?? 0;
   let source = sourceOf(first);
   let received = 0;
   let resumes = 0;
   try {
-    // To the very end, and not only to the last byte: a connection left earlier is not used again.
+    // To the very end, and not only to the last byte: a connection left earlier is not reused.
     for (;;) {
       try {
         call.progress();
@@ -77,7 +93,7 @@ async function* bodyOf(
       }
     }
   } catch (error) {
-    throw bodyFailureOf(error, what, callerSignal, call);
+    throw failure(error);
   } finally {
     source.stream.destroy();
     call.end();
@@ -89,7 +105,7 @@ function sourceOf(answer: BlobDownloadResponseParsed) {
   return { stream, pieces: stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> };
 }
 
-/** Whatever ends a body that had begun, reading the blob again is the cure, unless it is gone or not ours to read. */
+/** Whatever ends a body that had begun, reading the blob again helps, unless it is gone or denied. */
 function bodyFailureOf(
   error: unknown,
   what: string,

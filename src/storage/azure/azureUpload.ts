@@ -1,31 +1,52 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { BlobHTTPHeaders, BlobUploadCommonResponse, BlockBlobClient } from "@azure/storage-blob";
-import type { BlobStore, Conflict, Created, Replaced } from "../ports.ts";
+import type { BlobRequestConditions, BlockBlobClient } from "@azure/storage-blob";
+import type { BlobStore, BlobWrite, Conflict, Created, Replaced } from "../ports.ts";
 import { blocksOf, uploadBlocksAtOnce } from "../uploadBlocks.ts";
-import { azureCalls, createOutcomes, ifMatchOf, metadataOf, noneMatch, replacedBy } from "./azureCalls.ts";
+import {
+  azureCalls,
+  createOutcomes,
+  headersOf,
+  ifMatchOf,
+  noneMatch,
+  replacedBy,
+  replaceOutcomes,
+} from "./azureCalls.ts";
 import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("blob");
-const conflict = { kind: "conflict" } as const;
+
+const whereOf = (blob: BlockBlobClient): string => `${blob.containerName}/${blob.name}`;
+
+/** One Put Blob. */
+export function putBlob(
+  blob: BlockBlobClient,
+  body: Uint8Array | string,
+  write: BlobWrite,
+  conditions: BlobRequestConditions,
+): Promise<Replaced> {
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  const run = async (abortSignal: AbortSignal) =>
+    replacedBy(await blob.upload(body, bytes, { abortSignal, conditions, ...headersOf(write) }));
+  return call(`Put Blob ${whereOf(blob)}`, write, run, bytes);
+}
 
 type Upload = NonNullable<Parameters<BlobStore["upload"]>[3]>;
 
 /**
- * A body that fits in one block is one Put Blob; of a larger one the blocks are staged, a few at a time, and made a
- * blob by one Put Block List. Block names begin with an id of this upload: what another one stages never gets into it.
+ * A body that fits in one block is one Put Blob. Of a larger one the blocks are staged, a few at a time, and committed
+ * by one Put Block List. Block names begin with an id of this upload, so blocks of other uploads never get into it.
  */
 export async function uploadBody(
   blob: BlockBlobClient,
-  where: string,
   body: AsyncIterable<Uint8Array>,
-  write: Upload,
+  { contentType, metadata, ifMatch, signal }: Upload,
 ): Promise<Created | Replaced | Conflict> {
-  const { ifMatch } = write;
-  const ends = (abortSignal: AbortSignal, headers: BlobHTTPHeaders = {}) => ({
-    abortSignal,
-    conditions: ifMatch === undefined ? noneMatch : ifMatchOf(ifMatch),
-    blobHTTPHeaders: { ...headers, blobContentType: write.contentType ?? "application/octet-stream" },
-    metadata: metadataOf(write.metadata?.()),
+  const conditions = ifMatch === undefined ? noneMatch : ifMatchOf(ifMatch);
+  // Metadata is known only when the body has ended.
+  const writeNow = (): BlobWrite => ({
+    signal,
+    ...(contentType === undefined ? {} : { contentType }),
+    metadata: metadata?.() ?? {},
   });
   const blocks = blocksOf(body);
   try {
@@ -33,18 +54,12 @@ export async function uploadBody(
     const second = first.done === true ? first : await blocks.next();
     if (second.done === true) {
       const bytes = first.done === true ? new Uint8Array() : first.value;
-      const put = call(
-        `Put Blob ${where}`,
-        write,
-        ({ signal }) => blob.upload(bytes, bytes.length, ends(signal)),
-        bytes.length,
-      );
-      return await outcomeOf(put, ifMatch);
+      return await outcomeOf(putBlob(blob, bytes, writeNow(), conditions), ifMatch);
     }
     const begun = [first.value as Uint8Array, second.value];
-    const { ids, md5 } = await stageAll(blob, where, begun, blocks, write);
-    const commit = call(`Put Block List ${where}`, write, ({ signal }) =>
-      blob.commitBlockList(ids, ends(signal, { blobContentMD5: md5 })),
+    const { ids, md5 } = await stageAll(blob, begun, blocks, signal);
+    const commit = call(`Put Block List ${whereOf(blob)}`, { signal }, async (abortSignal) =>
+      replacedBy(await blob.commitBlockList(ids, { abortSignal, conditions, ...headersOf(writeNow(), md5) })),
     );
     return await outcomeOf(commit, ifMatch);
   } finally {
@@ -53,27 +68,23 @@ export async function uploadBody(
 }
 
 function outcomeOf(
-  written: Promise<BlobUploadCommonResponse>,
+  written: Promise<Replaced>,
   ifMatch: string | undefined,
 ): Promise<Created | Replaced | Conflict> {
-  return ifMatch === undefined
-    ? withOutcomes(
-        written.then((answer) => ({ ...replacedBy(answer), kind: "created" as const })),
-        createOutcomes,
-      )
-    : withOutcomes(written.then(replacedBy), { ConditionNotMet: conflict, BlobNotFound: conflict });
+  if (ifMatch !== undefined) return withOutcomes(written, replaceOutcomes);
+  const created = written.then((answer) => ({ ...answer, kind: "created" as const }));
+  return withOutcomes(created, createOutcomes);
 }
 
 /**
- * Stages the blocks in their order; the first failure ends it, once the others are over. The service computes no MD5
- * of a list of blocks, so it is given.
+ * Stages the blocks in order. The first failure ends it, once the others have ended. The service computes no MD5 of a
+ * block list, so the caller sends it.
  */
 async function stageAll(
   blob: BlockBlobClient,
-  where: string,
   begun: readonly Uint8Array[],
   blocks: AsyncIterable<Uint8Array>,
-  write: Upload,
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly ids: string[]; readonly md5: Uint8Array }> {
   const upload = randomUUID();
   const ids: string[] = [];
@@ -84,12 +95,8 @@ async function stageAll(
     const id = Buffer.from(`${upload}-${String(ids.length).padStart(5, "0")}`).toString("base64");
     ids.push(id);
     md5.update(bytes);
-    const staged = call(
-      `Put Block ${where}`,
-      write,
-      ({ signal }) => blob.stageBlock(id, bytes, bytes.length, { abortSignal: signal }),
-      bytes.length,
-    )
+    const stage = (abortSignal: AbortSignal) => blob.stageBlock(id, bytes, bytes.length, { abortSignal });
+    const staged = call(`Put Block ${whereOf(blob)}`, { signal }, stage, bytes.length)
       .catch((error: unknown) => {
         failure ??= { error };
       })

@@ -1,18 +1,27 @@
+import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from "@azure/core-rest-pipeline";
 import type { TokenCredential } from "@azure/identity";
-import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
+import {
+  BlobServiceClient,
+  type HttpOperationResponse,
+  type IHttpClient,
+  type StoragePipelineOptions,
+  StorageRetryPolicyType,
+  type WebResource,
+} from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
+import type { BillingClass } from "../../model/calls.ts";
 import { ConfigError, messageOf, StorageError } from "../../model/errors.ts";
-import { callMeter } from "../callMeter.ts";
+import { type CallMeter, callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
-import type { CallMeter, Storage } from "../ports.ts";
+import type { Storage } from "../ports.ts";
 import type { ServiceFacts } from "../queuePort.ts";
 import { azureBlobs } from "./azureBlobs.ts";
 import { azureCalls } from "./azureCalls.ts";
 import { azureLease } from "./azureLease.ts";
+import { keepListText } from "./azureList.ts";
 import { azureQueues } from "./azureQueues.ts";
-import { blobBillingClass, countingHttpClient } from "./countingHttpClient.ts";
 
-/** Where the storage is, and who asks. `UseDevelopmentStorage=true` is a connection string like any other. */
+/** The storage account and the identity. `UseDevelopmentStorage=true` is a connection string like any other. */
 export type StorageConnection =
   | { readonly connectionString: string }
   | {
@@ -31,9 +40,9 @@ export function connectStorage(
   const queueClient = countingHttpClient(meter, () => "queue");
   try {
     if ("credential" in connection) checkHttps(connection.blobServiceUri, connection.queueServiceUri);
-    const blobs = blobService(connection, { httpClient: blobClient, retryOptions: repeat });
-    const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRepeat });
-    const queues = queueService(connection, { httpClient: queueClient, retryOptions: repeat });
+    const blobs = blobService(connection, { httpClient: blobClient, retryOptions: retry });
+    const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRetry });
+    const queues = queueService(connection, { httpClient: queueClient, retryOptions: retry });
     return {
       blobs: plainNames(azureBlobs(blobs)),
       queues: azureQueues(queues),
@@ -50,18 +59,18 @@ export function connectStorage(
   }
 }
 
-/** The SDK waits nothing before the second try, then 0.4 s and 1.2 s. */
-const repeat = {
+/** The SDK does not wait before the second attempt, then 0.4 s and 1.2 s. */
+const retry = {
   maxTries: 4,
   retryPolicyType: StorageRetryPolicyType.EXPONENTIAL,
   retryDelayInMs: 400,
   maxRetryDelayInMs: 4000,
 };
 
-/** Who repeats a lease call, and when to stop, is the election's own policy. */
-const neverRepeat = { maxTries: 1 };
+/** The election retries lease calls by its own policy. */
+const neverRetry = { maxTries: 1 };
 
-/** The SDK finds this out only at the first call, where it would look like a bug. */
+/** The SDK checks this only at the first call, where it would look like a bug. */
 function checkHttps(...uris: readonly string[]): void {
   for (const uri of uris) {
     if (new URL(uri).protocol !== "https:") throw new Error(`an identity needs https, not ${uri}`);
@@ -83,12 +92,12 @@ const queueService = (connection: StorageConnection, options: PipelineOptions): 
 
 const call = azureCalls("blob");
 
-/** What the service says of itself and of the account, as far as the identity may ask. */
-export function azureFacts(service: BlobServiceClient): () => Promise<ServiceFacts> {
+/** Facts about the service and the account, as far as the identity may read them. */
+function azureFacts(service: BlobServiceClient): () => Promise<ServiceFacts> {
   return async () => {
     try {
-      const answer = await call("Get Blob Service Properties", undefined, ({ signal }) =>
-        service.getProperties({ abortSignal: signal }),
+      const answer = await call("Get Blob Service Properties", undefined, (abortSignal) =>
+        service.getProperties({ abortSignal }),
       );
       const { enabled = false, days = 0 } = answer.deleteRetentionPolicy ?? {};
       const { headers } = answer._response;
@@ -104,15 +113,15 @@ export function azureFacts(service: BlobServiceClient): () => Promise<ServiceFac
   };
 }
 
-/** Whether the account keeps versions of blobs, which only an answer about a blob tells; undefined where it is not there. */
-export function azureVersioned(
+/** Whether the account keeps versions of blobs, which only the answer for an existing blob shows. */
+function azureVersioned(
   service: BlobServiceClient,
 ): (container: string, name: string) => Promise<boolean | undefined> {
   return async (container, name) => {
     try {
       const blob = service.getContainerClient(container).getBlobClient(name);
-      const answer = await call(`Get Blob Properties ${container}/${name}`, undefined, ({ signal }) =>
-        blob.getProperties({ abortSignal: signal }),
+      const answer = await call(`Get Blob Properties ${container}/${name}`, undefined, (abortSignal) =>
+        blob.getProperties({ abortSignal }),
       );
       return answer.versionId !== undefined;
     } catch (error) {
@@ -120,4 +129,74 @@ export function azureVersioned(
       throw error;
     }
   };
+}
+
+/**
+ * The HTTP client below both SDKs: counts every request, retries included, by billing class, and keeps the text of a
+ * list for `azureList.ts`. Connections are kept alive and shared.
+ *
+ * The SDKs take a client only in the shape of their older core library, so a request is translated back. Of that
+ * shape they read `status`, `headers.toJson`, `request` and the bodies.
+ */
+function countingHttpClient(
+  meter: CallMeter,
+  classOf: (method: string, url: URL) => BillingClass,
+): IHttpClient {
+  return {
+    async sendRequest(web: WebResource): Promise<HttpOperationResponse> {
+      if (web.abortSignal?.aborted !== true) {
+        const url = new URL(web.url);
+        meter.count(classOf(web.method, url));
+        if (url.searchParams.get("comp") === "batch") countDeletes(meter, web.body);
+      }
+      const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web));
+      const compatible = {
+        ...keepListText(response),
+        request: web,
+        headers: { toJson: headers.toJSON.bind(headers) },
+      };
+      return compatible as unknown as HttpOperationResponse;
+    },
+  };
+}
+
+/** Each request within a batch is billed as if it were sent alone (azure.microsoft.com/updates/batchapiforblob). */
+function countDeletes(meter: CallMeter, batch: unknown): void {
+  for (const _ of String(batch).matchAll(/^DELETE \//gm)) meter.count("delete");
+}
+
+const defaultClient = createDefaultHttpClient();
+
+type RequestOptions = Parameters<typeof createPipelineRequest>[0];
+
+function pipelineRequestOf(web: WebResource) {
+  const { url, method, body, timeout, requestId, abortSignal, streamResponseStatusCodes, agent } = web;
+  const headers = createHttpHeaders(web.headers.toJson({ preserveCase: true }));
+  // The SDK has already decided whether plain http is allowed; the emulator speaks nothing else.
+  const allowInsecureConnection = true;
+  return createPipelineRequest({
+    ...{ url, method, headers, body, timeout, requestId, abortSignal, streamResponseStatusCodes, agent },
+    allowInsecureConnection,
+  } as RequestOptions);
+}
+
+/**
+ * How Blob Storage bills a request (azure.microsoft.com/pricing/details/storage/blobs, operations by class, and
+ * learn.microsoft.com/azure/storage/blobs/map-rest-apis-transaction-categories, where a batch is `other`).
+ */
+function blobBillingClass(method: string, url: URL): BillingClass {
+  const operation = url.searchParams.get("comp");
+  switch (method) {
+    case "PUT":
+      return operation === "lease" || operation === "metadata" || operation === "properties"
+        ? "other"
+        : "write";
+    case "GET":
+      if (operation === "list") return "list";
+      return operation === null ? "read" : "other";
+    case "DELETE":
+      return "delete";
+    default:
+      return "other";
+  }
 }

@@ -5,11 +5,10 @@ import type { StorageConnection } from "./connectStorage.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where Leasefold's data is, from the settings that the queue triggers use too: `DataStorage` (a connection
- * string), or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with an identity, which is
- * `DataStorage__credential=managedidentity` with `DataStorage__clientId` for a user-assigned one, or whatever
- * identity the environment offers. Both at once is a `ConfigError`: the host would take the connection string, and
- * whoever set the identity would not learn that a key is in use.
+ * The connection to Leasefold's data, from the settings that the queue triggers use too. Either `DataStorage` (a
+ * connection string), or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with an identity:
+ * `DataStorage__credential=managedidentity`, with `DataStorage__clientId` for a user-assigned one, or the identity of
+ * the environment. Both at once is a `ConfigError`, because the host would silently use the key.
  */
 export function dataStorageFrom(env: Env): StorageConnection {
   const connectionString = env["DataStorage"];
@@ -42,8 +41,5 @@ function credentialFrom(env: Env) {
   return new DefaultAzureCredential(clientId ? { managedIdentityClientId: clientId } : {});
 }
 
-/**
- * The sign-in that a person's machine has: environment, workload or managed identity, Azure CLI and so on, in the
- * order of `DefaultAzureCredential`. Import this file only when needed; the library behind it is large.
- */
+/** The sign-in of a person's machine. Import this file only when needed; the library behind it is large. */
 export const signedInCredential = (): TokenCredential => new DefaultAzureCredential();

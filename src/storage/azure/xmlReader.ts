@@ -1,19 +1,19 @@
 /**
  * Reads the plain XML that a storage service writes: elements with or without attributes that hold either elements or
- * text, in the form without blanks inside of end tags. A list answer holds a hundred thousand of them, and the
- * libraries measured (docs/DECISIONS.md) take too long for a process that must renew a lease meanwhile.
+ * text, without blanks inside of end tags. A list answer holds a hundred thousand of them; the libraries measured
+ * (docs/DECISIONS.md) take too long for a process that must renew a lease meanwhile.
  *
- * Not promised: any XML. Comments, CDATA sections, a document type, text beside elements, and above all an answer
- * that breaks off are a SyntaxError; nothing is guessed.
+ * Not promised: XML in general. Comments, CDATA sections, a document type, text beside elements, and above all a
+ * truncated answer are a SyntaxError; the reader never guesses.
  */
 export interface XmlReader {
   /** Visits the elements directly within the root, which must have this name and be all that the text holds. */
   root(name: string, visit: (name: string) => void): void;
-  /** Visits the elements directly within the current one. What the visitor does not read is passed over. */
+  /** Visits the elements directly within the current one. What the visitor does not read is skipped. */
   children(visit: (name: string) => void): void;
   /** The text of the current element, which holds no others. */
   text(): string;
-  /** The value of an attribute of the current element, to be asked for before the element is read. */
+  /** The value of an attribute of the current element, to be read before the element is. */
   attribute(name: string): string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function xmlReader(xml: string): XmlReader {
   const refuse = (): never => {
     throw new SyntaxError(`the XML cannot be read at character ${at} of ${xml.length}`);
   };
-  const passBlanks = () => {
+  const skipBlanks = () => {
     while (isBlank(xml.charCodeAt(at))) at += 1;
   };
   const startTag = () => {
@@ -42,12 +42,12 @@ export function xmlReader(xml: string): XmlReader {
     isUnread = true;
     at = end + 1;
   };
-  const isEndTag = (place: number, name: string): boolean =>
-    xml.charCodeAt(place + 1) === slash &&
-    xml.startsWith(name, place + 2) &&
-    xml.charCodeAt(place + 2 + name.length) === greaterThan;
+  const isEndTag = (index: number, name: string): boolean =>
+    xml.charCodeAt(index + 1) === slash &&
+    xml.startsWith(name, index + 2) &&
+    xml.charCodeAt(index + 2 + name.length) === greaterThan;
 
-  const passOver = () => {
+  const skip = () => {
     isUnread = false;
     const end = isEmpty ? -1 : xml.indexOf("<", at);
     if (end !== -1 && isEndTag(end, current)) at = end + current.length + 3;
@@ -57,10 +57,10 @@ export function xmlReader(xml: string): XmlReader {
     const parent = current;
     isUnread = false;
     if (isEmpty) return;
-    for (passBlanks(); !isEndTag(at, parent); passBlanks()) {
+    for (skipBlanks(); !isEndTag(at, parent); skipBlanks()) {
       startTag();
       visit(current);
-      if (isUnread) passOver();
+      if (isUnread) skip();
     }
     at += parent.length + 3;
   };
@@ -71,11 +71,11 @@ export function xmlReader(xml: string): XmlReader {
     root(name, visit) {
       const declaration = /^\uFEFF?(<\?xml [^>]*\?>)?/.exec(xml);
       at = declaration?.[0].length ?? 0;
-      passBlanks();
+      skipBlanks();
       startTag();
       if (current !== name) refuse();
       children(visit);
-      passBlanks();
+      skipBlanks();
       if (at !== xml.length) refuse();
     },
 
@@ -114,12 +114,12 @@ const unescaped = (text: string): string =>
     const [, hex, decimal, name] = /^(?:#x([\da-fA-F]+)|#(\d+)|([a-z]+));$/.exec(body) ?? [];
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
     const character = name === undefined ? characterOf(code) : predefined[name];
-    if (character === undefined) throw new SyntaxError(`the XML holds ${entity}, which means nothing`);
+    if (character === undefined) throw new SyntaxError(`the XML holds the unknown entity ${entity}`);
     return character;
   });
 
 const characterOf = (code: number): string | undefined =>
   code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 
-/** A slice keeps the whole text it was taken from in memory, which may be many megabytes; this one does not. */
+/** A slice keeps its whole source text in memory, which may be many megabytes; this copy does not. */
 const ownCopy = (slice: string): string => ` ${slice}`.slice(1);

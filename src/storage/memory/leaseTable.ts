@@ -2,7 +2,7 @@ import type { LeaseState } from "../ports.ts";
 
 /**
  * The lease rules of one blob, as the service documents them (learn.microsoft.com/rest/api/storageservices/lease-blob,
- * "Outcomes of use attempts" by lease state): pure functions of the lease, what is asked and the time.
+ * "Outcomes of use attempts" by lease state): pure functions of the lease, the request and the time.
  *
  * Not promised: the infinite lease and Change, which Leasefold never uses.
  */

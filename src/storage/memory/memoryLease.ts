@@ -1,67 +1,47 @@
+import type { CallOptions } from "../calls.ts";
 import { checkPlainName } from "../plainNames.ts";
-import type { CallOptions, ContentLease } from "../ports.ts";
+import type { ContentLease } from "../ports.ts";
 import { type LeaseRequest, leaseStateAt, requestLease } from "./leaseTable.ts";
-import {
-  checkedMetadata,
-  checkLease,
-  containerOf,
-  contentOf,
-  type MemoryBlob,
-  type MemoryContainers,
-  newContainer,
-  putBlob,
-} from "./memoryContainers.ts";
-import { checkResourceName, type MemoryService, refuse } from "./memoryService.ts";
+import { checkedMetadata, contentOf, type MemoryAccount, type MemoryBlob, refuse } from "./memoryAccount.ts";
 
 /** The twin's lease calls on one blob; the rules are in `leaseTable.ts`. */
-export function memoryLease(
-  service: MemoryService,
-  containers: MemoryContainers,
-  container: string,
-  name: string,
-): ContentLease {
+export function memoryLease(account: MemoryAccount, container: string, name: string): ContentLease {
   checkPlainName(name);
+  const peek = (): MemoryBlob | undefined => account.containers.get(container)?.blobs.get(name);
   const present = (ifMatch?: string): MemoryBlob => {
-    const blob = containerOf(containers, container).blobs.get(name);
+    const blob = account.find(container, name);
     if (blob === undefined) throw refuse(404, "BlobNotFound", name);
     if (ifMatch !== undefined && ifMatch !== blob.etag) throw refuse(412, "ConditionNotMet", name);
     return blob;
   };
-  /** Lease calls never move ETag or date. */
+  /** Lease calls never change ETag or date. */
   const request = (options: Conditional, asked: LeaseRequest): void => {
-    service.begin("other", options);
+    account.begin("other", options);
     const blob = present(options?.ifMatch);
-    const answer = requestLease(blob.lease, asked, service.nowMs());
+    const answer = requestLease(blob.lease, asked, account.nowMs());
     if ("refusal" in answer) throw refuse(409, answer.refusal, name);
-    containerOf(containers, container).blobs.set(name, { ...blob, lease: answer.lease });
+    account.container(container).blobs.set(name, { ...blob, lease: answer.lease });
   };
 
   return {
     async ensure(options) {
       // The same calls as the adapter: the blob first, and the container only where that shows it missing.
-      service.begin("write", options);
-      if (!containers.has(container)) {
-        service.begin("write", options);
-        checkResourceName(container);
-        containers.set(container, newContainer());
-        service.begin("write", options);
+      account.begin("write", options);
+      if (!account.containers.has(container)) {
+        account.begin("write", options);
+        account.createContainer(container);
+        account.begin("write", options);
       }
-      const home = containerOf(containers, container);
-      if (home.blobs.has(name)) return;
-      putBlob(service, home, name, {
-        body: new Uint8Array(),
-        contentType: "application/octet-stream",
-        metadata: {},
-      });
+      if (account.find(container, name) === undefined) account.put(container, name, contentOf("", {}));
     },
 
     async view(options) {
-      service.begin("other", options);
-      const blob = containers.get(container)?.blobs.get(name);
+      account.begin("other", options);
+      const blob = peek();
       if (blob === undefined) return { kind: "missing" };
       const { lastModifiedMs, etag, metadata, lease } = blob;
-      const leaseState = leaseStateAt(lease, service.nowMs());
-      return { kind: "found", dateMs: service.dateMs(), lastModifiedMs, etag, leaseState, metadata };
+      const leaseState = leaseStateAt(lease, account.nowMs());
+      return { kind: "found", dateMs: account.dateMs(), lastModifiedMs, etag, leaseState, metadata };
     },
 
     async acquire(leaseId, durationS, options) {
@@ -83,27 +63,26 @@ export function memoryLease(
     },
 
     async writeRecord(leaseId, metadata, options) {
-      service.begin("other", options);
+      account.begin("other", options);
       const checked = checkedMetadata(metadata);
       const blob = present(options?.ifMatch);
-      checkLease(service, blob, leaseId);
-      const home = containerOf(containers, container);
-      return { etag: putBlob(service, home, name, { ...blob, metadata: checked }).etag };
+      account.checkLease(blob, leaseId);
+      return { etag: account.put(container, name, { ...blob, metadata: checked }).etag };
     },
 
     async readContent(options) {
-      service.begin("read", options);
-      const blob = containers.get(container)?.blobs.get(name);
+      account.begin("read", options);
+      const blob = peek();
       if (blob === undefined) return { kind: "missing" };
       return { kind: "found", body: blob.body.slice(), etag: blob.etag, metadata: blob.metadata };
     },
 
     async writeContent(leaseId, body, write) {
-      service.begin("write", write);
+      account.begin("write", write);
       const content = contentOf(body, write);
       const blob = present(write.ifMatch);
-      checkLease(service, blob, leaseId);
-      return { etag: putBlob(service, containerOf(containers, container), name, content).etag };
+      account.checkLease(blob, leaseId);
+      return { etag: account.put(container, name, content).etag };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { QueueStore } from "../queuePort.ts";
-import { checkResourceName, type MemoryService, refuse, wholeSeconds } from "./memoryService.ts";
+import { checkResourceName, type MemoryAccount, refuse } from "./memoryAccount.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
 
 interface Message {
@@ -14,12 +14,12 @@ interface Message {
 
 export interface MemoryQueue {
   readonly messages: Map<string, Message>;
-  /** By the time they become visible, then in the order they came. */
+  /** By the time they become visible, then by the order of the sends. */
   readonly order: SortedList<Message>;
 }
 
-/** The twin's queues. Order is first come, first served, which the real service does not promise. */
-export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQueue>): QueueStore {
+/** The twin's queues. Messages are delivered in order, which the real service does not promise. */
+export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQueue>): QueueStore {
   let sequence = 0;
   const queueOf = (name: string): MemoryQueue => {
     const queue = queues.get(name);
@@ -33,7 +33,7 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
   };
   const visible = (queue: MemoryQueue, max: number): readonly Message[] => {
     checkRange(max, 1, 32, "number of messages");
-    const nowMs = service.nowMs();
+    const nowMs = account.nowMs();
     const first: Message[] = [];
     for (const message of queue.order.from(() => false)) {
       if (first.length === max || message.visibleAtMs > nowMs) break;
@@ -48,35 +48,37 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
 
   return {
     async ensureQueue(queue, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       checkResourceName(queue);
       if (queues.has(queue)) return "existed";
-      queues.set(queue, { messages: new Map(), order: sortedList(byTurn) });
+      queues.set(queue, { messages: new Map(), order: sortedList(byVisibility) });
       return "created";
     },
 
     async send(queue, text, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       const visibleInS = options?.visibleInS ?? 0;
       checkRange(visibleInS, 0, sevenDaysS, "visibility");
       checkText(text);
       sequence += 1;
-      const nowMs = service.nowMs();
-      const message: Message = {
-        id: service.random.uuid(),
+      const dateMs = account.dateMs();
+      const visibleAtMs = account.nowMs() + visibleInS * 1000;
+      const id = account.random.uuid();
+      const popReceipt = account.nextTag();
+      set(queueOf(queue), {
+        id,
         text,
         sequence,
-        insertedMs: wholeSeconds(nowMs),
-        visibleAtMs: nowMs + visibleInS * 1000,
+        insertedMs: dateMs,
+        visibleAtMs,
         dequeueCount: 0,
-        popReceipt: service.nextTag(),
-      };
-      set(queueOf(queue), message);
-      return { id: message.id, popReceipt: message.popReceipt, dateMs: service.dateMs() };
+        popReceipt,
+      });
+      return { id, popReceipt, dateMs };
     },
 
     async receive(queue, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       checkRange(options.visibilityS, 1, sevenDaysS, "visibility");
       const home = queues.get(queue);
       if (home === undefined) return [];
@@ -84,8 +86,8 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
         const taken: Message = {
           ...message,
           dequeueCount: message.dequeueCount + 1,
-          visibleAtMs: service.nowMs() + options.visibilityS * 1000,
-          popReceipt: service.nextTag(),
+          visibleAtMs: account.nowMs() + options.visibilityS * 1000,
+          popReceipt: account.nextTag(),
         };
         set(home, taken);
         return { ...publicView(taken), popReceipt: taken.popReceipt };
@@ -93,34 +95,34 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
     },
 
     async update(queue, id, popReceipt, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       checkRange(options.visibleInS, 0, sevenDaysS, "visibility");
       const message = held(queue, id, popReceipt);
       if (message === undefined) return { kind: "gone" };
-      const visibleAtMs = service.nowMs() + options.visibleInS * 1000;
-      const updated: Message = { ...message, visibleAtMs, popReceipt: service.nextTag() };
+      const visibleAtMs = account.nowMs() + options.visibleInS * 1000;
+      const updated: Message = { ...message, visibleAtMs, popReceipt: account.nextTag() };
       set(queueOf(queue), updated);
       return { kind: "updated", popReceipt: updated.popReceipt };
     },
 
     async remove(queue, id, popReceipt, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       if (held(queue, id, popReceipt) === undefined) return "gone";
       drop(queueOf(queue), id);
       return "removed";
     },
 
     async peek(queue, max, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       const home = queues.get(queue);
       return home === undefined ? [] : visible(home, max).map(publicView);
     },
 
     async stats(queue, options) {
-      service.begin("queue", options);
+      account.begin("queue", options);
       const home = queues.get(queue);
       if (home === undefined) return { kind: "missing" };
-      return { kind: "found", approximateCount: home.messages.size, dateMs: service.dateMs() };
+      return { kind: "found", approximateCount: home.messages.size, dateMs: account.dateMs() };
     },
   };
 }
@@ -128,7 +130,8 @@ export function memoryQueues(service: MemoryService, queues: Map<string, MemoryQ
 const sevenDaysS = 7 * 24 * 3600;
 const textBytesMax = 64 * 1024;
 
-const byTurn = (a: Message, b: Message): number => a.visibleAtMs - b.visibleAtMs || a.sequence - b.sequence;
+const byVisibility = (a: Message, b: Message): number =>
+  a.visibleAtMs - b.visibleAtMs || a.sequence - b.sequence;
 
 function drop(queue: MemoryQueue, id: string): void {
   const message = queue.messages.get(id);
@@ -149,7 +152,7 @@ function checkRange(value: number, min: number, max: number, what: string): void
   if (value < min || value > max) throw refuse(400, "OutOfRangeQueryParameterValue", `${what} ${value}`);
 }
 
-/** The text travels as the content of an XML element. */
+/** The text is the content of an XML element. */
 function checkText(text: string): void {
   if (Buffer.byteLength(text) > textBytesMax) throw refuse(413, "RequestBodyTooLarge", "message");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that XML 1.0 cannot carry.

@@ -1,25 +1,24 @@
-import { callMeter } from "../callMeter.ts";
+import { type CallMeter, callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
-import type { CallMeter, Clock, Random, Storage } from "../ports.ts";
+import type { Clock, Random, Storage } from "../ports.ts";
 import { requestLease } from "./leaseTable.ts";
+import { MemoryAccount, refuse } from "./memoryAccount.ts";
 import { memoryBlobs } from "./memoryBlobs.ts";
-import { containerOf, dropBlob, type MemoryContainers, putBlob } from "./memoryContainers.ts";
 import { memoryLease } from "./memoryLease.ts";
 import { type MemoryQueue, memoryQueues } from "./memoryQueues.ts";
-import { memoryService, refuse } from "./memoryService.ts";
 
 /**
  * An in-memory twin of a storage account, for tests: the documented lease table, ETags, conditions and visibility
  * on a clock of the caller's.
  *
- * Not promised: latency, throttling, limits of throughput, or a message order as loose as the real one. A container
- * that was deleted can be made again at once.
+ * Not promised: latency, throttling, throughput limits, or a message order as loose as the real one. A deleted
+ * container can be created again at once.
  */
 export interface MemoryStorage extends Storage {
   readonly operator: MemoryOperator;
 }
 
-/** What a person with a storage browser could do to the account: no lease or condition is asked, nothing is counted. */
+/** What a person with a storage browser could do: no lease or condition is checked, nothing is counted. */
 export interface MemoryOperator {
   deleteContainer(container: string): void;
   deleteQueue(queue: string): void;
@@ -38,35 +37,33 @@ export function memoryStorage(given: {
   readonly meter?: CallMeter;
 }): MemoryStorage {
   const meter = given.meter ?? callMeter();
-  const service = memoryService(given.clock, given.random, meter);
-  const containers: MemoryContainers = new Map();
+  const account = new MemoryAccount(given.clock, given.random, meter);
   const queues = new Map<string, MemoryQueue>();
 
   const operator: MemoryOperator = {
-    deleteContainer: (container) => void containers.delete(container),
+    deleteContainer: (container) => void account.containers.delete(container),
     deleteQueue: (queue) => void queues.delete(queue),
-    deleteBlob: (container, blob) => dropBlob(containerOf(containers, container), blob),
+    deleteBlob: (container, blob) => account.drop(container, blob),
     overwriteBlob: (container, name, body) => {
-      const home = containerOf(containers, container);
-      const { contentType = "application/octet-stream", metadata = {} } = home.blobs.get(name) ?? {};
+      const { contentType = "application/octet-stream", metadata = {} } = account.find(container, name) ?? {};
       const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body.slice();
-      putBlob(service, home, name, { body: bytes, contentType, metadata });
+      account.put(container, name, { body: bytes, contentType, metadata });
     },
     breakLease: (container, name, periodS = 0) => {
-      const { blobs } = containerOf(containers, container);
+      const { blobs } = account.container(container);
       const blob = blobs.get(name);
       if (blob === undefined) throw refuse(404, "BlobNotFound", name);
-      const answer = requestLease(blob.lease, { op: "break", periodMs: periodS * 1000 }, service.nowMs());
+      const answer = requestLease(blob.lease, { op: "break", periodMs: periodS * 1000 }, account.nowMs());
       if ("refusal" in answer) throw refuse(409, answer.refusal, name);
       blobs.set(name, { ...blob, lease: answer.lease });
     },
-    blobNames: (container) => [...(containers.get(container)?.names.from(() => false) ?? [])],
+    blobNames: (container) => [...(account.containers.get(container)?.names.from(() => false) ?? [])],
   };
 
   return {
-    blobs: plainNames(memoryBlobs(service, containers)),
-    queues: memoryQueues(service, queues),
-    lease: (container, blob) => memoryLease(service, containers, container, blob),
+    blobs: plainNames(memoryBlobs(account)),
+    queues: memoryQueues(account, queues),
+    lease: (container, blob) => memoryLease(account, container, blob),
     meter,
     operator,
   };

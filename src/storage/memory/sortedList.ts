@@ -1,14 +1,14 @@
 /**
- * Items kept in order, in pieces of a few hundred: an insertion moves the memory of one piece and not of the whole
- * list, so that a million blobs of a simulated account stay cheap.
+ * Items in order, in pieces of a few hundred: an insertion moves the memory of one piece and not of the whole list, so
+ * that a million blobs of a simulated account stay cheap.
  */
 export interface SortedList<T> {
   insert(item: T): void;
-  /** Takes out the item that compares equal, if it is there. */
+  /** Removes the item that compares equal, if there is one. */
   remove(item: T): void;
   /**
-   * The items in order, from the first for which `isBefore` is false; the list must be partitioned by it, and may
-   * not change before the last of them was taken.
+   * The items in order, from the first for which `isBefore` is false; the list must be partitioned by it, and must not
+   * change during the iteration.
    */
   from(isBefore: (item: T) => boolean): Iterable<T>;
 }

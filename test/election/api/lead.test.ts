@@ -9,8 +9,8 @@ const name = "nightly";
 
 test("a task runs while it leads, its value comes back, and the lease is free after that", async () => {
   const { world, process, storage } = alone();
-  const result = leadOn(process(), { name, holder: "one" }, async (leader) => {
-    expect(leader).toMatchObject({ term: 1, holder: "one", cameBy: "free" });
+  const result = leadOn(process(), { name, holder: "node-1" }, async (leader) => {
+    expect(leader).toMatchObject({ term: 1, holder: "node-1", cameBy: "free" });
     expect(leader.remainingMs()).toBeGreaterThan(12_000);
     leader.note({ doing: "well" });
     leader.progress();
@@ -24,10 +24,10 @@ test("a task runs while it leads, its value comes back, and the lease is free af
 test("another waits until the lease is free, and leads the next term", async () => {
   const { world, process } = alone();
   const stop = new AbortController();
-  const first = leadOn(process(), { name, holder: "one", signal: stop.signal }, untilTold);
+  const first = leadOn(process(), { name, holder: "node-1", signal: stop.signal }, untilTold);
   await world.advance(1_000);
   let second: Leader | undefined;
-  const next = leadOn(process(), { name, holder: "two" }, async (leader) => {
+  const next = leadOn(process(), { name, holder: "node-2" }, async (leader) => {
     second = leader;
   });
   await world.advance(60_000);
@@ -38,18 +38,18 @@ test("another waits until the lease is free, and leads the next term", async () 
   expect(second).toMatchObject({ cameBy: "handed-over" });
 });
 
-test("who does not want to wait is told who leads", async () => {
+test("without waiting the result is who leads", async () => {
   const { world, process } = alone();
-  void leadOn(process(), { name, holder: "one" }, untilTold);
+  void leadOn(process(), { name, holder: "node-1" }, untilTold);
   await world.advance(1_000);
   const result = await world.finish(leadOn(process(), { name, wait: false }, untilTold));
   expect(result).toMatchObject({
     kind: "follower",
-    leader: { leading: true, record: { holder: "one", term: 1 } },
+    leader: { leading: true, record: { holder: "node-1", term: 1 } },
   });
 });
 
-test("with natural expiry the signal fires before anyone else leads, whatever becomes of storage", async () => {
+test("with natural expiry the signal fires before anyone else leads, whatever happens to storage", async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const { world, process } = alone(seed);
     let cut = false;
@@ -63,12 +63,12 @@ test("with natural expiry the signal fires before anyone else leads, whatever be
     }));
     let firstEndedMs = 0;
     let secondBeganMs = 0;
-    void leadOn(flaky, { name, holder: "one" }, async (leader) => {
+    void leadOn(flaky, { name, holder: "node-1" }, async (leader) => {
       await untilTold(leader);
       firstEndedMs = world.nowMs();
     });
     await world.advance(3_000 + 531 * seed);
-    void leadOn(process(), { name, holder: "two" }, (leader) => {
+    void leadOn(process(), { name, holder: "node-2" }, (leader) => {
       secondBeganMs = world.nowMs();
       return untilTold(leader);
     });
@@ -79,7 +79,7 @@ test("with natural expiry the signal fires before anyone else leads, whatever be
   }
 });
 
-test("a lost term is followed by another campaign and the task runs again, unless once is asked for", async () => {
+test("a lost term is followed by another campaign and the task runs again, unless the option once is set", async () => {
   const { world, process, storage } = alone();
   const terms: number[] = [];
   const stop = new AbortController();
@@ -122,7 +122,7 @@ test("a campaign that loses many terms leaves no listeners on its signal", async
   expect(getEventListeners(stop.signal, "abort")).toEqual([]);
 });
 
-test("a task that pays no heed to its signal is never run twice at once in one process", async () => {
+test("a task that ignores its signal is never run twice at once in one process", async () => {
   const { world, process, storage } = alone();
   let running = 0;
   let most = 0;
@@ -141,14 +141,14 @@ test("a task that pays no heed to its signal is never run twice at once in one p
   expect({ running, most }).toEqual({ running: 1, most: 1 });
 });
 
-test("a task's own error comes out, and the lease is free", async () => {
+test("an error of the task is thrown to the caller, and the lease is free", async () => {
   const { world, process, storage } = alone();
   const result = leadOn(process(), { name }, () => Promise.reject(new Error("of the task")));
   await expect(world.finish(result)).rejects.toThrow("of the task");
   expect(await storage.lease(container, name).view()).toMatchObject({ leaseState: "available" });
 });
 
-test("a campaign outlives an outage, a single look does not", async () => {
+test("a campaign survives an outage, a single poll does not", async () => {
   const { world, process } = alone();
   let away = true;
   const shy = () =>
@@ -165,7 +165,7 @@ test("a campaign outlives an outage, a single look does not", async () => {
   expect(await world.finish(patient)).toMatchObject({ kind: "done", value: "led" });
 });
 
-test("whoever looks is told for how long the lease is held at least, and no more once it has ended", async () => {
+test("a reader sees the remaining time of the lease at least, until the term has ended", async () => {
   const { world, process, storage } = alone();
   const stop = new AbortController();
   const led = leadOn(process(), { name, signal: stop.signal }, untilTold);
@@ -214,7 +214,7 @@ test("wrong options are refused at once, each by its code", async () => {
   expect(await refused({ breakAfterMs: 2_000 })).toBe("election-settings");
 });
 
-test("a blob of another's making is left alone", async () => {
+test("a blob that Leasefold did not write is left alone", async () => {
   const { world, process, storage } = alone();
   await storage.blobs.ensureContainer(container);
   await storage.blobs.create(container, name, "x", { metadata: { some: "thing" } });

@@ -4,8 +4,8 @@ import { leadOn } from "../../../src/election/api/lead.ts";
 import {
   newTerms,
   type ObservedTerm,
+  type ObserverProgress,
   observeOn,
-  type TermMemory,
 } from "../../../src/election/api/observe.ts";
 import type { LeaderRecord, PastTerm } from "../../../src/election/record/record.ts";
 import { type Alone, alone, container, untilTold } from "../alone.ts";
@@ -44,7 +44,7 @@ test("each term is seen once, in order, with who leads now", async () => {
   ]);
 });
 
-test("a slow observer misses none of sixteen terms, and of more it says how many", async () => {
+test("a slow observer misses none of sixteen terms, and counts those beyond them", async () => {
   const one = alone();
   const lead = () => one.world.finish(leadOn(one.process(), { name }, () => {}));
   await lead();
@@ -83,7 +83,7 @@ test("an outage is waited out, and a signal ends it without an error", async () 
   expect(await one.world.finish(second)).toEqual({ done: true, value: undefined });
 });
 
-test("a record that was deleted begins anew, and the first term of it is marked", async () => {
+test("a deleted record begins anew, and its first term is marked", async () => {
   const one = alone();
   const lead = (holder: string) => one.world.finish(leadOn(one.process(), { name, holder }, () => {}));
   await lead("a");
@@ -123,37 +123,37 @@ const recordOf = (history: readonly PastTerm[]): LeaderRecord => {
   };
 };
 
-test("whenever an observer looks, it tells every term of the record once and in order", () => {
+test("whenever an observer polls, it yields every term of the record once and in order", () => {
   const looks = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(looks, (steps) => {
-      let memory: TermMemory = { last: undefined, known: [] };
+      let progress: ObserverProgress = { last: undefined, known: [] };
       let at = 0;
       let told = 0;
       for (const step of steps) {
         at += step;
         const history = Array.from({ length: at }, (_, index) => termOf(index + 1));
-        const found = newTerms(recordOf(history), memory);
+        const found = newTerms(recordOf(history), progress);
         for (const one of found.terms) {
           expect(one.rolledBack).toBe(false);
           if (told > 0) expect(one.term).toBe(told + one.missed + 1);
           told = one.term;
         }
         expect(told).toBe(at);
-        expect(newTerms(recordOf(history), found.memory).terms).toEqual([]);
-        ({ memory } = found);
+        expect(newTerms(recordOf(history), found.progress).terms).toEqual([]);
+        ({ progress } = found);
       }
     }),
   );
 });
 
-test("a record that shows another history is told from where it leaves the known one", () => {
+test("a record with another history is yielded from where it leaves the known one", () => {
   const known = [1, 2, 3, 4, 5].map((term) => termOf(term));
-  let memory: TermMemory = { last: undefined, known: [] };
-  for (let end = 1; end <= 5; end += 1) ({ memory } = newTerms(recordOf(known.slice(0, end)), memory));
-  const back = newTerms(recordOf(known.slice(0, 3)), memory);
+  let progress: ObserverProgress = { last: undefined, known: [] };
+  for (let end = 1; end <= 5; end += 1) ({ progress } = newTerms(recordOf(known.slice(0, end)), progress));
+  const back = newTerms(recordOf(known.slice(0, 3)), progress);
   expect(back.terms).toMatchObject([{ term: 3, rolledBack: true }]);
-  const again = newTerms(recordOf([...known.slice(0, 3), termOf(4, "x"), termOf(5, "x")]), memory);
+  const again = newTerms(recordOf([...known.slice(0, 3), termOf(4, "x"), termOf(5, "x")]), progress);
   expect(again.terms).toMatchObject([
     { term: 4, termid: "4x", rolledBack: true },
     { term: 5, termid: "5x", rolledBack: false },

@@ -6,7 +6,7 @@ import { noAnswer } from "../faultyLease.ts";
 
 const name = "nightly";
 
-test("each leader goes on with what the one before has written", async () => {
+test("each leader continues with what its predecessor has written", async () => {
   const { world, process } = alone();
   const add = async (leader: Leader): Promise<string> => {
     const state = await leader.openState();
@@ -18,7 +18,7 @@ test("each leader goes on with what the one before has written", async () => {
   expect(await world.finish(leadOn(process(), { name }, add))).toMatchObject({ value: "123" });
 });
 
-test("a leader that was stopped and woke up after its successor opened the state cannot write a byte", async () => {
+test("a leader that resumes after its successor opened the state cannot write a byte", async () => {
   const { world, process } = alone();
   const old = process();
   let stale: TermState | undefined;
@@ -46,7 +46,7 @@ test("a leader that was stopped and woke up after its successor opened the state
   expect(kept).toBe(String(new TextEncoder().encode("of the second")));
 });
 
-test("a write already on its way when the successor sealed is refused by storage, not by a clock", async () => {
+test("a late write is refused by storage, not by a clock, once the successor took over the state", async () => {
   const { world, process, storage } = alone();
   await storage.blobs.ensureContainer(container);
   const pretend = (term: number) => ({
@@ -58,9 +58,9 @@ test("a write already on its way when the successor sealed is refused by storage
   const { openTermState } = await import("../../../src/election/api/termState.ts");
   const ports = process();
   const first = await openTermState(ports, "state/x", pretend(1));
-  await first.write("one");
+  await first.write("node-1");
   const second = await openTermState(ports, "state/x", pretend(2));
-  expect(second.text()).toBe("one");
+  expect(second.text()).toBe("node-1");
   await expect(world.finish(first.write("zombie"))).rejects.toMatchObject({ code: "lost-leadership" });
   await expect(openTermState(ports, "state/x", pretend(1))).rejects.toMatchObject({
     code: "term-overtaken",
@@ -68,7 +68,7 @@ test("a write already on its way when the successor sealed is refused by storage
   });
 });
 
-test("a write whose reply was lost counts once, and the next one stands on it", async () => {
+test("a write with a lost reply counts once, and the next one is conditional on it", async () => {
   const { world, process } = alone();
   const ports = process();
   let drop = false;
@@ -94,7 +94,7 @@ test("a write whose reply was lost counts once, and the next one stands on it", 
   expect(await world.finish(result)).toMatchObject({ kind: "done", value: "b" });
 });
 
-test("a record that was rolled back is led above what the state has seen", async () => {
+test("after a rollback of the record the next term is above what the state has seen", async () => {
   const { world, process, storage } = alone();
   for (let turn = 0; turn < 3; turn += 1) {
     await world.finish(leadOn(process(), { name }, async (leader) => (await leader.openState()).write("x")));

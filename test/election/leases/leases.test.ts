@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { NamedLease } from "../../../src/election/leases/heldLease.ts";
 import {
   type LeaseEvent,
   type Leases,
   type LeasesOptions,
   leasesOn,
 } from "../../../src/election/leases/leases.ts";
+import type { NamedLease } from "../../../src/election/leases/namedLease.ts";
 import { StorageError } from "../../../src/model/errors.ts";
 import type { ContentLease } from "../../../src/storage/ports.ts";
 import type { VirtualClock } from "../../support/virtualClock.ts";
@@ -142,7 +142,7 @@ describe("named leases", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  test("a process that was stopped sees at its first look that the lease is over", async () => {
+  test("a process that was stopped sees at its first check that the lease is over", async () => {
     const one = alone();
     const { leases, clock } = open(one);
     const lease = await acquired(one, leases, "x");
@@ -166,7 +166,7 @@ describe("named leases", () => {
     expect(one.world.nowMs()).toBeLessThan(1_500);
   });
 
-  test("an outage is told to those who do not wait, a refused identity to everybody", async () => {
+  test("an outage is thrown to callers that do not wait, a refused identity to all", async () => {
     const one = alone();
     const away = open(one, {}, (lease) => ({ ...lease, view: () => Promise.reject(noAnswer()) }));
     await expect(one.world.finish(away.leases.acquire("x"))).rejects.toMatchObject({ code: "storage-busy" });
@@ -180,7 +180,7 @@ describe("named leases", () => {
 });
 
 describe("contents under a lease", () => {
-  test("are replaced by their holder and read by anybody", async () => {
+  test("are replaced by their holder and read by any process", async () => {
     const one = alone();
     const [a, b] = [open(one), open(one)];
     expect(await one.world.finish(b.leases.read("x"))).toBeUndefined();
@@ -196,7 +196,7 @@ describe("contents under a lease", () => {
     expect((await one.world.finish(next.read())).text()).toBe("1++");
   });
 
-  test("cannot be replaced by a holder of the past, though it believes to hold", async () => {
+  test("cannot be replaced by a former holder that believes it still holds", async () => {
     const one = alone();
     const [a, b] = [open(one, { leaseDurationS: 60 }), open(one)];
     const lease = await acquired(one, a.leases, "x");

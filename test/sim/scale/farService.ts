@@ -1,7 +1,7 @@
 import { addCalls, billingClasses, type CallCounts, noCalls } from "../../../src/model/calls.ts";
 import { storageErrorOfCode } from "../../../src/storage/azure/storageErrors.ts";
-import { callMeter } from "../../../src/storage/callMeter.ts";
-import type { CallMeter, Clock, Random, Storage } from "../../../src/storage/ports.ts";
+import { type CallMeter, callMeter } from "../../../src/storage/calls.ts";
+import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
 import { callLatencyMs } from "./callLatency.ts";
 import type { Throttle } from "./serviceLimits.ts";
 

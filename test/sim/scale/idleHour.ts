@@ -1,7 +1,7 @@
 import { type CallCounts, subtractCalls } from "../../../src/model/calls.ts";
 import { containersOf, namesOf, queuesOf } from "../../../src/model/names.ts";
+import { createOnDemand } from "../../../src/storage/createOnDemand.ts";
 import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import { placesOnDemand } from "../../../src/storage/placesOnDemand.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { farService } from "./farService.ts";
 import { freshCoordinator } from "./leader.ts";
@@ -19,7 +19,7 @@ export async function idleHour(): Promise<CallCounts> {
   const near = memoryStorage({ clock: world.clock(), random });
   const clock = world.clock();
   const far = farService({ near, clock, random, throttle: throttle(noLimits) });
-  const storage = placesOnDemand(far, { containers: containersOf(names), queues: queuesOf(names) });
+  const storage = createOnDemand(far, { containers: containersOf(names), queues: queuesOf(names) });
   const hour = async (): Promise<void> => {
     for (let minute = 0; minute < 60; minute += 1) {
       const { tick } = freshCoordinator({ storage, names, clock, random, log() {} });

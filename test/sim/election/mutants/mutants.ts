@@ -12,10 +12,10 @@ export interface Mutant extends Mutation {
 
 const claim = "src/election/acquire/claimTerm.ts";
 const deadline = "src/election/hold/stopWorkDeadline.ts";
-const hold = "src/election/hold/hold.ts";
+const hold = "src/election/hold/leaseHold.ts";
 const policy = "src/election/policy.ts";
 const acquire = "src/election/acquire/acquireLease.ts";
-const giveBack = "src/election/hold/leadTerm.ts";
+const lead = "src/election/hold/leadTerm.ts";
 const twinLease = "src/storage/memory/memoryLease.ts";
 const chain = "src/coordinator/perform/stateChain.ts";
 
@@ -28,9 +28,9 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the break",
     killedBy: "nobody followed too early",
     from: { seed: 21 },
-    file: "src/election/acquire/takeLease.ts",
-    find: "ports.lease.breakNow({ ifMatch, signal }),",
-    replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) }),",
+    file: "src/election/acquire/acquireWhenFree.ts",
+    find: "ports.lease.breakNow({ ifMatch, signal })",
+    replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) })",
   },
   {
     lacks: "the leader's own threshold for a break",
@@ -52,16 +52,16 @@ export const mutants: readonly Mutant[] = [
     killedBy: "no lease left behind",
     from: { call: 4 },
     file: acquire,
-    find: "lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: sight.etag, signal }),",
+    find: "lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: poll.etag, signal }),",
     replace:
-      "lease.acquire(attempt === 1 ? leaseId : ports.random.uuid(), settings.leaseDurationS, { ifMatch: sight.etag, signal }),",
+      "lease.acquire(attempt === 1 ? leaseId : ports.random.uuid(), settings.leaseDurationS, { ifMatch: poll.etag, signal }),",
   },
   {
     lacks: "If-Match on the acquire",
     killedBy: "terms grow",
     from: { seed: 7486 },
     file: acquire,
-    find: "{ ifMatch: sight.etag, signal }",
+    find: "{ ifMatch: poll.etag, signal }",
     replace: "{ signal }",
   },
   {
@@ -77,23 +77,23 @@ export const mutants: readonly Mutant[] = [
     killedBy: "claims under the lease",
     from: { call: 6 },
     file: twinLease,
-    find: "checkLease(service, blob, leaseId);\n      const home",
+    find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
-      "if (options?.ifMatch === undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+      "if (options?.ifMatch === undefined || checked['state'] !== 'leading') account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
   },
   {
     lacks: "the lease id on beats",
     killedBy: "terms grow",
     file: twinLease,
-    find: "checkLease(service, blob, leaseId);\n      const home",
+    find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
-      "if (options?.ifMatch !== undefined || checked['state'] !== 'leading') checkLease(service, blob, leaseId);\n      const home",
+      "if (options?.ifMatch !== undefined || checked['state'] !== 'leading') account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
   },
   {
     lacks: "If-Match on the claim and on the record before it",
     killedBy: "terms grow",
     from: { seed: 8 },
-    file: "src/election/record/writeRecord.ts",
+    file: claim,
     find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
     replace: "lease.writeRecord(hold.leaseId, metadata, { signal }),",
   },
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the claim",
     killedBy: "nothing late over later",
     from: { call: 6 },
-    file: "src/election/record/writeRecord.ts",
+    file: claim,
     find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
     replace:
       "lease.writeRecord(hold.leaseId, metadata, record.state === 'leading' ? { signal } : { ifMatch, signal }),",
@@ -133,8 +133,8 @@ export const mutants: readonly Mutant[] = [
     killedBy: "claims under the lease",
     from: { call: 6 },
     file: claim,
-    find: "(one) => one.termid === termid);",
-    replace: "(one) => one.term === leading.term);",
+    find: "isMine: (one) => one.termid === termid,",
+    replace: "isMine: (one) => one.term === leading.term,",
   },
   {
     lacks: "the margin before the lease ends",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
     from: { seed: 3 },
     file: "src/election/cappedCall.ts",
     find: '(value) => finish({ kind: "ok", value, sentAt }),',
-    replace: '(value) => finish({ kind: "ok", value, sentAt: momentOf(clock) }),',
+    replace: '(value) => finish({ kind: "ok", value, sentAt: readClocks(clock) }),',
   },
   {
     lacks: "the wall clock (monotonic alone)",
@@ -185,14 +185,14 @@ export const mutants: readonly Mutant[] = [
     lacks: "a timer of the deadline's own",
     killedBy: "stop-work deadline",
     file: deadline,
-    find: "takeBack = clock.after(Math.min(leftMs(), lookEveryMs), arm);",
-    replace: "takeBack = () => {};",
+    find: "cancel = clock.after(Math.min(untilPassedMs(), checkEveryMs), arm);",
+    replace: "cancel = () => {};",
   },
   {
-    lacks: "the look at the clocks right before an effect",
+    lacks: "reading the clocks right before an effect",
     killedBy: "stop-work deadline",
     from: { seed: 15 },
-    file: "src/election/hold/leadTerm.ts",
+    file: lead,
     find: "assertLeading() {\n      hold.deadline.hasPassed();",
     replace: "assertLeading() {",
   },
@@ -201,8 +201,8 @@ export const mutants: readonly Mutant[] = [
     killedBy: "stop-work deadline",
     from: { seed: 5 },
     file: hold,
-    find: 'if (reply.kind === "ok") {\n        deadline.leaseConfirmed(reply.sentAt);',
-    replace: 'deadline.leaseConfirmed(reply.sentAt);\n      if (reply.kind === "ok") {',
+    find: 'if (reply.kind === "ok") {\n        this.deadline.leaseConfirmed(reply.sentAt);',
+    replace: 'this.deadline.leaseConfirmed(reply.sentAt);\n      if (reply.kind === "ok") {',
   },
   {
     lacks: "the seal",
@@ -228,23 +228,23 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "draining before the release",
     killedBy: "drained before release",
-    file: "src/election/hold/leadTerm.ts",
+    file: lead,
     find: "await clock.sleep(settings.drainCapMs, settled.signal);\n  const drained = settled.signal.aborted;",
     replace: "const drained = true;",
   },
   {
     lacks: "releasing by its own lease id",
     killedBy: "nobody followed too early",
-    file: giveBack,
-    find: "lease.release(hold.leaseId, { signal }),",
-    replace: "lease.breakNow({ signal }),",
+    file: lead,
+    find: "lease.release(hold.leaseId, { signal })",
+    replace: "lease.breakNow({ signal })",
   },
   {
     lacks: "a release after tries whose outcome is unknown",
     killedBy: "no lease left behind",
     from: { call: 4 },
     file: acquire,
-    find: "await cappedCall(clock, settings.requestCapMs, (signal) => lease.release(leaseId, { signal }));",
+    find: "await call((signal) => lease.release(leaseId, { signal }));",
     replace: "",
   },
 ];

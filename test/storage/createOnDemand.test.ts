@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { StorageError } from "../../src/model/errors.ts";
+import { createOnDemand } from "../../src/storage/createOnDemand.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { placesOnDemand } from "../../src/storage/placesOnDemand.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 const places = { containers: ["runs", "results"], queues: ["packs"] };
@@ -9,10 +9,10 @@ const places = { containers: ["runs", "results"], queues: ["packs"] };
 function emptyAccount() {
   const world = virtualWorld();
   const near = memoryStorage({ clock: world.clock(), random: world.random });
-  return { near, storage: placesOnDemand(near, places) };
+  return { near, storage: createOnDemand(near, places) };
 }
 
-test("whatever call comes first makes the container or queue that it misses", async () => {
+test("the first call that misses a container or queue creates it", async () => {
   const calls = [
     ({ blobs }: typeof storage) => blobs.head("runs", "x"),
     ({ blobs }: typeof storage) => blobs.read("runs", "x"),
@@ -33,7 +33,7 @@ test("where everything is there, no call is made for it", async () => {
   expect(near.meter.counts()).toEqual({ ...before, other: before.other + 1 });
 });
 
-test("calls that miss a place at the same moment make it once", async () => {
+test("calls that miss a container at the same time create it once", async () => {
   const { near, storage } = emptyAccount();
   const { ensureContainer } = near.blobs;
   let made = 0;
@@ -41,7 +41,7 @@ test("calls that miss a place at the same moment make it once", async () => {
     made += 1;
     return ensureContainer(container);
   };
-  const counted = placesOnDemand(near, places);
+  const counted = createOnDemand(near, places);
   await Promise.all(["a", "b", "c"].map((name) => counted.blobs.create("runs", name, "")));
   expect(made).toBe(1);
   expect((await storage.blobs.list("runs", "")).blobs).toHaveLength(3);
@@ -56,7 +56,7 @@ test("an identity that may not make a container is told which one is missing", a
   const { near } = emptyAccount();
   near.blobs.ensureContainer = () =>
     Promise.reject(new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no"));
-  const denied = placesOnDemand(near, places);
+  const denied = createOnDemand(near, places);
   await expect(denied.blobs.create("runs", "x", "")).rejects.toMatchObject({
     storageCode: "ContainerNotFound",
   });

@@ -1,15 +1,15 @@
 import { StorageError } from "../model/errors.ts";
 
 /**
- * What a refused lease call means, by storage error code and never by status: 409 and 412 each carry several
- * of these. `contention`: another holds it, that is normal. `loss`: the lease or its blob is definitely not
- * mine any more. `transient`: nothing is known, try again until the stop-work deadline. `bug`: the request
- * itself was wrong, and repeating it would not help.
+ * What a failed lease call means, by storage error code and never by status: 409 and 412 each carry several of these.
+ * `contention`: another holds the lease, which is normal. `loss`: the lease or its blob is definitely not ours any
+ * more. `bug`: the request itself was wrong, so repeating it does not help. `denied`: identity or permission is
+ * missing. `transient`: nothing is known; retry until the stop-work deadline.
  */
-export type Verdict = "contention" | "loss" | "transient" | "bug";
+export type LeaseFailure = "contention" | "loss" | "bug" | "denied" | "transient";
 
 /** Source: learn.microsoft.com/rest/api/storageservices/blob-service-error-codes and …/lease-blob. */
-const verdicts: Readonly<Record<string, Verdict>> = {
+const failures: Readonly<Record<string, LeaseFailure>> = {
   LeaseAlreadyPresent: "contention",
   LeaseIsBreakingAndCannotBeAcquired: "contention",
 
@@ -28,11 +28,6 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   ContainerBeingDeleted: "loss",
   ContainerDisabled: "loss",
 
-  "": "transient",
-  InternalError: "transient",
-  OperationTimedOut: "transient",
-  ServerBusy: "transient",
-
   LeaseIdMissing: "bug",
   EmptyMetadataKey: "bug",
   InvalidHeaderValue: "bug",
@@ -50,11 +45,15 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 export const storageCodeOf = (error: unknown): string =>
   error instanceof StorageError ? error.storageCode : "";
 
-/** Codes not in the table, and errors that are none of storage's, say nothing about the lease: transient. */
-export function judge(error: unknown): Verdict {
+/** Codes that the table lacks, and errors that storage did not send, say nothing about the lease: `transient`. */
+export function classifyFailure(error: unknown): LeaseFailure {
+  if (error instanceof StorageError && error.kind === "denied") return "denied";
   const code = storageCodeOf(error);
-  return Object.hasOwn(verdicts, code) ? (verdicts[code] ?? "transient") : "transient";
+  return Object.hasOwn(failures, code) ? (failures[code] ?? "transient") : "transient";
 }
 
-/** Identity or permission is missing; waiting would not help, so nobody races on. */
-export const isDenied = (error: unknown): boolean => error instanceof StorageError && error.kind === "denied";
+/** Storage answered about the lease itself, so a holder cannot go on. `denied` says nothing about who holds it. */
+export function endsLease(error: unknown): boolean {
+  const failure = classifyFailure(error);
+  return failure !== "transient" && failure !== "denied";
+}

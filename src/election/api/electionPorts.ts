@@ -5,8 +5,8 @@ import { connectStorage, type StorageConnection } from "../../storage/azure/conn
 import type { BlobStore, Clock, ContentLease, Random } from "../../storage/ports.ts";
 import { systemClock, systemRandom } from "../../storage/system.ts";
 
-/** Where the leases of an election are. */
-export interface ElectionPlace {
+/** Where the leases of an election are. Exported to users as `ElectionPlace`. */
+export interface ElectionLocation {
   /**
    * A connection string (`UseDevelopmentStorage=true` for the emulator), or the account's blob address and a
    * credential of `@azure/identity`. Leading and holding need the role "Storage Blob Data Contributor", observing
@@ -23,7 +23,7 @@ export interface BlobConnection {
   readonly credential: Extract<StorageConnection, { readonly credential: unknown }>["credential"];
 }
 
-/** What the three ways to use the election need from outside; tests give their own. */
+/** What the three ways to use the election need from outside; tests pass their own. */
 export interface ElectionPorts {
   readonly container: string;
   readonly blobs: BlobStore;
@@ -33,7 +33,7 @@ export interface ElectionPorts {
 }
 
 /** No call is made yet. Throws `ConfigError` for a connection or namespace that cannot be used. */
-export function openPlace({ connection, namespace = "leasefold" }: ElectionPlace): ElectionPorts {
+export function openElection({ connection, namespace = "leasefold" }: ElectionLocation): ElectionPorts {
   if (namespace.length > namespaceCharactersMax || !namespacePattern.test(namespace)) {
     throw new ConfigError(
       "bad-namespace",
@@ -52,12 +52,12 @@ export function openPlace({ connection, namespace = "leasefold" }: ElectionPlace
   };
 }
 
-function connectionOf(connection: ElectionPlace["connection"]): StorageConnection {
+function connectionOf(connection: ElectionLocation["connection"]): StorageConnection {
   if (typeof connection === "string") return { connectionString: connection };
   const { blobServiceUri, credential } = connection;
-  // An election makes no queue call; the address only completes the connection.
+  // An election makes no queue call; the URI only completes the connection.
   return { blobServiceUri, credential, queueServiceUri: blobServiceUri.replace(".blob.", ".queue.") };
 }
 
-/** Good enough to tell processes apart; nothing decides by it. */
+/** Enough to tell processes apart; nothing is decided by it. */
 export const defaultHolder = (): string => `${hostname().slice(0, 100)}-${process.pid}`;
