@@ -23,8 +23,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: ["two finishers, the first of which sleeps with its result written"],
     edits: edit(
       "worker/finish.ts",
-      "result(gen, tag, result.extension)",
-      'result(gen, "same", result.extension)',
+      "result(gen, tag, extension)",
+      'result(gen, "same", extension)',
     ),
   },
   {
