@@ -11,10 +11,8 @@ import { connectStorage } from "../storage/azure/connectStorage.ts";
 import { createOnDemand } from "../storage/createOnDemand.ts";
 import { systemClock as clock, systemRandom as random } from "../storage/system.ts";
 import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
-import { callReport } from "../worker/callReport.ts";
-import { documents } from "../worker/documents.ts";
-import { markerWatch } from "../worker/markerWatch.ts";
 import type { WorkerPorts } from "../worker/ports.ts";
+import { processState } from "../worker/processState.ts";
 import { threadPool } from "../worker/threads/threadPool.ts";
 import type { Basis } from "./basis.ts";
 import { electionLog, log } from "./logTo.ts";
@@ -79,9 +77,7 @@ export async function makeApp(basis: Basis): Promise<App> {
       foldBytesMax: limits.foldBytesMax,
       // An attempt at its limit must still be able to say so before the host kills the process.
       endRetryMs: Math.min(limits.endRetryMs, host.functionTimeoutMs / 8),
-      documents: documents(forWorker.blobs, names),
-      watch: markerWatch(forWorker.blobs, names, clock),
-      report: callReport(forWorker.meter),
+      ...processState({ storage: forWorker, names, clock }),
     },
   };
 }

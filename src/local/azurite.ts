@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -15,18 +14,18 @@ export interface Azurite {
   readonly blobPort: number;
   readonly queuePort: number;
   readonly pid: number;
-  /** Ends it and waits until it is gone; what was written to a `location` is kept. May be called again. */
+  /** Ends the process and waits for its end; data in a `location` are kept. May be called again. */
   stop(): Promise<void>;
-  /** Resolves when the process is gone, for whatever reason. */
+  /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<void>;
 }
 
 /**
- * Starts Microsoft's emulator from the installed package; ready in about a second. It ends with this process, even
- * when that is killed. Its account and key are drawn anew with each start, or kept in the `location`, so that neither a
- * web page nor another user of this machine can sign a request.
+ * Starts Microsoft's emulator from the installed package, in about a second. It ends with this process, even when that is
+ * killed. Its account and key are drawn at random for each start, or kept in the `location`, so that neither a web page
+ * nor another user of this machine can sign a request.
  *
- * Not promised: that it behaves as Azure does in every case; `test/contract/azuriteDifferences.test.ts` lists where not.
+ * Not promised: Azure's behavior in every case; `test/contract/azuriteDifferences.test.ts` lists the differences.
  */
 export async function startAzurite(
   options: {
@@ -45,7 +44,7 @@ export async function startAzurite(
     ...["--tablePort", `${ports.table ?? 0}`],
     // Our SDKs are newer than the service version the emulator knows.
     ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
-    // The account is named by the path alone: a host name of somebody else's must not name one.
+    // Only the path names the account: a foreign host name must not name one.
     "--disableProductStyleUrl",
     ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
   ];
@@ -55,7 +54,7 @@ export async function startAzurite(
     // Not an argument, which every user of the machine can read.
     env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}` },
     stdio: ["pipe", "pipe", "pipe"],
-    // Ctrl-C in a terminal reaches a whole group of processes; this one ends last, when the others have drained.
+    // Ctrl-C in a terminal reaches a whole process group; this process ends last, when the others have drained.
     detached: process.platform !== "win32",
   });
   const exited = new Promise<void>((resolve) => {
@@ -87,51 +86,43 @@ function azuritePackage(): { readonly manifest: string; readonly script: string 
     const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: { azurite: string } };
     return { manifest, script: join(dirname(manifest), bin.azurite) };
   } catch (error) {
-    throw new ConfigError("azurite-missing", `the package azurite is not installed: ${messageOf(error)}`, {
-      cause: error,
-    });
+    const text = `the package azurite is not installed: ${messageOf(error)}`;
+    throw new ConfigError("azurite-missing", text, { cause: error });
   }
 }
 
-/** Waits for the two lines that say where it listens, or says why they did not come. */
-async function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: number }> {
-  let said = "";
-  const found = new Promise<{ blob: number; queue: number }>((resolve) => {
-    const listen = (data: Buffer) => {
-      said = `${said}${data.toString("utf8")}`.slice(-4000);
-      const [blob, queue] = ["Blob", "Queue"].map((service) =>
-        Number(
-          new RegExp(`${service} service is successfully listening at \\S+:(\\d+)`).exec(said)?.[1] ?? 0,
-        ),
-      );
-      if (blob && queue) resolve({ blob, queue });
-    };
-    // Read on after that too: a full pipe would stop the emulator.
-    child.stdout?.on("data", listen);
-    child.stderr?.on("data", listen);
-  });
-  const waiting = new AbortController();
-  const ended = Promise.race([
-    once(child, "exit", { signal: waiting.signal }).then(([code]) => `it ended with code ${code}`),
-    new Promise<string>((resolve) => {
-      const timer = setTimeout(() => resolve(`it was not ready after ${startCapMs} ms`), startCapMs).unref();
-      waiting.signal.addEventListener("abort", () => clearTimeout(timer));
-    }),
-  ]).catch((error: unknown) => messageOf(error));
-  const first = await Promise.race([found, ended]);
-  waiting.abort();
-  if (typeof first !== "string") return first;
-  throw new ConfigError("azurite-start", `the storage emulator did not start: ${first}. ${said.trim()}`);
+/** Waits for the two lines that name its ports. Throws `ConfigError` with what it printed when they do not come. */
+function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: number }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ blob: number; queue: number }>();
+  let printed = "";
+  const fail = (why: string): void => {
+    const text = `the storage emulator did not start: ${why}. ${printed.trim()}`;
+    reject(new ConfigError("azurite-start", text));
+  };
+  const read = (data: Buffer): void => {
+    printed = `${printed}${data.toString("utf8")}`.slice(-4000);
+    const [blob, queue] = ["Blob", "Queue"].map((service) => {
+      const line = new RegExp(`${service} service is successfully listening at \\S+:(\\d+)`).exec(printed);
+      return Number(line?.[1] ?? 0);
+    });
+    if (blob && queue) resolve({ blob, queue });
+  };
+  // Reading goes on after the start: a full pipe would stop the emulator.
+  child.stdout?.on("data", read);
+  child.stderr?.on("data", read);
+  child.once("exit", (code) => fail(`it ended with code ${code}`));
+  child.once("error", (error) => fail(messageOf(error)));
+  const timer = setTimeout(() => fail(`it was not ready after ${startCapMs} ms`), startCapMs).unref();
+  return promise.finally(() => clearTimeout(timer));
 }
 
 /**
- * Makes the emulator's data readable for their owner alone. A folder that is missing is made so; in one that is there
- * only what the emulator has made is changed, as earlier versions left it open. What the emulator writes from then on is
- * private by its umask.
+ * Makes the emulator's data readable for their owner alone: creates a missing folder so, and in an existing one changes
+ * only what the emulator made, since earlier versions left that open. Later files are private by the emulator's umask.
  *
- * Not promised: anything on Windows, where modes say nothing.
+ * Not promised: anything on Windows, where modes have no meaning.
  */
-export async function closeToOthers(location: string): Promise<void> {
+async function closeToOthers(location: string): Promise<void> {
   await mkdir(location, { recursive: true, mode: 0o700 });
   for (const name of await readdir(location)) {
     const path = join(location, name);

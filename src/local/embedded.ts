@@ -16,9 +16,9 @@ export interface Embedded {
   readonly instances: Instances;
   /** From the call to the moment when all were ready. */
   readonly startMs: number;
-  /** Resolves with a reason when it cannot go on by itself: the storage under it is gone. */
+  /** Resolves with a reason when it cannot go on: its storage has ended. */
   readonly broken: Promise<string>;
-  /** Ends instances first, then the storage, and waits until no process is left. May be called again. */
+  /** Ends the instances, then the storage, and waits until no process is left. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -33,20 +33,19 @@ export interface EmbeddedOptions {
   readonly namespace?: string | undefined;
   /** More settings; they win over the embedded ones. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The file that tells where everything is (`localFilePath`); without it nothing is written. */
+  /** File for the state of the instances (`localFilePath`); without it nothing is written. */
   readonly stateFile?: string | undefined;
-  /** How long a stop waits for work that runs. */
+  /** Time that a stop waits for running work. */
   readonly stopGraceMs?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
 }
 
-/** A leader needs a second or two to drain and to give its lease back; a pack that takes longer is computed again. */
+/** A leader drains and releases its lease in a second or two; a pack that takes longer is computed again. */
 const stopGraceMsDefault = 4_000;
 
 /**
- * Starts storage and instances, side by side as far as they can be; whatever fails, nothing is left running.
- * `local/instances.ts` says what such instances are not. They and Azurite end with this process, even when that
- * is killed.
+ * Starts storage and instances; if anything fails, nothing is left running. They end with this process, even when that is
+ * killed. `local/instances.ts` lists what such instances do not do.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { stateFile, calculations = [] } = options;
@@ -59,8 +58,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;
   let writing: Promise<unknown> = Promise.resolve();
-  /** Written anew when an instance ended or got another process. */
-  const tellWhere = async (): Promise<void> => {
+  /** Runs again when an instance ended or got another process. */
+  const saveState = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
     const local = localFileOf(azurite, instances, namespaceOf(options), startedAt);
     writing = Promise.allSettled([writing]).then(() => writeLocalFile(stateFile, local));
@@ -84,13 +83,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       onEvent(event) {
         options.onEvent?.(event);
         const moved = event.kind === "state" && ["running", "restarting"].includes(event.state);
-        if (moved) tellWhere().catch(() => undefined);
+        if (moved) saveState().catch(() => undefined);
       },
     });
-    await tellWhere();
+    await saveState();
   } catch (error) {
     await stop();
-    // What keeps an instance from starting is a setting, a port or a build, never the one who asked for it.
+    // A setting, a port or a build keeps an instance from starting: the user can change it.
     const isStart = error instanceof LeasefoldError && error.code === "instance-not-started";
     throw isStart ? new ConfigError(error.code, error.message, { cause: error }) : error;
   }
@@ -133,11 +132,6 @@ const localFileOf = (
   namespace,
   supervisorPid: process.pid,
   azuritePid: azurite.pid,
-  instances: instances.map(({ name, pid, httpUrl, down }) => ({
-    name,
-    ...(pid === undefined ? {} : { pid }),
-    ...(httpUrl === undefined ? {} : { httpUrl }),
-    ...(down === undefined ? {} : { down }),
-  })),
+  instances: instances.map(({ name, pid, httpUrl, down }) => ({ name, pid, httpUrl, down })),
   startedAt,
 });

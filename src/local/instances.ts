@@ -3,53 +3,38 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { functionKeySetting, instanceEnv, instanceName } from "./instanceEnv.ts";
-import type { Down } from "./restarts.ts";
-import { type InstanceReport, type InstanceState, superviseInstance } from "./supervisedInstance.ts";
+import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts";
 
 /**
- * Embedded instances: N copies of a built Functions app as child processes of this one, against any storage,
- * without the Functions host. Bindings, converters and handlers are the real `@azure/functions`; the host around
- * them is ours.
+ * Embedded instances: N copies of a built Functions app as child processes of this one, against any storage, without the
+ * Functions host. Bindings, converters and handlers are the real `@azure/functions`; the host around them is ours.
  *
  * What it is not:
- * - no listener singleton: on Azure one timer ticks on one instance of an app, here it ticks on every instance,
- *   which is the race we want to see;
+ * - no listener singleton: on Azure a timer fires on one instance of an app, here on each, so that they race;
  * - no scale controller: there are as many instances as you start;
- * - no triggers but timer, queue and HTTP, and no input or output bindings; both are named in the log;
+ * - no triggers but timer, queue and HTTP, and no input or output bindings; the log names both;
  * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
  * - no schedule kept over restarts: a timer is never past due; no retry policies;
- * - no gRPC and no separate host process: the host lives in the process it serves, so user code that blocks the
- *   event loop blocks polling and renewing too (on Azure it would only block the worker);
+ * - no gRPC and no separate host process: user code that blocks the event loop also blocks polling and renewal (on Azure
+ *   it would only block the worker);
  * - no `local.settings.json`: settings come from the environment and from `env`.
  *
  * An instance ends with this process, even when that is killed; only one frozen by `pause` then stays frozen.
  * It signals only processes that it started itself.
  */
-export interface Instance {
-  /** `one`, `two`, …; also the instance's `LEASEFOLD_INSTANCE`. */
-  readonly name: string;
-  /** Undefined while it has no process. */
-  readonly pid: number | undefined;
-  /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
-  readonly httpUrl: string | undefined;
-  readonly state: InstanceState;
-  /** Why it ended by itself, and how often in a row; until it runs again. */
-  readonly down: Down | undefined;
-}
-
 export type InstanceEvent = { readonly instance: string } & InstanceReport;
 
 export interface Instances {
-  /** Live views: they always show the present state. */
-  readonly instances: readonly Instance[];
-  /** What HTTP functions that are not anonymous ask for in `x-functions-key`; the same for all instances. */
+  /** Live views, which always show the present state. */
+  readonly instances: readonly Pick<SupervisedInstance, "name" | "pid" | "httpUrl" | "state" | "down">[];
+  /** The `x-functions-key` of HTTP functions that are not anonymous, the same for all instances. */
   readonly functionKey: string;
   /** SIGKILL. It stays dead until `restart`. */
   kill(index: number): Promise<void>;
-  /** SIGSTOP: it is there, but does nothing. */
+  /** SIGSTOP. */
   pause(index: number): void;
   resume(index: number): void;
-  /** Ends it where it still runs, in peace, and starts it again; resolves when it is ready. */
+  /** Stops it if it still runs, and starts it again; resolves when it is ready. */
   restart(index: number): Promise<void>;
   /** Ends all: a request and SIGTERM first, SIGKILL after `stopGraceMs`. Resolves when no process is left. */
   stopAll(): Promise<void>;
@@ -87,7 +72,7 @@ export async function startInstances(options: {
   const supervised = Array.from({ length: count }, (_, index) => {
     const name = instanceName(index);
     const given = typeof env === "function" ? env(name, index) : env;
-    return superviseInstance({
+    return new SupervisedInstance({
       ...{ name, entry, appDir, stopGraceMs },
       httpPort: httpPort === undefined ? 0 : httpPort + index,
       env: { ...instanceEnv(process.env, name, connectionString, given), [functionKeySetting]: functionKey },
@@ -106,11 +91,11 @@ export async function startInstances(options: {
     pause: (index) => at(index).pause(),
     resume: (index) => at(index).resume(),
     async restart(index) {
-      await at(index).stop(stopGraceMs);
+      await at(index).stop();
       await at(index).start();
     },
     async stopAll() {
-      await Promise.all(supervised.map((one) => one.stop(stopGraceMs)));
+      await Promise.all(supervised.map((one) => one.stop()));
     },
   };
 

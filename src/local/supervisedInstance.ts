@@ -6,12 +6,11 @@ import {
   type InstanceProcess,
   startInstanceProcess,
 } from "./instanceProcess.ts";
-import { type Down, makeRestarts } from "./restarts.ts";
-import { makeTimeoutWatch, type TimeoutWatch } from "./timeoutWatch.ts";
+import { type Down, makeRestarts, makeTimeoutWatch, type TimeoutWatch } from "./supervision.ts";
 
 /**
- * `stopped` is SIGSTOP: there, but frozen. `restarting` waits for its next start after it ended by itself. `dead`
- * has no process and gets none unless it is asked for.
+ * `stopped` is SIGSTOP: the process exists, but is frozen. `restarting` waits for its next start after it ended by
+ * itself. `dead` has no process and gets one only on request.
  */
 export type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
 
@@ -25,28 +24,7 @@ export type InstanceReport =
       readonly pauseMs?: number;
     };
 
-/** An instance that is started again when it ends by itself, as the real host restarts its worker. */
-export interface SupervisedInstance {
-  readonly name: string;
-  readonly pid: number | undefined;
-  readonly httpUrl: string | undefined;
-  readonly state: InstanceState;
-  /** Set from an end by itself until it runs again. */
-  readonly down: Down | undefined;
-  /** Resolves when it is ready; rejects with a reason when it could not start. */
-  start(): Promise<void>;
-  kill(): Promise<void>;
-  pause(): void;
-  resume(): void;
-  stop(graceMs: number): Promise<void>;
-}
-
-/** A process that needs longer to start is hung; the real host gives its worker as long. */
-const startMsMax = 60_000;
-/** What the supervisor's grace leaves for the end of the process itself. */
-const exitMs = 1_000;
-
-export function superviseInstance(options: {
+interface SupervisedOptions {
   readonly name: string;
   readonly entry: string;
   readonly appDir: string;
@@ -54,130 +32,160 @@ export function superviseInstance(options: {
   readonly stopGraceMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onReport: (report: InstanceReport) => void;
-}): SupervisedInstance {
-  const { name, onReport } = options;
-  let state: InstanceState = "starting";
-  let httpPort = options.httpPort;
-  let httpUrl: string | undefined;
-  let child: InstanceProcess | undefined;
-  let watch: TimeoutWatch | undefined;
-  let cancelRestart: () => void = () => undefined;
-  const restarts = makeRestarts(systemClock);
-  /** Somebody waits for this start, and is told where it fails. */
-  let asked = false;
-  /** Known when we ended it ourselves, though it was not asked for. */
-  let endReason: string | undefined;
+}
 
-  const enter = (next: InstanceState, why: { readonly reason?: string; readonly pauseMs?: number } = {}) => {
-    state = next;
-    onReport({ kind: "state", state, ...why });
-  };
+/** A process that needs longer to start is hung; the real host gives its worker as long. */
+const startMsMax = 60_000;
+/** What the supervisor's grace leaves for the end of the process itself. */
+const exitMs = 1_000;
 
-  const hear = (from: InstanceProcess | undefined, message: InstanceMessage) => {
-    if (message.kind === "ready") {
-      // A restarted instance is found where it was before.
-      httpPort = message.httpPort ?? httpPort;
-      httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
-      watch = makeTimeoutWatch(message.functionTimeoutMs, systemClock, () => {
-        endReason = "an invocation blocked it longer than functionTimeout";
-        from?.signal("SIGKILL");
-      });
-    }
-    if (message.kind === "failed") endReason = message.message;
-    if (message.kind === "started") watch?.started(message.invocation, message.function);
-    if (message.kind === "ended") watch?.ended(message.invocation);
-    onReport(message);
-  };
+/** An instance that is started again when it ends by itself, as the real host restarts its worker. */
+export class SupervisedInstance {
+  readonly #options: SupervisedOptions;
+  readonly #restarts = makeRestarts(systemClock);
+  #state: InstanceState = "starting";
+  #httpPort: number;
+  #httpUrl: string | undefined;
+  #process: InstanceProcess | undefined;
+  #timeouts: TimeoutWatch | undefined;
+  #cancelRestart: () => void = () => undefined;
+  /** A caller waits for this start and gets its failure. */
+  #awaited = false;
+  /** Known when the supervisor ended it, or when it said why. */
+  #endReason: string | undefined;
 
-  const start = async (isAsked: boolean) => {
-    cancelRestart();
-    asked = isAsked;
-    endReason = undefined;
-    enter("starting");
-    const mine: InstanceProcess = startInstanceProcess({
-      ...options,
-      // Where it was before, if nobody asked for a port and that one is still free.
-      httpPort: { number: httpPort, wish: options.httpPort === 0 },
-      drainMs: Math.max(0, options.stopGraceMs - exitMs),
-      onMessage: (message) => hear(mine, message),
+  constructor(options: SupervisedOptions) {
+    this.#options = options;
+    this.#httpPort = options.httpPort;
+  }
+
+  /** `node-1`, `node-2`, …; also the instance's `LEASEFOLD_INSTANCE`. */
+  get name(): string {
+    return this.#options.name;
+  }
+  /** Undefined while it has no process. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+  /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
+  get httpUrl(): string | undefined {
+    return this.#httpUrl;
+  }
+  get state(): InstanceState {
+    return this.#state;
+  }
+  /** Set from an end by itself until it runs again. */
+  get down(): Down | undefined {
+    return this.#restarts.down;
+  }
+
+  /** Resolves when it is ready; rejects with a reason when it could not start. */
+  start(): Promise<void> {
+    return this.#start(true);
+  }
+
+  kill(): Promise<void> {
+    return this.#end("killed", (ending) => {
+      ending.signal("SIGKILL");
+      return ending.exited;
     });
-    child = mine;
-    void mine.exited.then((exit) => {
-      if (child === mine) endedByItself(exit);
+  }
+
+  stop(): Promise<void> {
+    return this.#end("stopped", (ending) => ending.end(this.#options.stopGraceMs));
+  }
+
+  pause(): void {
+    if (this.#state !== "running") return;
+    this.#timeouts?.pause();
+    this.#process?.signal("SIGSTOP");
+    this.#enter("stopped");
+  }
+
+  resume(): void {
+    if (this.#state !== "stopped") return;
+    this.#process?.signal("SIGCONT");
+    this.#timeouts?.resume();
+    this.#enter("running");
+  }
+
+  async #start(awaited: boolean): Promise<void> {
+    this.#cancelRestart();
+    this.#awaited = awaited;
+    this.#endReason = undefined;
+    this.#enter("starting");
+    const { stopGraceMs, httpPort } = this.#options;
+    const started: InstanceProcess = startInstanceProcess({
+      ...this.#options,
+      // The port it had before, if the user named none and it is still free.
+      httpPort: { number: this.#httpPort, wish: httpPort === 0 },
+      drainMs: Math.max(0, stopGraceMs - exitMs),
+      onMessage: (message) => this.#receive(started, message),
     });
-    const hung = setTimeout(() => mine.signal("SIGKILL"), startMsMax);
+    this.#process = started;
+    void started.exited.then((exit) => {
+      if (this.#process === started) this.#endedByItself(exit);
+    });
+    const hung = setTimeout(() => started.signal("SIGKILL"), startMsMax);
     try {
-      await mine.ready;
-      if (child !== mine) return;
-      restarts.runs();
-      enter("running");
+      await started.ready;
+      if (this.#process !== started) return;
+      this.#restarts.runs();
+      this.#enter("running");
     } finally {
       clearTimeout(hung);
     }
-  };
+  }
 
-  /** Takes the process away from supervision: what happens to it now is intended. */
-  const letGo = (): InstanceProcess | undefined => {
-    const mine = child;
-    child = undefined;
-    watch?.clear();
-    cancelRestart();
-    return mine;
-  };
+  #receive(from: InstanceProcess, message: InstanceMessage): void {
+    if (message.kind === "ready") {
+      this.#httpPort = message.httpPort ?? this.#httpPort;
+      this.#httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
+      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, () => {
+        this.#endReason = "an invocation blocked it longer than functionTimeout";
+        from.signal("SIGKILL");
+      });
+    }
+    if (message.kind === "failed") this.#endReason = message.message;
+    if (message.kind === "started") this.#timeouts?.started(message.invocation, message.function);
+    if (message.kind === "ended") this.#timeouts?.ended(message.invocation);
+    this.#options.onReport(message);
+  }
 
-  const endedByItself = (exit: InstanceExit) => {
-    const began = state;
-    letGo();
-    const reason = endReason ?? reasonOf(exit);
-    // One that never came up says so to whoever started it.
-    if (began === "starting" && asked) return enter("dead", { reason });
-    const pauseMs = restarts.ended(reason);
-    enter("restarting", { reason, pauseMs });
-    // Not a timer of the clock: with its last instance gone, this wait is all that keeps the supervisor alive.
-    const timer = setTimeout(() => void start(false).catch(() => undefined), pauseMs);
-    cancelRestart = () => clearTimeout(timer);
-  };
+  #endedByItself(exit: InstanceExit): void {
+    const before = this.#state;
+    this.#release();
+    const reason = this.#endReason ?? reasonOf(exit);
+    if (before === "starting" && this.#awaited) {
+      this.#enter("dead", { reason });
+      return;
+    }
+    const pauseMs = this.#restarts.ended(reason);
+    this.#enter("restarting", { reason, pauseMs });
+    // Not a timer of the clock: without any instance this wait is all that keeps the supervisor alive.
+    const timer = setTimeout(() => void this.#start(false).catch(() => undefined), pauseMs);
+    this.#cancelRestart = () => clearTimeout(timer);
+  }
 
-  const finish = async (how: (mine: InstanceProcess) => Promise<unknown>, reason: string) => {
-    const mine = letGo();
-    if (mine) await how(mine);
-    if (state !== "dead") enter("dead", { reason });
-  };
+  async #end(reason: string, how: (ending: InstanceProcess) => Promise<unknown>): Promise<void> {
+    const ending = this.#release();
+    if (ending) await how(ending);
+    if (this.#state !== "dead") this.#enter("dead", { reason });
+  }
 
-  return {
-    name,
-    get pid() {
-      return child?.pid;
-    },
-    get httpUrl() {
-      return httpUrl;
-    },
-    get state() {
-      return state;
-    },
-    get down() {
-      return restarts.down;
-    },
-    start: () => start(true),
-    kill: () =>
-      finish((mine) => {
-        mine.signal("SIGKILL");
-        return mine.exited;
-      }, "killed"),
-    pause() {
-      if (state !== "running") return;
-      watch?.pause();
-      child?.signal("SIGSTOP");
-      enter("stopped");
-    },
-    resume() {
-      if (state !== "stopped") return;
-      child?.signal("SIGCONT");
-      watch?.resume();
-      enter("running");
-    },
-    stop: (graceMs) => finish((mine) => mine.end(graceMs), "stopped"),
-  };
+  /** Ends the supervision of the process, so that its end from now on is intended. */
+  #release(): InstanceProcess | undefined {
+    const released = this.#process;
+    this.#process = undefined;
+    this.#timeouts?.clear();
+    this.#cancelRestart();
+    return released;
+  }
+
+  #enter(state: InstanceState, why: { readonly reason?: string; readonly pauseMs?: number } = {}): void {
+    this.#state = state;
+    this.#options.onReport({ kind: "state", state, ...why });
+  }
 }
 
 const reasonOf = (exit: InstanceExit) =>

@@ -1,43 +1,42 @@
-import { attemptOf } from "../model/message.ts";
+import { attemptOf, type MessageOf } from "../model/message.ts";
 import { runBlobs } from "../model/names.ts";
 import { encodeFoldFacts } from "../model/output.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
-import { foldBounded, foldTally, writeHashes } from "./folding/fold.ts";
-import { wantedNodes, wantedPacks } from "./folding/outputs.ts";
-import { writeOutput } from "./folding/writeOutput.ts";
-import { stillWanted, whileWanted } from "./markerWatch.ts";
-import { type Job, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import { sha256Of } from "./sha256Of.ts";
+import { foldBounded, writeHashes } from "./folding/fold.ts";
+import { wantedNodes, wantedPacks, writeOutput } from "./folding/outputs.ts";
+import { stillWanted, taskOptions } from "./markerWatch.ts";
+import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 
 /**
  * Folds what lies directly below a node, in index order: the recorded members of a sealed shard, of which it also
- * keeps the hashes, or neighbouring nodes of the level below in the generations that the message gives.
+ * stores the hashes, or neighboring nodes of the level below in the generations that the message gives.
  */
-export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Promise<string> {
-  const { message, wanted } = job;
+export async function combineNode(
+  ports: WorkerPorts,
+  attempt: Attempt<MessageOf<"combine">>,
+): Promise<string> {
+  const { message, wanted } = attempt;
   const { run, uid, origin, index, level, gen, members } = message;
-  const { calculation, params } = await ports.documents.spec(run, uid);
-  const plan = await ports.documents.plan(run, uid, origin);
+  const { calculation, params } = await ports.documents.spec(message);
+  const plan = await ports.documents.plan(message);
   if (index >= (nodeCounts(plan)[level - 1] ?? 0)) {
     throw new MalformedWorkError("bad-range", `there is no node ${level}/${index} in run ${run}`);
   }
+  const of = { ports, plan, wanted };
   const below =
     level === 1
-      ? await wantedPacks(ports, plan, index, members, wanted)
-      : await wantedNodes(ports, plan, level - 1, childrenOf(plan, level, index), message, wanted);
+      ? await wantedPacks(of, index, members)
+      : await wantedNodes(of, level - 1, childrenOf(plan, level, index), message);
 
   const code = ports.versionOf(calculation);
-  const tally = foldTally([code]);
-  const hashes: Uint8Array[] = [];
-  const { parts, ms, task } = await foldBounded(ports, { calculation, params }, below, {
-    task: whileWanted(ports, job),
-    gone: "fails",
-    onRead(output, bytes) {
-      tally.add(output);
-      if (level === 1) hashes.push(sha256Of(bytes));
-    },
-  });
-  const folded = await ports.userCode.fold({ calculation, params, parts }, task);
+  const fold = {
+    task: { calculation, params },
+    options: taskOptions(ports, attempt),
+    code,
+    keepHashes: level === 1,
+  };
+  const { parts, ms, options, facts, hashes } = await foldBounded(ports, fold, below);
+  const folded = await ports.userCode.fold({ calculation, params, parts }, options);
   await stillWanted(ports, message, "write");
   if (level === 1) await writeHashes(ports, message, index, hashes);
   const output = {
@@ -45,7 +44,7 @@ export async function combineNode(ports: WorkerPorts, job: Job<"combine">): Prom
     ms: ms + folded.ms,
     code,
     attempt: attemptOf(message),
-    metadata: encodeFoldFacts({ ...tally.facts(), ...(level === 1 ? { members } : {}) }),
+    metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members } : {}) }),
   };
   return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, wanted);
 }

@@ -3,31 +3,31 @@ import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { attemptOf, type WorkMessage } from "../model/message.ts";
 import { answerSoFar } from "./answerSoFar.ts";
+import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
 import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
 import { endAttempt } from "./attempt/endAttempt.ts";
 import { endSend } from "./attempt/endSend.ts";
-import { persist } from "./attempt/persist.ts";
 import { rightCode } from "./attempt/rightCode.ts";
-import { putBack, understand } from "./attempt/understand.ts";
 import { cleanUp } from "./cleanUp.ts";
 import { combineNode } from "./combine.ts";
 import { computePack, verifyPack } from "./compute.ts";
 import { finishRun } from "./finish.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
-import type { Delivery, Job, WorkerPorts } from "./ports.ts";
+import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import { persist } from "./storageCalls.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
  *
- * One delivery is one attempt, and it ends with a word: its output, a record, or another message for the next
- * attempt. So a message that is delivered again tells that a process ended without one, and its work is not begun
- * again; the leader decides whether it is sent once more.
+ * One delivery is one attempt, and it ends with a word: its output, a record, or a message for the next attempt. So a
+ * message that is delivered again tells that a process ended without one. Its work is not begun again; the leader decides
+ * whether it is resent.
  *
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
-  const message = await understand(ports, delivery);
+  const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
   const { run, uid, kind, send } = message;
   const startedMs = ports.clock.monotonicMs();
@@ -40,13 +40,10 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
   }
 }
 
-/** Kinds of work that run user code or fold its outputs. */
-type Computed = Exclude<WorkMessage["kind"], "cleanup">;
-
 async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<string> {
   await stillWanted(ports, message, "begin");
   if (message.kind === "cleanup") return cleanUp(ports, message);
-  const spec = await ports.documents.spec(message.run, message.uid);
+  const spec = await ports.documents.spec(message);
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
@@ -66,25 +63,28 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   }
 }
 
-function dispatch(ports: WorkerPorts, job: Job<Computed>): Promise<string> {
-  const { message } = job;
+/** Work that runs user code. */
+type Computed = Exclude<WorkMessage, { kind: "cleanup" }>;
+
+function dispatch(ports: WorkerPorts, one: Attempt<Computed>): Promise<string> {
+  const { message } = one;
   switch (message.kind) {
     case "plan":
-      return planRun(ports, { ...job, message });
+      return planRun(ports, { ...one, message });
     case "compute":
-      return computePack(ports, { ...job, message });
+      return computePack(ports, { ...one, message });
     case "combine":
-      return combineNode(ports, { ...job, message });
+      return combineNode(ports, { ...one, message });
     case "finish":
-      return finishRun(ports, { ...job, message });
+      return finishRun(ports, { ...one, message });
     case "sofar":
-      return answerSoFar(ports, { ...job, message });
+      return answerSoFar(ports, { ...one, message });
     case "verify":
-      return verifyPack(ports, { ...job, message });
+      return verifyPack(ports, { ...one, message });
   }
 }
 
-/** Ends a send whose attempt ended without a word. One that was only waiting for a thread is no fault of its work. */
+/** Ends a send whose attempt ended without a word. One that only waited for a thread does not count against its work. */
 async function endSilent(ports: WorkerPorts, message: WorkMessage): Promise<string> {
   const began = await sendBegan(ports, message);
   return endSend(ports, message, {
@@ -98,15 +98,12 @@ async function endSilent(ports: WorkerPorts, message: WorkMessage): Promise<stri
 }
 
 /**
- * Records the end of a send that the host set aside as poison. It only records; the leader draws the consequences.
- * It never throws: a poison function that fails can be skipped silently for ever (functions-runtime, section 1).
+ * Records the end of a send that the host set aside as poison, and nothing else; the leader draws the consequences. It
+ * never throws: a poison function that fails can be skipped silently forever (functions-runtime, section 1).
  */
-export async function handlePoison(
-  ports: Pick<WorkerPorts, "storage" | "names" | "log" | "watch" | "documents" | "clock" | "endRetryMs">,
-  delivery: Delivery,
-): Promise<void> {
+export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   try {
-    const message = await understand(ports, delivery);
+    const message = await decodeDelivery(ports, delivery);
     if (message === undefined) return;
     const failure = {
       ...({ cause: "poison", code: "poison" } as const),
@@ -119,7 +116,7 @@ export async function handlePoison(
     );
   } catch (error) {
     ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
-    // Without the record the send never ends. If this fails as well, the leader sends the work again in time.
-    await putBack(ports.storage, delivery).catch(() => {});
+    // Without the record the send never ends. If this fails as well, the leader resends the work in time.
+    await enqueueAgain(ports, delivery).catch(() => {});
   }
 }

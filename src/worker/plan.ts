@@ -1,48 +1,51 @@
 import { keepSamples, type Samples, sampleLimitMs, timeChunks } from "../calculations/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
+import type { MessageOf } from "../model/message.ts";
 import { runBlobs } from "../model/names.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
 import { checkParams } from "./compute.ts";
-import { stillWanted, whileWanted } from "./markerWatch.ts";
-import type { Job, WorkerPorts } from "./ports.ts";
+import { stillWanted, taskOptions } from "./markerWatch.ts";
+import type { Attempt, WorkerPorts } from "./ports.ts";
+
+const json = { contentType: "application/json" };
 
 /**
- * Plans a run: lists its chunks (inputs go to segments under this attempt's own name), times a few of them and
- * fixes how many make a pack. `plan.json` is create-only and names the one attempt whose segments count, so that a
- * plan which lists a changing folder is never mixed from two.
+ * Plans a run: lists its chunks (inputs go to segments under this attempt's own name), times a few of them and fixes how
+ * many make a pack. `plan.json` is create-only and names the one attempt whose segments count, so that a plan that lists
+ * a changing folder is never mixed from two.
  */
-export async function planRun(ports: WorkerPorts, job: Job<"plan">): Promise<string> {
-  const { message, tag } = job;
+export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"plan">>): Promise<string> {
+  const { message, tag } = attempt;
   const { run, uid, origin } = message;
-  const spec = await ports.documents.spec(run, uid);
+  const spec = await ports.documents.spec(message);
   checkParams(ports, spec);
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
   const at = runBlobs(run, uid, origin);
   const starts: number[] = [];
   const samples: Samples = new Map();
   let from = 0;
 
+  const { calculation, params } = spec;
   const planned = await ports.userCode.plan(
-    { calculation: spec.calculation, params: spec.params },
+    { calculation, params },
     async (inputs) => {
-      // A plan may go on for long: what it writes after a deletion would stay for ever.
+      // A plan may take long: what it writes after a deletion would stay forever.
       await stillWanted(ports, message, "write");
       const body = JSON.stringify({ v: wireVersion, from, inputs });
-      await ports.storage.blobs.create(ports.names.runs, at.segment(tag, starts.length), body, {
-        contentType: "application/json",
-      });
+      await blobs.create(runs, at.segment(tag, starts.length), body, json);
       starts.push(from);
       keepSamples(samples, from, inputs);
       from += inputs.length;
     },
-    whileWanted(ports, job),
+    taskOptions(ports, attempt),
   );
 
-  const { calculation, params } = spec;
-  const sampleTask = { urgent: true, limitMs: Math.min(ports.packLimitMs, sampleLimitMs) };
+  const sampleOptions = { urgent: true, limitMs: Math.min(ports.packLimitMs, sampleLimitMs) };
   const chunkMs = await timeChunks(planned, samples, (chunk) =>
-    ports.userCode.compute({ calculation, params, ...chunk }, sampleTask),
+    ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
   );
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs);
   const plan: Plan = {
@@ -60,8 +63,5 @@ export async function planRun(ports: WorkerPorts, job: Job<"plan">): Promise<str
     calls: encodeCalls(ports.report.take()),
   };
   await stillWanted(ports, message, "write");
-  const created = await ports.storage.blobs.create(ports.names.runs, at.plan, JSON.stringify(plan), {
-    contentType: "application/json",
-  });
-  return created.kind;
+  return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
 }

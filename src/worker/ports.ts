@@ -1,38 +1,92 @@
+import type { CallCounts } from "../model/calls.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import type { WantedCode } from "../model/identity.ts";
 import type { Log } from "../model/log.ts";
-import type { MessageOf, WorkMessage } from "../model/message.ts";
+import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import type { TreeLimits } from "../model/packs.ts";
+import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
-import type { CallReport } from "./callReport.ts";
-import type { Documents } from "./documents.ts";
-import type { MarkerWatch } from "./markerWatch.ts";
 import type { UserCode } from "./threads/userCode.ts";
 
-/** What the worker room acts on; one per process. */
-export interface WorkerPorts {
+/** What the worker acts on; one per process. */
+export interface WorkerPorts extends ProcessState {
   readonly storage: Storage;
   readonly names: Names;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly userCode: UserCode;
-  readonly documents: Documents;
-  readonly watch: MarkerWatch;
-  readonly report: CallReport;
   /** Time limit of one attempt, unless the run asked for less. */
   readonly packLimitMs: number;
-  /** For so long a worker repeats the call that says how its attempt ended. */
+  /** Time for which a worker repeats the call that records how its attempt ended. */
   readonly endRetryMs: number;
   /** The identity of a calculation's code in this process. Throws `InputError` where it has none. */
   readonly versionOf: (calculation: string) => string;
   /** Throws `InputError` for parameters that the calculation's schema in this process refuses. */
   readonly checkParams?: (calculation: string, params: unknown) => void;
-  /** `limits.foldBytesMax`, but for tests of folds in many batches. */
+  /** `limits.foldBytesMax`, except in tests of folds in many batches. */
   readonly foldBytesMax: number;
-  /** `limits`, but for tests of deep trees. */
+  /** `limits`, except in tests of deep trees. */
   readonly tree: TreeLimits;
+}
+
+/** What a process keeps between messages; `processState` makes it. */
+export interface ProcessState {
+  readonly documents: Documents;
+  readonly watch: MarkerWatch;
+  readonly report: CallReport;
+  readonly otherCode: OtherCodeNotes;
+}
+
+/** A run, and where a retry planned anew, the generation that did. */
+export type RunAt = Pick<WorkMessage, "run" | "uid" | "origin">;
+
+/** Specs, plans and plan segments: written once, so what was read once is kept. */
+export interface Documents {
+  /** Throws `DroppedError` where there is no such run. */
+  spec(at: RunAt): Promise<Spec>;
+  plan(at: RunAt): Promise<Plan>;
+  /** Inputs of the chunks `[from, to)`, or undefined where the plan is a plain count. */
+  inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
+}
+
+/**
+ * When a worker asks whether its work is still wanted: before it begins, while it computes, before it writes its output,
+ * and after it ended without one.
+ */
+export type WorkStage = "begin" | "during" | "write" | "end";
+
+/**
+ * Tells whether a message's work is still wanted, by a read of the run's marker that is at most five seconds old. It
+ * reads again for a message with a higher turn than that read knows, and at the end of a send, whose record must not
+ * outlive its run.
+ */
+export interface MarkerWatch {
+  /** Why the work is not wanted, or undefined when it is. Throws when storage cannot be read. */
+  unwanted(message: WorkMessage, stage: WorkStage): Promise<string | undefined>;
+  /**
+   * Does the work under a signal that fires with a `DroppedError` once it is not wanted any more. While long work runs,
+   * markers are read every `wantedEveryMs`, in one call for all work of this process.
+   */
+  during<T>(message: WorkMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/**
+ * The storage calls made since the last report, so that each output carries what came before it. Calls on behalf of
+ * another pack are counted here too; only the total is exact.
+ */
+export interface CallReport {
+  take(): CallCounts;
+}
+
+/** Tells the leader that instances with this code enqueue work of a run again. */
+export interface OtherCodeNotes {
+  /** Gives whether a note was due. `wanted` is the identity of the work, `theirs` that of this process. */
+  note(
+    message: WorkMessage,
+    code: { readonly wanted: string; readonly theirs: string | undefined },
+  ): Promise<boolean>;
 }
 
 /** One delivery of one message by the host. */
@@ -44,14 +98,9 @@ export interface Delivery {
   readonly attempt: number;
 }
 
-/** A task of one kind at work. */
-export interface Job<Kind extends WorkMessage["kind"]> extends Attempt {
-  readonly message: MessageOf<Kind>;
-}
-
 /** One attempt at a piece of work. */
-export interface Attempt {
-  readonly message: WorkMessage;
+export interface Attempt<Message extends WorkMessage = WorkMessage> {
+  readonly message: Message;
   readonly delivery: Delivery;
   /** `{send}-{delivery}-{8 random characters}`: names what this attempt alone writes. */
   readonly tag: string;

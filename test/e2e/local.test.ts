@@ -96,9 +96,9 @@ describe("embedded instances", () => {
     const { instances } = handle;
     console.log(`three instances were ready after ${Math.round(performance.now() - beganMs)} ms`);
     expect(instances.map(({ name, state }) => [name, state])).toEqual([
-      ["one", "running"],
-      ["two", "running"],
-      ["three", "running"],
+      ["node-1", "running"],
+      ["node-2", "running"],
+      ["node-3", "running"],
     ]);
     for (const { httpUrl, name, pid } of instances) {
       const answer = (await (await hello(handle, httpUrl)).json()) as object;
@@ -132,12 +132,12 @@ describe("embedded instances", () => {
     expect(isAlive(before.pid)).toBe(false);
     expect(one).toMatchObject({ state: "dead", pid: undefined });
     await send({ do: "ok" });
-    await until("the other one works on", () => logged("work ended", "two").length === 1);
+    await until("the other one works on", () => logged("work ended", "node-2").length === 1);
     await handle.restart(0);
     expect(one).toMatchObject({ state: "running", httpUrl: before.httpUrl });
     expect(one?.pid).not.toBe(before.pid);
     expect((await hello(handle, one?.httpUrl)).status).toBe(200);
-    expect(statesOf("one")).toEqual(["starting", "running", "dead", "starting", "running"]);
+    expect(statesOf("node-1")).toEqual(["starting", "running", "dead", "starting", "running"]);
   });
 
   it("can be frozen and thawed", async () => {
@@ -198,20 +198,20 @@ describe("an instance that ends by itself is started again after a moment, and s
   afterAll(stopAll);
 
   it("by an error that nobody catches", async () => {
-    await runsAgain("three");
-    expect(reasonOf("three")).toEqual(["exit code 1"]);
-    expect(logged("nobody catches this", "three").length).toBeGreaterThan(0);
+    await runsAgain("node-3");
+    expect(reasonOf("node-3")).toEqual(["exit code 1"]);
+    expect(logged("nobody catches this", "node-3").length).toBeGreaterThan(0);
   });
 
   it("by an invocation longer than functionTimeout", async () => {
-    await runsAgain("one");
-    expect(reasonOf("one")).toEqual(["an invocation ran longer than functionTimeout"]);
-    expect(logged("work ran longer than functionTimeout (2 s)", "one")).toHaveLength(1);
+    await runsAgain("node-1");
+    expect(reasonOf("node-1")).toEqual(["an invocation ran longer than functionTimeout"]);
+    expect(logged("work ran longer than functionTimeout (2 s)", "node-1")).toHaveLength(1);
   });
 
   it("by such an invocation that blocks the instance, which is ended from outside", async () => {
-    await runsAgain("two");
-    expect(reasonOf("two")).toEqual(["an invocation blocked it longer than functionTimeout"]);
+    await runsAgain("node-2");
+    expect(reasonOf("node-2")).toEqual(["an invocation blocked it longer than functionTimeout"]);
   });
 });
 

@@ -103,7 +103,9 @@ async function expectNothingLeft(local: LocalFile): Promise<void> {
 test("up in the background runs a job that another command submits, and down leaves nothing", async () => {
   const started = await leasefold("up", "--detach", "--instances", "2", "--data", "kept");
   expect(started).toMatchObject({ code: 0, err: "" });
-  expect(started.out).toMatch(/^one +http:\/\/127\.0\.0\.1:\d+\/api\ntwo .*\nready in .*leasefold down/);
+  expect(started.out).toMatch(
+    /^node-1 +http:\/\/127\.0\.0\.1:\d+\/api\nnode-2 .*\nready in .*leasefold down/,
+  );
   const local = (await localFile()) as LocalFile;
   expect(started.out).not.toContain(local.functionKey);
   expect(processesOf(local).every(isAlive)).toBe(true);
@@ -142,14 +144,14 @@ test("up in the background runs a job that another command submits, and down lea
 
 test("Ctrl-C ends up, its instances and its storage; an instance that dies is told and replaced", async () => {
   const { local, out } = await startUp();
-  expect(local.instances.map(({ name }) => name)).toEqual(["one", "two", "three"]);
+  expect(local.instances.map(({ name }) => name)).toEqual(["node-1", "node-2", "node-3"]);
   const two = local.instances[1]?.pid ?? 0;
   process.kill(two, "SIGKILL");
   const anew = await until("two has another process", async () => {
     const now = await localFile();
     return now?.instances[1]?.pid !== undefined && now.instances[1].pid !== two && now;
   });
-  expect(out()).toMatch(/two ended \(signal SIGKILL\) and is started again\n.*two is ready/);
+  expect(out()).toMatch(/node-2 ended \(signal SIGKILL\) and is started again\n.*node-2 is ready/);
 
   const exited = exitOf(up);
   up?.kill("SIGINT");
@@ -177,7 +179,7 @@ test("where no instance can run, everyone is told, and all goes on by itself whe
     return down !== undefined && down.ends >= 3;
   });
   expect(out()).toContain("no instance runs: runs wait until one can be started again");
-  expect(out()).toMatch(/one ended \(exit code 3\) and is started again in \d+ s/);
+  expect(out()).toMatch(/node-1 ended \(exit code 3\) and is started again in \d+ s/);
   for (const command of ["leader", "runs"])
     expect((await leasefold(command)).err).toMatch(/no instance runs: one ended \d times/);
 

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { instanceEnv, instanceName } from "../../src/local/instanceEnv.ts";
 
-const made = (inherited = {}, given = {}) => instanceEnv(inherited, "two", "connection", given);
+const made = (inherited = {}, given = {}) => instanceEnv(inherited, "node-2", "connection", given);
 
 it("an instance has a name, a host id and the storage of its own", () => {
   expect(made()).toMatchObject({
-    LEASEFOLD_INSTANCE: "two",
-    AzureFunctionsWebHost__hostid: "leasefold-two",
+    LEASEFOLD_INSTANCE: "node-2",
+    AzureFunctionsWebHost__hostid: "leasefold-node-2",
     AzureWebJobsStorage: "connection",
     DataStorage: "connection",
   });
-  expect([0, 2, 9, 10].map(instanceName)).toEqual(["one", "three", "ten", "instance-11"]);
+  expect([0, 2, 9, 10].map(instanceName)).toEqual(["node-1", "node-3", "node-10", "node-11"]);
 });
 
 it("an instance inherits the environment, but nothing about a storage account", () => {

@@ -109,10 +109,10 @@ describe("a state that somebody planted", () => {
       "an account of Azure",
       { connectionString: "AccountName=a;AccountKey=Zg==;EndpointSuffix=core.windows.net" },
     ],
-    ["an instance", { instances: [{ name: "one", httpUrl: "http://evil.example:7071" }] }],
+    ["an instance", { instances: [{ name: "node-1", httpUrl: "http://evil.example:7071" }] }],
     [
       "an instance behind user information",
-      { instances: [{ name: "one", httpUrl: "http://127.0.0.1:1@evil" }] },
+      { instances: [{ name: "node-1", httpUrl: "http://127.0.0.1:1@evil" }] },
     ],
   ])("that names %s on another machine is not taken", async (_what, change) => {
     const found = await readLocalFile(await written(change));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeRestarts } from "../../src/local/restarts.ts";
+import { makeRestarts } from "../../src/local/supervision.ts";
 
 function restarts() {
   let nowMs = 0;

@@ -9,11 +9,9 @@ import { containersOf, type Names, poisonOf, queuesOf } from "../../src/model/na
 import type { TreeLimits } from "../../src/model/packs.ts";
 import { createOnDemand } from "../../src/storage/createOnDemand.ts";
 import type { Storage } from "../../src/storage/ports.ts";
-import { callReport } from "../../src/worker/callReport.ts";
-import { documents } from "../../src/worker/documents.ts";
 import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
-import { markerWatch } from "../../src/worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
+import { processState } from "../../src/worker/processState.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
@@ -124,9 +122,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
       ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
       ...{ ...parts.code, kill: self.die },
     }),
-    documents: documents(storage.blobs, names),
-    watch: markerWatch(storage.blobs, names, clock),
-    report: callReport(storage.meter),
+    ...processState({ storage, names, clock }),
     packLimitMs,
     endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,

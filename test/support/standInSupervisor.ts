@@ -13,7 +13,7 @@ export const localFileOf = (supervisorPid: number, change: Partial<LocalFile> = 
   functionKey: "key",
   namespace: "leasefold",
   supervisorPid,
-  instances: [{ name: "one", httpUrl: "http://127.0.0.1:7071" }],
+  instances: [{ name: "node-1", httpUrl: "http://127.0.0.1:7071" }],
   startedAt: new Date().toISOString(),
   ...change,
 });

@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import type { MessageOf, WorkMessage } from "../../src/model/message.ts";
 import { answerSchema } from "../../src/model/run.ts";
-import { sha256Of } from "../../src/worker/sha256Of.ts";
 import { at, common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 /** Sixteen chunks in packs of one: four shards of four. */
@@ -27,7 +27,7 @@ async function working(params: object = {}) {
     const given = await answer();
     if (!given.ok) return given;
     const body = await world.bytesOf(world.names.results, given.blob);
-    const sha256 = sha256Of(body).toString("hex");
+    const sha256 = hash("sha256", body);
     expect({ bytes: body.length, sha256 }).toEqual({ bytes: given.bytes, sha256: given.sha256 });
     return JSON.parse(Buffer.from(body).toString());
   };

@@ -14,20 +14,25 @@ const busy = new StorageError("busy", "ServerBusy", 503, "later");
 /** Fate of an early and of the last attempt of the leader's work, and the same of what a client asked. */
 const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonly [Fate, Fate]])[] = [
   ["unwanted work", new DroppedError("gone"), ["drop", "drop"], ["drop", "drop"]],
-  ["a newer version", new NewerVersionError("n", ""), ["put-back", "put-back"], ["put-back", "put-back"]],
+  [
+    "a newer version",
+    new NewerVersionError("n", ""),
+    ["enqueue-again", "enqueue-again"],
+    ["enqueue-again", "enqueue-again"],
+  ],
   ["work there is not", new MalformedWorkError("m", ""), ["malformed", "malformed"], ["end", "end"]],
   ["corrupt bytes", new CorruptDataError("c", ""), ["end", "end"], ["end", "end"]],
   ["a lost member", new StorageLostError("l", ""), ["end", "end"], ["end", "end"]],
-  ["busy storage", busy, ["put-back", "put-back"], ["again", "end"]],
+  ["busy storage", busy, ["enqueue-again", "enqueue-again"], ["next-attempt", "end"]],
   [
     "a stopping instance",
     new LeasefoldError("stopping", "", { retry: "later" }),
-    ["put-back", "put-back"],
-    ["again", "end"],
+    ["enqueue-again", "enqueue-again"],
+    ["next-attempt", "end"],
   ],
   ["work that takes too long", new CalculationError("time-limit", ""), ["end", "end"], ["end", "end"]],
-  ["user code that failed", new CalculationError("t", ""), ["again", "end"], ["again", "end"]],
-  ["anything else", new Error("bug"), ["again", "end"], ["again", "end"]],
+  ["user code that failed", new CalculationError("t", ""), ["next-attempt", "end"], ["next-attempt", "end"]],
+  ["anything else", new Error("bug"), ["next-attempt", "end"], ["next-attempt", "end"]],
 ];
 
 test.each(table)("%s has its fate, by attempt and by who asked", (_what, error, ours, asked) => {

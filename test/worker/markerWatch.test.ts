@@ -3,7 +3,8 @@ import { encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { namesOf } from "../../src/model/names.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { type Moment, markerWatch, verdict } from "../../src/worker/markerWatch.ts";
+import { markerWatch, unwantedReason } from "../../src/worker/markerWatch.ts";
+import type { WorkStage } from "../../src/worker/ports.ts";
 import { marker } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
@@ -37,8 +38,8 @@ const markers: Readonly<Record<keyof typeof whys, Marker | undefined>> = {
 };
 const all = Object.keys(whys) as (keyof typeof whys)[];
 
-/** What drops a message, by kind and moment; everything that is not listed does not. */
-const table: readonly (readonly [WorkMessage, readonly Moment[], readonly (keyof typeof whys)[]])[] = [
+/** What drops a message, by kind and stage; everything that is not listed does not. */
+const table: readonly (readonly [WorkMessage, readonly WorkStage[], readonly (keyof typeof whys)[]])[] = [
   [compute, ["begin"], all],
   // A pack that was begun is written under any turn and generation: its partial is the right one.
   [compute, ["write", "end"], ["gone", "uid", "deleted"]],
@@ -52,19 +53,19 @@ const table: readonly (readonly [WorkMessage, readonly Moment[], readonly (keyof
 ];
 
 describe("whether work is still wanted", () => {
-  const cases = table.flatMap(([message, moments, dropping]) =>
-    moments.flatMap((moment) =>
-      all.map((state) => ({ kind: message.kind, message, moment, state, dropped: dropping.includes(state) })),
+  const cases = table.flatMap(([message, stages, dropping]) =>
+    stages.flatMap((stage) =>
+      all.map((state) => ({ kind: message.kind, message, stage, state, dropped: dropping.includes(state) })),
     ),
   );
-  test.each(cases)("$kind at $moment with the marker $state: dropped $dropped", (one) => {
-    const said = verdict(one.message, markers[one.state], one.moment);
+  test.each(cases)("$kind at $stage with the marker $state: dropped $dropped", (one) => {
+    const said = unwantedReason(one.message, markers[one.state], one.stage);
     if (one.dropped) expect(said).toMatch(whys[one.state]);
     else expect(said).toBeUndefined();
   });
 
-  test.each(table)("$kind goes on while the run is active", (message, moments) => {
-    for (const moment of moments) expect(verdict(message, marker, moment)).toBeUndefined();
+  test.each(table)("$kind goes on while the run is active", (message, stages) => {
+    for (const stage of stages) expect(unwantedReason(message, marker, stage)).toBeUndefined();
   });
 });
 

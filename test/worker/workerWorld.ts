@@ -8,11 +8,9 @@ import { decodeMessage, encodeMessage, type WorkMessage } from "../../src/model/
 import { namesOf, resultBlobs, runBlobs, specBlob } from "../../src/model/names.ts";
 import { manifestSchema, type Plan, planSchema, type Spec } from "../../src/model/run.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { callReport } from "../../src/worker/callReport.ts";
-import { documents } from "../../src/worker/documents.ts";
 import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
-import { markerWatch } from "../../src/worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
+import { processState } from "../../src/worker/processState.ts";
 import type { UserCode } from "../../src/worker/threads/userCode.ts";
 import { marker, spec } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
@@ -31,9 +29,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
   const ports: WorkerPorts = {
     ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000, endRetryMs: 60_000 },
     log: (event) => void log.push(event),
-    documents: documents(blobs, names),
-    watch: markerWatch(blobs, names, clock),
-    report: callReport(storage.meter),
+    ...processState({ storage, names, clock }),
     versionOf: () => "code 1",
     foldBytesMax: limits.foldBytesMax,
     ...changed,

@@ -5,7 +5,7 @@ import { calls } from "../../calculations/laws/subject.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { systemClock } from "../../storage/system.ts";
-import { threadPort } from "../../worker/threads/threadPort.ts";
+import { threadPort } from "../../worker/threads/threadTask.ts";
 import type { CheckOrder, CheckThreadData, FromCheckThread } from "./checkMessages.ts";
 
 /**

@@ -16,11 +16,9 @@ import { namesOf, poisonOf } from "../../model/names.ts";
 import type { TreeLimits } from "../../model/packs.ts";
 import { memoryStorage } from "../../storage/memory/memoryStorage.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
-import { callReport } from "../../worker/callReport.ts";
-import { documents } from "../../worker/documents.ts";
 import { handlePoison, handleWork } from "../../worker/handleWork.ts";
-import { markerWatch } from "../../worker/markerWatch.ts";
 import type { Delivery, WorkerPorts } from "../../worker/ports.ts";
+import { processState } from "../../worker/processState.ts";
 import type { UserCode } from "../../worker/threads/userCode.ts";
 
 export type TwinEnd =
@@ -151,9 +149,7 @@ export function startAppInProcess(
   );
   const worker: WorkerPorts = {
     ...{ ...shared, ...code, foldBytesMax: limits.foldBytesMax, endRetryMs: limits.endRetryMs },
-    documents: documents(storage.blobs, names),
-    watch: markerWatch(storage.blobs, names, clock),
-    report: callReport(storage.meter),
+    ...processState({ storage, names, clock }),
   };
   const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
     startQueueListener({

@@ -1,12 +1,11 @@
 import { registerHooks } from "node:module";
 import { ConfigError } from "../../model/errors.ts";
 import type { LogLevel } from "../instanceMessages.ts";
-import type { TypedData } from "./typedData.ts";
 
 /**
  * The module `@azure/functions-core`, which the real language worker provides and no registry has. The library
- * `@azure/functions` registers its functions and hooks through it, so bindings, converters and handlers are the
- * real library's. Only what version 4.16 calls is here; `test/local/app.test.ts` holds both together.
+ * `@azure/functions` registers its functions and hooks through it, so bindings, converters and handlers are the real
+ * library's. It holds only what version 4.16 calls; `test/local/app.test.ts` runs both together.
  */
 export interface Binding {
   readonly type: string;
@@ -14,15 +13,15 @@ export interface Binding {
   readonly [option: string]: unknown;
 }
 
-export interface FunctionMetadata {
+interface FunctionMetadata {
   readonly name: string;
   readonly bindings: Readonly<Record<string, Binding>>;
 }
 
 export type Callback = (...inputs: unknown[]) => unknown;
-/** The library wraps this plain object and writes to it. */
+/** A plain object, to which the library writes. */
 export type HookContext = Record<string, unknown>;
-export type Hook = (context: HookContext) => unknown;
+type Hook = (context: HookContext) => unknown;
 
 export interface RegisteredFunction {
   readonly metadata: FunctionMetadata;
@@ -40,9 +39,7 @@ export interface InvocationResponse {
   readonly outputData?: readonly { readonly name: string; readonly data: TypedData }[];
 }
 
-export type InvocationState = "preInvocationHooks" | "invocation" | "postInvocationHooks";
-
-export interface InvocationModel {
+interface InvocationModel {
   getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
   invokeFunction(context: unknown, inputs: unknown[], callback: Callback): Promise<unknown>;
   getResponse(context: unknown, result: unknown): Promise<InvocationResponse>;
@@ -54,7 +51,7 @@ export interface ProgrammingModel {
     readonly invocationId: string;
     readonly metadata: FunctionMetadata;
     readonly request: InvocationRequest;
-    state?: InvocationState;
+    state: "preInvocationHooks" | "invocation" | "postInvocationHooks";
     log(level: LogLevel, category: string, message: string): void;
   }): InvocationModel;
 }
@@ -62,10 +59,10 @@ export interface ProgrammingModel {
 /** What an app registered while it was loaded. */
 export interface Registrations {
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
-  readonly hooks: (name: string) => readonly Hook[];
-  readonly model: () => ProgrammingModel | undefined;
+  hooks(name: string): readonly Hook[];
+  model(): ProgrammingModel | undefined;
   /** Registering throws from now on, as in the real worker after its start. */
-  readonly close: () => void;
+  close(): void;
 }
 
 const hookNames = ["appStart", "appTerminate", "preInvocation", "postInvocation", "log"];
@@ -74,16 +71,13 @@ const url = "leasefold:functions-core";
 const shared = Symbol.for(url);
 
 class Disposable {
-  readonly #dispose: () => void;
+  readonly dispose: () => void;
   constructor(dispose: () => void) {
-    this.#dispose = dispose;
-  }
-  dispose(): void {
-    this.#dispose();
+    this.dispose = dispose;
   }
 }
 
-/** The module as the app sees it, and what it collected. `log` hears the library's own lines. */
+/** The module as the app sees it, and what was registered. `log` gets the library's own lines. */
 export function makeCoreModule(log: (level: LogLevel, message: string) => void) {
   const functions = new Map<string, RegisteredFunction>();
   const hooks = new Map<string, Hook[]>(hookNames.map((name) => [name, []]));
@@ -122,14 +116,14 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
     functions,
     hooks: (name) => hooks.get(name) ?? [],
     model: () => model,
-    close: () => {
+    close() {
       closed = true;
     },
   };
   return { module, registrations };
 }
 
-/** Answers `@azure/functions-core` in this thread with `module`. Must come before the app is loaded. */
+/** Makes `@azure/functions-core` mean `module` in this thread. Must run before the app is loaded. */
 export function installCoreModule(module: object): void {
   if (typeof registerHooks !== "function") {
     throw new ConfigError(
@@ -150,4 +144,40 @@ export function installCoreModule(module: object): void {
           }
         : next(address, context),
   });
+}
+
+/**
+ * A value that the Functions host and its language worker exchange: exactly one member is set. Only members that the
+ * embedded host sends or reads are listed.
+ */
+export interface TypedData {
+  readonly json?: string;
+  readonly string?: string;
+  readonly int?: number;
+  readonly bytes?: Uint8Array;
+  readonly http?: HttpData;
+}
+
+type NullableTexts = Readonly<Record<string, { readonly value: string }>>;
+
+export interface HttpData {
+  readonly method?: string;
+  readonly url?: string;
+  readonly nullableHeaders?: NullableTexts;
+  readonly nullableQuery?: NullableTexts;
+  readonly nullableParams?: NullableTexts;
+  readonly body?: TypedData;
+  /** A number as text. */
+  readonly statusCode?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cookies?: readonly unknown[];
+}
+
+export const jsonData = (value: unknown): TypedData => ({ json: JSON.stringify(value) });
+
+/** A JSON value as the host sends it: texts and whole numbers as they are, everything else as JSON. */
+export function dataOf(value: unknown): TypedData {
+  if (typeof value === "string") return { string: value };
+  if (Number.isSafeInteger(value)) return { int: value as number };
+  return jsonData(value);
 }

@@ -1,22 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as z from "zod";
 import type { CallCounts } from "../../model/calls.ts";
-import { ConfigError } from "../../model/errors.ts";
+import { ConfigError, messageOf } from "../../model/errors.ts";
 import { type HostSettings, readHostSettings } from "../../model/hostSettings.ts";
 import type { Clock, Random, Storage } from "../../storage/ports.ts";
 import type { Report } from "../instanceMessages.ts";
-import { listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
+import { installCoreModule, makeCoreModule } from "./coreModule.ts";
+import { listenerOf, makeStorages, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
 import type { HttpPort } from "./httpTrigger.ts";
 import { makeInvoker } from "./invoker.ts";
-import { loadApp } from "./loadApp.ts";
-import { makeStorages } from "./storages.ts";
 
 /**
- * The part of the Functions host that one instance of an app needs, inside its own process: it loads the app,
- * reads `host.json` and its overrides, and runs timer, queue and HTTP functions with the host's semantics.
- * `local/instances.ts` says what it is not.
+ * The part of the Functions host that one instance of an app needs, inside its own process: it loads the app, reads
+ * `host.json` and its overrides, and runs timer, queue and HTTP functions with the host's semantics.
+ * `local/instances.ts` lists what it does not do.
  */
 export interface EmbeddedHost {
   readonly httpPort: number | null;
@@ -24,14 +25,14 @@ export interface EmbeddedHost {
   readonly settings: HostSettings;
   /** Invocations running, and the host's own storage calls so far. */
   stats(): { readonly running: number; readonly hostCalls: CallCounts };
-  /** Takes no new work, tells the app, waits for what runs, all within `graceMs`. */
+  /** Takes no new work, calls the app's hooks and waits for invocations, all within `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
-export interface EmbeddedHostOptions {
+interface EmbeddedHostOptions {
   readonly appDir: string;
   readonly httpPort: HttpPort;
-  /** Asked of callers of HTTP functions that are not anonymous. */
+  /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -46,7 +47,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
   const { appDir, env, clock, random, report, functionKey } = options;
   const log = makeHostLog(report);
   const settings = readHostSettings(await readHostJson(appDir), env, availableParallelism());
-  const app = await loadApp(appDir, (level, message) => report({ kind: "log", level, message }));
+  const app = await loadApp(appDir, report);
   const invoker = makeInvoker({ ...options, ...app, functionTimeoutMs: settings.functionTimeoutMs });
   const storages = makeStorages(env, options.connect);
   const around: Surroundings = { env, settings, clock, random, invoker, storages, log, functionKey };
@@ -64,7 +65,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     stats: () => ({ running: invoker.running(), hostCalls: storages.calls() }),
     async stop(graceMs) {
       log.stopping();
-      // Listeners refuse new work as soon as they are asked to stop; the hooks then see only what runs already.
+      // Listeners refuse new work as soon as they are stopped; the hooks then see only what runs already.
       const drained = Promise.all([
         ...listeners.map((one) => one.stop()),
         invoker.runAppHooks("appTerminate"),
@@ -84,3 +85,45 @@ async function readHostJson(appDir: string): Promise<string> {
     throw new ConfigError("no-host-json", `${appDir} has no host.json that can be read`, { cause });
   }
 }
+
+/**
+ * Loads the file that `main` in the folder's `package.json` names (one plain path; the real worker also takes a glob),
+ * whose functions register themselves. Throws `ConfigError` where nothing could run; the real worker would start an app
+ * without any function.
+ */
+async function loadApp(appDir: string, report: Report) {
+  const file = resolve(appDir, await mainOf(appDir));
+  const { module, registrations } = makeCoreModule((level, message) =>
+    report({ kind: "log", level, message }),
+  );
+  installCoreModule(module);
+  try {
+    await import(pathToFileURL(file).href);
+  } catch (cause) {
+    const missing = (cause as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
+    const hint = missing ? " (is the app built? npm run build)" : "";
+    const text = `${file} could not be loaded: ${messageOf(cause)}${hint}`;
+    throw new ConfigError("app-not-loaded", text, { cause });
+  }
+  registrations.close();
+  const model = registrations.model();
+  if (!model || registrations.functions.size === 0) {
+    throw new ConfigError("no-functions", `${file} registers no function`);
+  }
+  const capabilities = await model.getCapabilities({});
+  if (capabilities["HttpUri"] !== undefined) {
+    throw new ConfigError("http-streams", "enableHttpStream is not supported by embedded instances");
+  }
+  return { registrations, model };
+}
+
+async function mainOf(appDir: string): Promise<string> {
+  const file = join(appDir, "package.json");
+  try {
+    return packageSchema.parse(JSON.parse(await readFile(file, "utf8"))).main;
+  } catch (cause) {
+    throw new ConfigError("bad-package-json", `${file} names no "main" file: ${messageOf(cause)}`, { cause });
+  }
+}
+
+const packageSchema = z.object({ main: z.string().min(1) });

@@ -1,13 +1,13 @@
+import { addCalls, type CallCounts, noCalls } from "../../model/calls.ts";
 import { ConfigError } from "../../model/errors.ts";
 import type { HostSettings } from "../../model/hostSettings.ts";
-import type { Clock, Random } from "../../storage/ports.ts";
+import type { Clock, Random, Storage } from "../../storage/ports.ts";
 import type { Binding, RegisteredFunction } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 import { type HttpListener, type HttpPort, startHttp } from "./httpTrigger.ts";
 import type { Invoker } from "./invoker.ts";
 import { hostQueueTimings, triggerMetadata } from "./queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
-import type { Storages } from "./storages.ts";
 import { type Listener, parseSchedule, startTimer } from "./timerTrigger.ts";
 
 /** What the listeners of one instance share. */
@@ -19,13 +19,13 @@ export interface Surroundings {
   readonly invoker: Invoker;
   readonly storages: Storages;
   readonly log: HostLog;
-  /** Opens the HTTP functions that are not anonymous. */
+  /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
 }
 
 /**
- * What starts the listener of a timer or queue function; undefined for any other. Throws `ConfigError` for a
- * binding that is wrong, before anything runs.
+ * A function that starts the listener of a timer or queue function; undefined for any other. Throws `ConfigError` for a
+ * wrong binding, before anything runs.
  */
 export function listenerOf(one: RegisteredFunction, around: Surroundings): (() => Listener) | undefined {
   const binding = triggerOf(one)[1];
@@ -117,10 +117,7 @@ function warnOfBindings(one: RegisteredFunction, log: HostLog): void {
   }
 }
 
-/**
- * A text of a binding with each `%SETTING%` replaced by its value, as the host does. Throws `ConfigError` naming
- * the function and the setting where one is missing.
- */
+/** A text of a binding with each `%SETTING%` replaced, as the host does. Throws `ConfigError` for a missing setting. */
 export function bindingText(
   binding: Readonly<Record<string, unknown>>,
   option: string,
@@ -139,4 +136,34 @@ export function bindingText(
       `function ${functionName}: ${option} is "${given}", but the setting ${name} is missing`,
     );
   });
+}
+
+interface Storages {
+  /** The storage behind the `connection` of a binding. Throws `ConfigError` where its setting is missing. */
+  open(connection: string, functionName: string): Storage;
+  /** All calls made through these storages so far. */
+  calls(): CallCounts;
+}
+
+/** One storage for each connection, however many functions use it. */
+export function makeStorages(
+  env: Readonly<Record<string, string | undefined>>,
+  connect: (connectionString: string) => Storage,
+): Storages {
+  const opened = new Map<string, Storage>();
+  return {
+    open(connection, functionName) {
+      const value = env[connection] ?? env[`AzureWebJobs${connection}`];
+      if (!value) {
+        throw new ConfigError(
+          "missing-setting",
+          `function ${functionName}: the setting ${connection} is missing; embedded instances need a connection string`,
+        );
+      }
+      const storage = opened.get(value) ?? connect(value);
+      opened.set(value, storage);
+      return storage;
+    },
+    calls: () => [...opened.values()].reduce((sum, one) => addCalls(sum, one.meter.counts()), noCalls),
+  };
 }

@@ -7,13 +7,12 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../model/errors.ts";
-import type { RegisteredFunction } from "./coreModule.ts";
+import type { HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
 import { makeRouter, type Route } from "./httpRoutes.ts";
 import type { Outcome } from "./invoker.ts";
 import type { Listener } from "./timerTrigger.ts";
-import type { HttpData, TypedData } from "./typedData.ts";
 
 /** Far below Azure's 210 MB: nothing that Leasefold accepts is larger. */
 const requestBytesMax = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { messageOf } from "../../model/errors.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
 import type { QueueStore, ReceivedMessage } from "../../storage/queuePort.ts";
+import { dataOf, jsonData, type TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
-import { dataOf, jsonData, type TypedData } from "./typedData.ts";
 
 /** Messages sent with no time to live expire at the end of .NET's time. */
 const neverExpires = "9999-12-31T23:59:59.9999999+00:00";

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import { ConfigError, messageOf } from "../../model/errors.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { jsonData, type TypedData } from "./typedData.ts";
+import { jsonData, type TypedData } from "./coreModule.ts";
 
 /** When a timer fires: an NCRONTAB expression of six fields (seconds first; five mean second 0), in UTC. */
 export interface Schedule {

@@ -5,11 +5,11 @@ import { type WorkMessage, workOf } from "../../model/message.ts";
 import { parseBegun, resultBlobs, runBlobs } from "../../model/names.ts";
 import { parseOutputFacts } from "../../model/output.ts";
 import type { WorkerPorts } from "../ports.ts";
-import { persist } from "./persist.ts";
+import { pagesOf, persist } from "../storageCalls.ts";
 
 /**
- * What earlier sends and deliveries of a message's work left behind. Asked only for work that was sent or delivered
- * before, so the common path makes none of these calls.
+ * What earlier sends and deliveries of a message's work left behind. Only work that was sent or delivered before asks,
+ * so the common path makes none of these calls.
  */
 
 /** Processes keep dying with this work, so no other one begins it. */
@@ -19,28 +19,26 @@ export class ProcessEndedError extends LeasefoldError {
   }
 }
 
-/** Whether the output is there, or the manifest: then its inputs may well be cleaned up already. */
+/** Whether the output is there, or the manifest, after which inputs may be cleaned up already. */
 export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
   const { run, uid, gen, origin } = message;
   const { runs, results } = ports.names;
   const at = runBlobs(run, uid, origin);
   const isThere = async (container: string, name: string): Promise<boolean> => {
     const found = await ports.storage.blobs.head(container, name);
-    // One of other code is as good as none: whoever has the right code replaces it.
+    // An output of other code counts as missing: whoever has the right code replaces it.
     return found.kind === "found" && accepts(message, parseOutputFacts(found.properties.contentType).code);
   };
+  const isFinished = () => isThere(results, resultBlobs(run, uid).manifest(gen));
   switch (message.kind) {
     case "plan":
       return isThere(runs, at.plan);
     case "compute":
       return isThere(runs, at.part(message.shard, message.pack));
     case "combine":
-      return (
-        (await isThere(runs, at.node(gen, message.level, message.index))) ||
-        isThere(results, resultBlobs(run, uid).manifest(gen))
-      );
+      return (await isThere(runs, at.node(gen, message.level, message.index))) || isFinished();
     case "finish":
-      return isThere(results, resultBlobs(run, uid).manifest(gen));
+      return isFinished();
     default:
       // A client's question has no output but its answer.
       return false;
@@ -54,7 +52,7 @@ export async function sendBegan(ports: WorkerPorts, message: WorkMessage): Promi
 
 /**
  * How many attempts of this work have begun and left nothing but their notes. Throws `ProcessEndedError` where at least
- * `diedSendsMax` of them are older than an attempt can take, and a retryable error where they may still be running.
+ * `diedSendsMax` of them are older than an attempt can be, and a retryable error where they may still run.
  */
 export async function checkEarlierAttempts(
   ports: WorkerPorts,
@@ -71,30 +69,26 @@ export async function checkEarlierAttempts(
   });
 }
 
-async function notesOf(
-  ports: WorkerPorts,
-  message: WorkMessage,
-  send?: number,
-): Promise<{ readonly ageMs: number }[]> {
+interface NoteAge {
+  readonly ageMs: number;
+}
+
+/** The begin notes of a message's work, or of one send of it. */
+async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number): Promise<NoteAge[]> {
   const work = workOf(message);
   if (work === undefined) return [];
   const prefix = runBlobs(message.run, message.uid).begunOf(work, message.gen, send);
-  const notes: { readonly ageMs: number }[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await ports.storage.blobs.list(ports.names.runs, prefix, { cursor });
-    for (const { name, lastModifiedMs } of page.blobs) {
+  const notes: NoteAge[] = [];
+  for await (const page of pagesOf(ports.storage.blobs, ports.names.runs, prefix))
+    for (const { name, lastModifiedMs } of page.blobs)
       if (parseBegun(name) !== undefined) notes.push({ ageMs: page.dateMs - lastModifiedMs });
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
   return notes;
 }
 
 /**
- * The note of an attempt that it has begun. A note that is left behind tells that the process died with the work, so
- * each attempt removes its own, however it ends. The first send of a pack, which is the common path, leaves none.
- * Plan, combine and finish refresh theirs while they work, so that a slow one is not taken for a dead one.
+ * The note of an attempt that it has begun. Each attempt removes its own, however it ends, so a note that stays tells
+ * that the process died with the work. The first send of a pack, which is the common path, leaves none. Plan, combine and
+ * finish refresh theirs while they work, so that a slow task is not taken for a dead one.
  */
 export interface BeginNote {
   /** Called when user code is about to begin; any call after the first does nothing. */

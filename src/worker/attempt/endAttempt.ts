@@ -15,18 +15,17 @@ import {
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
+import { persist } from "../storageCalls.ts";
+import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { outputThere } from "./earlierSends.ts";
 import { endSend, noteTried } from "./endSend.ts";
-import { persist } from "./persist.ts";
-import { noteOtherCode, OtherCodeError } from "./rightCode.ts";
-import { putBack, recordDropped } from "./understand.ts";
+import { OtherCodeError } from "./rightCode.ts";
 
 /**
- * Whether an attempt failed in a way that every other attempt would: then none is made. It decides by the error's
- * code alone. Not promised: that an error it calls passing ever passes.
+ * Whether every other attempt would fail in the same way, so that none is made. The error's code alone decides. What user
+ * code throws may pass. Storage that is busy, lost or corrupt is no error of a calculation and is decided elsewhere.
  *
- * What user code throws may pass. Storage that is busy, lost or corrupt is none of a calculation's errors and is
- * decided elsewhere.
+ * Not promised: that an error that may pass ever does.
  */
 export function failsEveryTime(error: unknown, kind: WorkMessage["kind"]): boolean {
   if (!(error instanceof CalculationError) || passing.has(error.code)) return false;
@@ -47,7 +46,7 @@ const passing: ReadonlySet<string> = new Set([
   // Storage refused one instance, or one call.
   "file-denied",
   "file-refused",
-  // While the app is deployed, two versions of it with other calculations run side by side.
+  // During a deployment two versions of the app with other calculations run side by side.
   "unknown-calculation",
   "bad-calculation-file",
   "no-calculation-file",
@@ -60,34 +59,34 @@ const passing: ReadonlySet<string> = new Set([
 const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed"]);
 
 /**
- * What becomes of a message whose attempt did not succeed: it is completed in silence (`drop`); recorded as one that
- * nobody can act on (`malformed`); enqueued once more as it is (`put-back`) or as the next attempt of its send
- * (`again`); or its send ends with a record or an answer (`end`).
+ * What becomes of a message whose attempt did not succeed: it is completed (`drop`); recorded as one that nobody can act
+ * on (`malformed`); enqueued as it is (`enqueue-again`) or as the next attempt of its send (`next-attempt`); or its send
+ * ends with a record or an answer (`end`).
  */
-export type Fate = "drop" | "malformed" | "put-back" | "again" | "end";
+export type Fate = "drop" | "malformed" | "enqueue-again" | "next-attempt" | "end";
 
 /**
  * `last`: no attempt of this send is left, or none could succeed. `asked`: a client waits for the answer, so every
- * end is told and nothing is put off beyond the last attempt.
+ * end is answered and nothing waits beyond the last attempt.
  */
 export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: boolean }): Fate {
   if (error instanceof DroppedError) return "drop";
-  // Another instance may understand what a newer version wrote.
-  if (error instanceof NewerVersionError) return "put-back";
+  // Another instance may decode what a newer version wrote.
+  if (error instanceof NewerVersionError) return "enqueue-again";
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
-  // Who asks learns at once that this code cannot answer.
+  // A client learns at once that this code cannot answer.
   if (error instanceof OtherCodeError && asked) return "end";
-  // Storage that is away and an instance that stops say nothing about the work.
-  if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "put-back";
+  // Storage that is away and an instance that stops are no failures of the work.
+  if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "enqueue-again";
   // The leader decides whether work that takes too long is given another attempt.
   if (error instanceof LeasefoldError && error.code === "time-limit") return "end";
-  return last ? "end" : "again";
+  return last ? "end" : "next-attempt";
 }
 
 /**
- * Ends an attempt that has no output, so that the message can be completed: nothing, a record, or a message for the
+ * Ends an attempt that has no output, so that the message can be completed: with nothing, a record, or a message for the
  * next attempt. What is thrown from here makes the host deliver the message again.
  */
 export async function endAttempt(
@@ -99,52 +98,53 @@ export async function endAttempt(
   const { run, uid, kind, send } = message;
   const attempt = attemptOf(message);
   const piece = { run, uid, kind, send, attempt };
-  const why = messageOf(error);
   const code = error instanceof LeasefoldError ? error.code : "unexpected";
+  const why = messageOf(error);
   const dropped = (reason: string) => ports.log(logEvents.workDropped({ ...piece, why: reason }));
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
   const attemptsMax = await attemptsOf(ports, message);
   const asked = kind === "sofar" || kind === "verify";
   const final = failsEveryTime(error, kind) || code === "process-ended";
+  const failure = { code, message: why, attempts: attempt, attemptsMax };
   switch (fateOf(error, { last: final || attempt >= attemptsMax, asked })) {
     case "drop":
       return dropped(why);
     case "malformed":
       return persist(ports, () => recordDropped(ports, delivery, error));
-    case "put-back":
+    case "enqueue-again": {
       // Each message of the run says the same, and one line of the log is enough.
-      if (!(error instanceof OtherCodeError) || (await noteOtherCode(ports, message, error))) failed(false);
-      return persist(ports, () =>
-        putBack(ports.storage, unchanged(message, delivery), delayOf(error, delivery)),
-      );
-    case "again":
+      if (!(error instanceof OtherCodeError) || (await ports.otherCode.note(message, error))) failed(false);
+      const copy = sameMessage(message, delivery);
+      return persist(ports, () => enqueueAgain(ports, copy, delayOf(error, delivery)));
+    }
+    case "next-attempt":
       failed(false);
-      await persist(ports, () => sendAgain(ports, message, error));
-      return noteTried(ports, message, { code, message: why, attempts: attempt, attemptsMax });
+      await persist(ports, () => enqueueNext(ports, message, error));
+      return noteTried(ports, message, failure);
     case "end": {
       const lost = error instanceof StorageLostError;
       if (lost && (await persist(ports, () => outputThere(ports, message))))
         return dropped("another attempt has written the output");
       failed(true);
       const cause = lost ? "storage-lost" : "error";
-      const failure = { cause, code, message: why, attempts: attempt, attemptsMax } as const;
-      await persist(ports, () => endSend(ports, message, final ? { ...failure, final } : failure));
+      const record = { cause, ...failure, ...(final ? { final } : {}) } as const;
+      await persist(ports, () => endSend(ports, message, record));
     }
   }
 }
 
-/** Whoever stops hands its work over at once. */
+/** An instance that stops hands its work over at once. */
 function delayOf(error: unknown, { urgent }: Delivery): number {
   if (error instanceof LeasefoldError && error.code === "stopping") return 0;
   return urgent && error instanceof OtherCodeError ? limits.otherCodeDelayS : limits.retryDelayS;
 }
 
-/** The same message, which still tells that it was delivered before. */
-const unchanged = (message: WorkMessage, { queue, text, attempt }: Delivery) =>
+/** The same message; it still tells that it was delivered before. */
+const sameMessage = (message: WorkMessage, { queue, text, attempt }: Delivery) =>
   attempt === 1 ? { queue, text } : { queue, text: encodeMessage({ ...message, silent: true }) };
 
-/** User code may fail by chance, and another worker begins the next attempt at once; whatever else it was may pass. */
-async function sendAgain(
+/** User code may fail by chance, so its next attempt begins at once; any other cause is given time to pass. */
+async function enqueueNext(
   { storage, names }: WorkerPorts,
   message: WorkMessage,
   error: unknown,
@@ -154,7 +154,7 @@ async function sendAgain(
   await storage.queues.send(names.urgent, next, { visibleInS });
 }
 
-async function attemptsOf({ documents }: WorkerPorts, { run, uid }: WorkMessage): Promise<number> {
-  const spec = await documents.spec(run, uid).catch(() => undefined);
+async function attemptsOf({ documents }: WorkerPorts, message: WorkMessage): Promise<number> {
+  const spec = await documents.spec(message).catch(() => undefined);
   return spec?.attempts ?? limits.attemptsDefault;
 }

@@ -2,20 +2,35 @@ import { wireVersion } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
-import { type Names, runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/names.ts";
 import type { Failure } from "../../model/run.ts";
-import type { BlobStore } from "../../storage/ports.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
 import { writeVerified } from "../compute.ts";
 import { DroppedError, type WorkerPorts } from "../ports.ts";
+import { createOrReplace } from "../storageCalls.ts";
+
+type FailedAttempt = Omit<Failure, "v" | "chunks">;
+type Ports = Pick<WorkerPorts, "storage" | "names" | "watch" | "documents">;
 
 /**
- * Records that a send ended without output, create-only: of the last attempt's own record and the poison
- * handler's, the first one stands. Cause and message also ride in the metadata, so that the leader's list has them.
+ * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there is
+ * none. A run that is gone, or no longer wants this work, gets no record, because nobody would read or delete it. Neither
+ * does a message whose uid is not that of the run's spec, because it may be forged.
  */
-export async function recordFailure(
-  blobs: BlobStore,
-  names: Names,
+export async function endSend(ports: Ports, message: WorkMessage, failure: FailedAttempt): Promise<string> {
+  if (!(await isKnown(ports, message))) return "unknown-run";
+  if (message.kind === "sofar") return writeAnswer(ports, message, refusal(failure.code, failure.message));
+  if (message.kind === "verify") return writeVerified(ports, message, { error: failure });
+  if (await isUnwanted(ports, message)) return "unwanted";
+  return recordFailure(ports, message, failure);
+}
+
+/**
+ * Creates the record of a send that ended without output. The last attempt and the poison handler both write it, and the
+ * first record stands. Cause and message also ride in the metadata, so that the leader's list has them.
+ */
+async function recordFailure(
+  { storage, names }: Ports,
   message: WorkMessage,
   failure: FailedAttempt,
 ): Promise<"created" | "existed" | "nothing"> {
@@ -23,15 +38,15 @@ export async function recordFailure(
   if (work === undefined) return "nothing";
   const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
   const { body, write } = encoded(message, failure);
-  return (await blobs.create(names.runs, name, body, write)).kind;
+  return (await storage.blobs.create(names.runs, name, body, write)).kind;
 }
 
 /**
  * Notes the latest attempt of a send that threw, so that people see it while others are tried, and so that the leader
- * does not take the time until the next one for a dead worker. Only a hint: without it work is sent once more in vain.
+ * does not take the wait for the next one for a dead worker. It is a hint: without it work is resent once in vain.
  */
 export async function noteTried(
-  { storage: { blobs }, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
   message: WorkMessage,
   failure: Omit<FailedAttempt, "cause">,
 ): Promise<void> {
@@ -39,17 +54,9 @@ export async function noteTried(
   if (work === undefined) return;
   const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
   const { body, write } = encoded(message, { ...failure, cause: "error" });
-  try {
-    if ((await blobs.create(names.runs, name, body, write)).kind === "created") return;
-    const there = await blobs.head(names.runs, name);
-    if (there.kind === "found")
-      await blobs.replace(names.runs, name, body, { ...write, ifMatch: there.properties.etag });
-  } catch {
-    // The next attempt or the record tells.
-  }
+  // If this fails, the next attempt writes its own note, or a record.
+  await createOrReplace(storage.blobs, [names.runs, name], body, write).catch(() => {});
 }
-
-type FailedAttempt = Omit<Failure, "v" | "chunks">;
 
 function encoded(message: WorkMessage, failure: FailedAttempt) {
   const { cause, code, attempts, attemptsMax, final } = failure;
@@ -69,30 +76,10 @@ function encoded(message: WorkMessage, failure: FailedAttempt) {
   return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }
 
-/**
- * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there
- * is none. A run that is gone, or no longer wants this work, gets no record: nobody would read or delete it. Nor does
- * one whose spec cannot be read with the message's uid: the message may be forged.
- */
-export async function endSend(
-  ports: Pick<WorkerPorts, "storage" | "names" | "watch" | "documents">,
-  message: WorkMessage,
-  failure: Omit<Failure, "v" | "chunks">,
-): Promise<string> {
-  if (!(await isKnown(ports, message))) return "unknown-run";
-  if (message.kind === "sofar") return writeAnswer(ports, message, refusal(failure.code, failure.message));
-  if (message.kind === "verify") return writeVerified(ports, message, { error: failure });
-  if (await unwanted(ports, message)) return "unwanted";
-  return recordFailure(ports.storage.blobs, ports.names, message, failure);
-}
-
 /** Whether there is a run of this id and uid. Throws when storage cannot be read. */
-async function isKnown(
-  { documents }: Pick<WorkerPorts, "documents">,
-  { run, uid }: WorkMessage,
-): Promise<boolean> {
+async function isKnown({ documents }: Ports, message: WorkMessage): Promise<boolean> {
   try {
-    await documents.spec(run, uid);
+    await documents.spec(message);
     return true;
   } catch (error) {
     if (error instanceof DroppedError || error instanceof CorruptDataError) return false;
@@ -100,11 +87,8 @@ async function isKnown(
   }
 }
 
-/** A marker that cannot be read says nothing: a record too many is better than a send that never ends. */
-async function unwanted(ports: Pick<WorkerPorts, "watch">, message: WorkMessage): Promise<boolean> {
-  try {
-    return (await ports.watch.unwanted(message, "end")) !== undefined;
-  } catch {
-    return false;
-  }
+/** False for a marker that cannot be read: a needless record is better than a send that never ends. */
+async function isUnwanted({ watch }: Ports, message: WorkMessage): Promise<boolean> {
+  const why = await watch.unwanted(message, "end").catch(() => undefined);
+  return why !== undefined;
 }

@@ -1,12 +1,13 @@
+import { hash } from "node:crypto";
 import { LeasefoldError } from "../../model/errors.ts";
 import { identityHere, shownIdentity, type WantedCode } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { runBlobs } from "../../model/names.ts";
-import type { WorkerPorts } from "../ports.ts";
-import { sha256Of } from "../sha256Of.ts";
+import type { OtherCodeNotes, WorkerPorts } from "../ports.ts";
+import { createOrReplace } from "../storageCalls.ts";
 
-/** This process has other code than the work is for, or none. It says nothing about the work, which waits for others. */
+/** This process has other code than the work is for, or none. The work itself is sound and waits for other instances. */
 export class OtherCodeError extends LeasefoldError {
   readonly wanted: string;
   /** What this process has. */
@@ -23,56 +24,47 @@ export class OtherCodeError extends LeasefoldError {
 
 /**
  * The code that a message's work belongs to: what the message says, or else what its plan recorded. Throws
- * `OtherCodeError` where this process has other code. A pack that a client has computed again may be of any code that
- * its result mixes.
+ * `OtherCodeError` where this process has other code. `verify` may compute a pack by any code that its result mixes.
  */
 export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedCode> {
-  const { run, uid, kind, mix, origin } = message;
-  const { calculation } = await ports.documents.spec(run, uid);
-  const code =
-    message.code ?? (kind === "plan" ? undefined : (await ports.documents.plan(run, uid, origin)).code);
+  const { kind, mix } = message;
+  const { calculation } = await ports.documents.spec(message);
+  const code = message.code ?? (kind === "plan" ? undefined : (await ports.documents.plan(message)).code);
   const own = identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
-  const again = kind === "verify" && own !== undefined && mix?.includes(own);
-  if (!fits && !again) throw new OtherCodeError(code ?? calculation, own);
+  const mixed = kind === "verify" && own !== undefined && mix?.includes(own);
+  if (!fits && !mixed) throw new OtherCodeError(code ?? calculation, own);
   return { code, mix };
 }
 
-/** When this process last said so, by the note's name. */
-type Told = Map<string, number>;
-const toldBy = new WeakMap<WorkerPorts["documents"], Told>();
-const toldKept = 256;
+const notesKept = 256;
 
 /**
- * Tells the leader that instances with this code enqueue work of the run again. All instances of one identity share a
- * note for each generation; its age says whether they still do. Not promised: that it is written. The next message
- * that is enqueued again tells as well. Gives whether it was due.
+ * All instances of one identity share a note for each generation of a run; its age tells the leader whether they still
+ * enqueue its work again. Not promised: that a note is written. The next message that is enqueued again writes it.
  */
-export async function noteOtherCode(
-  ports: WorkerPorts,
-  { run, uid, gen }: WorkMessage,
-  { wanted, theirs }: OtherCodeError,
-): Promise<boolean> {
-  const { blobs } = ports.storage;
-  const { runs } = ports.names;
-  const hash = sha256Of(Buffer.from(theirs ?? ""))
-    .toString("hex")
-    .slice(0, 12);
-  const name = runBlobs(run, uid).otherCode(gen, hash);
-  const nowMs = ports.clock.monotonicMs();
-  const told = toldBy.get(ports.documents) ?? new Map<string, number>();
-  toldBy.set(ports.documents, told);
-  if (nowMs - (told.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs) return false;
-  told.set(name, nowMs);
-  if (told.size > toldKept) told.delete(told.keys().next().value as string);
-  const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
-  try {
-    if ((await blobs.create(runs, name, "", { metadata })).kind === "created") return true;
-    const there = await blobs.head(runs, name);
-    if (there.kind === "found")
-      await blobs.replace(runs, name, "", { metadata, ifMatch: there.properties.etag });
-  } catch {
-    told.delete(name);
-  }
-  return true;
+export function otherCodeNotes({
+  storage,
+  names,
+  clock,
+}: Pick<WorkerPorts, "storage" | "names" | "clock">): OtherCodeNotes {
+  /** When this process last wrote each note. */
+  const writtenMs = new Map<string, number>();
+  return {
+    async note({ run, uid, gen }, { wanted, theirs }) {
+      const name = runBlobs(run, uid).otherCode(gen, hash("sha256", theirs ?? "").slice(0, 12));
+      const nowMs = clock.monotonicMs();
+      if (nowMs - (writtenMs.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs)
+        return false;
+      writtenMs.set(name, nowMs);
+      if (writtenMs.size > notesKept) writtenMs.delete(writtenMs.keys().next().value as string);
+      const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
+      try {
+        await createOrReplace(storage.blobs, [names.runs, name], "", { metadata });
+      } catch {
+        writtenMs.delete(name);
+      }
+      return true;
+    },
+  };
 }

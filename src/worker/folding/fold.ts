@@ -1,70 +1,96 @@
+import { hash } from "node:crypto";
 import pMap from "p-map";
 import { limits } from "../../model/limits.ts";
+import type { MessageOf } from "../../model/message.ts";
 import { resultBlobs } from "../../model/names.ts";
 import type { FoldFacts } from "../../model/output.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { StorageLostError, type WorkerPorts } from "../ports.ts";
-import type { CalculationJob, TaskOptions } from "../threads/userCode.ts";
+import type { CalculationTask, TaskOptions } from "../threads/userCode.ts";
 import type { FoundOutput } from "./outputs.ts";
 
+/** How outputs are folded. */
+export interface Fold<Output extends FoundOutput> {
+  readonly task: CalculationTask;
+  readonly options: TaskOptions;
+  /** Identity of the code that folds, where it counts. */
+  readonly code?: string;
+  /** The SHA-256 of each output is kept, in order. */
+  readonly keepHashes?: boolean;
+  /** An output that is gone by now is left out; otherwise it fails the whole. */
+  readonly leaveOutGone?: boolean;
+  /** Called with each output that is folded, in order. */
+  readonly onRead?: (output: Output) => void;
+}
+
+export interface Folded {
+  /** What is left to fold, in order. */
+  readonly parts: readonly Uint8Array[];
+  readonly ms: number;
+  /** For the last fold: one attempt has one time limit, however many folds it takes. */
+  readonly options: TaskOptions;
+  readonly facts: FoldFacts;
+  readonly hashes: readonly Uint8Array[];
+}
+
 /**
- * Reads outputs in the order given and folds them as far as needed to hold no more than `foldBytesMax` at once.
- * What it gives back is to be folded by the caller, in order: everything, where it is small; else what was folded
- * so far, then the last batch. Because each fold begins with what was folded before, the result is the very same
- * as that of one fold of all.
+ * Reads outputs in the order given and folds them as far as needed to hold at most `foldBytesMax` at once. The caller
+ * folds what is left: all parts if they are small, else what was folded so far and the last batch. Each fold begins with
+ * what was folded before, so the result is the very same as that of one fold of all.
  *
- * Not promised: the limit where two partials alone exceed it; some progress must be possible.
+ * Not promised: the limit where two partials alone exceed it, because each fold must make progress.
  */
 export async function foldBounded<Output extends FoundOutput>(
   ports: WorkerPorts,
-  job: CalculationJob,
+  fold: Fold<Output>,
   outputs: Iterable<Output> | AsyncIterable<Output>,
-  how: {
-    readonly task: TaskOptions;
-    /** An output that is gone by now fails the whole, or is left out. */
-    readonly gone: "fails" | "left-out";
-    /** Told of each output whose bytes are folded, in order. */
-    readonly onRead: (output: Output, bytes: Uint8Array) => void;
-  },
-): Promise<{ readonly parts: readonly Uint8Array[]; readonly ms: number; readonly task: TaskOptions }> {
+): Promise<Folded> {
+  const code = new Set(fold.code === undefined ? [] : [fold.code]);
+  const hashes: Uint8Array[] = [];
+  let [folded, attempts, heldBytes, ms] = [0, 0, 0, 0];
   let parts: Uint8Array[] = [];
   let batch: Output[] = [];
-  let heldBytes = 0;
-  let ms = 0;
-  // One attempt has one time limit, however many folds it takes.
-  const task = (): TaskOptions => ({ ...how.task, limitMs: Math.max(how.task.limitMs - ms, 1) });
+  const options = (): TaskOptions => ({
+    ...fold.options,
+    limitMs: Math.max(fold.options.limitMs - ms, 1),
+  });
 
-  const readBatch = async (): Promise<void> => {
+  function add(output: Output, bytes: Uint8Array): void {
+    parts.push(bytes);
+    folded += output.facts.folded;
+    attempts += output.facts.attempts;
+    for (const one of output.facts.code) code.add(one);
+    if (fold.keepHashes) hashes.push(hash("sha256", bytes, "buffer"));
+    fold.onRead?.(output);
+  }
+
+  async function readBatch(): Promise<void> {
     const read = await readAll(ports, batch);
-    for (const [place, output] of batch.entries()) {
-      const bytes = read[place];
-      if (bytes !== undefined) {
-        how.onRead(output, bytes);
-        parts.push(bytes);
-      } else if (how.gone === "fails") {
-        throw new StorageLostError("storage-lost", `${output.blob.name} is gone`);
-      }
+    for (const [index, output] of batch.entries()) {
+      const bytes = read[index];
+      if (bytes !== undefined) add(output, bytes);
+      else if (!fold.leaveOutGone) throw new StorageLostError("storage-lost", `${output.blob.name} is gone`);
     }
     batch = [];
-  };
+  }
 
   for await (const output of outputs) {
     const { bytes } = output.blob;
     if (parts.length + batch.length >= 2 && heldBytes + bytes > ports.foldBytesMax) {
       await readBatch();
-      const folded = await ports.userCode.fold({ ...job, parts }, task());
-      ms += folded.ms;
-      parts = [folded.bytes];
-      heldBytes = folded.bytes.length;
+      const done = await ports.userCode.fold({ ...fold.task, parts }, options());
+      ms += done.ms;
+      parts = [done.bytes];
+      heldBytes = done.bytes.length;
     }
     batch.push(output);
     heldBytes += bytes;
   }
   await readBatch();
-  return { parts, ms, task: task() };
+  return { parts, ms, options: options(), facts: { folded, attempts, code: [...code].sort() }, hashes };
 }
 
-/** The bytes of each, undefined where it is definitely gone. */
+/** The bytes of each output, undefined where it is definitely gone. */
 const readAll = (ports: WorkerPorts, outputs: readonly FoundOutput[]): Promise<(Uint8Array | undefined)[]> =>
   pMap(outputs, ({ blob }) => readOne(ports, blob), { concurrency: limits.readsAtOnce });
 
@@ -74,44 +100,19 @@ async function readOne(ports: WorkerPorts, blob: ListedBlob): Promise<Uint8Array
   return found.kind === "found" ? found.body : undefined;
 }
 
-/** Sums up what was folded; `by`: the code that folds. */
-export interface FoldTally {
-  add(output: FoundOutput): void;
-  facts(): FoldFacts;
-}
-
-export function foldTally(by: readonly string[] = []): FoldTally {
-  const code = new Set<string>(by);
-  let folded = 0;
-  let attempts = 0;
-  return {
-    add({ facts }) {
-      folded += facts.folded;
-      attempts += facts.attempts;
-      for (const one of facts.code) code.add(one);
-    },
-    facts: () => ({ folded, attempts, code: [...code].sort() }),
-  };
-}
-
 /**
- * Keeps the SHA-256 of every folded pack of a shard, 32 bytes each in index order, so that a result can be verified
- * after clean-up. The metadata say which packs those are, where not all.
+ * Stores the SHA-256 of every folded pack of a shard, 32 bytes each in index order, so that a result can be verified
+ * after clean-up. If some packs are not folded, the metadata say which ones are.
  */
 export async function writeHashes(
   ports: WorkerPorts,
-  message: {
-    readonly run: string;
-    readonly uid: string;
-    readonly gen: number;
-    readonly members?: string | undefined;
-  },
+  { run, uid, gen, members }: Pick<MessageOf<"combine" | "finish">, "run" | "uid" | "gen" | "members">,
   shard: number,
   hashes: readonly Uint8Array[],
 ): Promise<void> {
-  const name = resultBlobs(message.run, message.uid).hashes(message.gen, shard);
+  const name = resultBlobs(run, uid).hashes(gen, shard);
   await ports.storage.blobs.create(ports.names.results, name, Buffer.concat(hashes), {
     contentType: "application/octet-stream",
-    metadata: message.members === undefined ? {} : { members: message.members },
+    metadata: members === undefined ? {} : { members },
   });
 }

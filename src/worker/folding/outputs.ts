@@ -1,55 +1,72 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { accepts, type WantedCode } from "../../model/identity.ts";
+import { limits } from "../../model/limits.ts";
 import { lastNumberOf, runBlobs } from "../../model/names.ts";
-import { decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../../model/output.ts";
+import {
+  decodeFoldFacts,
+  type FoldFacts,
+  type OutputFacts,
+  outputContentType,
+  parseOutputFacts,
+} from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { decodeGens } from "../../model/tree.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports.ts";
+import { pagesOf, persist } from "../storageCalls.ts";
 
-/** The outputs that a message says to fold. Every one of them is there, or nothing is folded. */
+/** The outputs of a run, partials and nodes: what a message says to fold, what is there, and how one is written. */
 
-/** The member partials of a shard, in index order. */
+/** The run whose outputs are asked for, and the code that they must be of; those of other code count as missing. */
+export interface OutputsOf {
+  readonly ports: WorkerPorts;
+  readonly plan: Plan;
+  readonly wanted: WantedCode;
+}
+
+/** A partial or node as a list with metadata shows it: a small one with its bytes, each with its facts. */
+export interface FoundOutput {
+  readonly blob: ListedBlob;
+  readonly facts: FoldFacts;
+}
+
+type Found = Map<number, FoundOutput>;
+
+/** The member partials of a shard, in index order. Throws `StorageLostError` if one is definitely not there. */
 export async function wantedPacks(
-  ports: WorkerPorts,
-  plan: Plan,
+  of: OutputsOf,
   shard: number,
   members: string | undefined,
-  code: WantedCode,
 ): Promise<FoundOutput[]> {
-  const wanted = membersOf(plan, shard, members);
-  return allOf(await findPacks(ports, plan, shard, code), wanted, "the partial of pack");
+  return allOf(await findPacks(of, shard), membersOf(of.plan, shard, members), "the partial of pack");
 }
 
-/** Neighbouring nodes of a level, in index order, each in its generation. */
+/** Neighboring nodes of a level in index order, each in its generation. Throws as `wantedPacks` does. */
 export async function wantedNodes(
-  ports: WorkerPorts,
-  plan: Plan,
+  of: OutputsOf,
   level: number,
   nodes: Range,
-  message: { readonly gen: number; readonly childGens?: string | undefined },
-  code: WantedCode,
+  message: Generations,
 ): Promise<FoundOutput[]> {
   const generations = generationsOf(nodes, message);
-  const found = await findNodes(ports, plan, level, generations, code);
-  return allOf(found, generations.keys(), `level ${level}: the node`);
+  return allOf(await findNodes(of, level, generations), generations.keys(), `level ${level}: the node`);
 }
 
-/** The generation of each of these nodes; throws `MalformedWorkError` where the message does not give so many. */
-export function generationsOf(
-  nodes: Range,
-  message: { readonly gen: number; readonly childGens?: string | undefined },
-): Map<number, number> {
-  const { gen, childGens } = message;
+interface Generations {
+  readonly gen: number;
+  readonly childGens?: string | undefined;
+}
+
+/** The generation of each of these nodes; throws `MalformedWorkError` where the message gives another number of them. */
+export function generationsOf(nodes: Range, { gen, childGens }: Generations): Map<number, number> {
   const gens = childGens === undefined ? undefined : decodeGens(childGens, nodes);
   if (childGens !== undefined && gens === undefined) {
     throw new MalformedWorkError("bad-generations", `${childGens} is not for ${nodes.to - nodes.from} nodes`);
   }
-  return new Map(indexesOf(nodes).map((index, place) => [index, gens?.[place] ?? gen]));
+  return new Map(indexesOf(nodes).map((index, offset) => [index, gens?.[offset] ?? gen]));
 }
 
-/** Those found, in the order wanted. Throws `StorageLostError` if one of them is definitely not there. */
 function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutput[] {
   return Array.from(wanted, (index) => {
     const output = found.get(index);
@@ -70,22 +87,8 @@ function membersOf(layout: Layout, shard: number, members: string | undefined): 
 const indexesOf = ({ from, to }: Range): number[] =>
   Array.from({ length: Math.max(to - from, 0) }, (_, offset) => from + offset);
 
-/** Partials and nodes as a list with metadata shows them: small ones with their bytes, each with its facts. */
-export interface FoundOutput {
-  readonly blob: ListedBlob;
-  readonly facts: FoldFacts;
-}
-
-export type Found = Map<number, FoundOutput>;
-type Run = { readonly run: string; readonly uid: string; readonly origin?: number | undefined };
-
-/** The partials of a shard that are there, by pack. One of other code counts as missing. */
-export async function findPacks(
-  ports: WorkerPorts,
-  plan: Layout & Run,
-  shard: number,
-  wanted: WantedCode,
-): Promise<Found> {
+/** The partials of a shard that are there, by pack. */
+export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: number): Promise<Found> {
   const { from, to } = packsOfShard(plan, shard);
   const found: Found = new Map();
   for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid, plan.origin).partsOf(shard))) {
@@ -99,18 +102,13 @@ export async function findPacks(
   return found;
 }
 
-/**
- * The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. One that
- * holds other code counts as missing.
- */
+/** The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. */
 export async function findNodes(
-  ports: WorkerPorts,
-  { run, uid, origin }: Run,
+  { ports, plan, wanted: code }: OutputsOf,
   level: number,
   generations: ReadonlyMap<number, number>,
-  code: WantedCode,
 ): Promise<Found> {
-  const at = runBlobs(run, uid, origin);
+  const at = runBlobs(plan.run, plan.uid, plan.origin);
   const found: Found = new Map();
   for (const generation of new Set(generations.values())) {
     const wanted = [...generations.keys()].filter((index) => generations.get(index) === generation);
@@ -126,14 +124,11 @@ export async function findNodes(
   return found;
 }
 
-/** Page by page, so that of a long list only what is wanted is kept. */
-export async function* listOutputs(ports: WorkerPorts, prefix: string): AsyncGenerator<ListedBlob> {
-  let cursor: string | undefined;
-  do {
-    const page = await ports.storage.blobs.list(ports.names.runs, prefix, { metadata: true, cursor });
-    yield* page.blobs;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+export async function* listOutputs(
+  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  prefix: string,
+): AsyncGenerator<ListedBlob> {
+  for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;
 }
 
 /** Names are sorted as text, so every name between two begins as both do. */
@@ -141,4 +136,42 @@ function commonStart(a: string, b: string): string {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
   return a.slice(0, length);
+}
+
+export interface Output extends Omit<OutputFacts, "calls"> {
+  readonly bytes: Uint8Array;
+  /** Further metadata of the blob. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of other
+ * code that is there counts as missing for every fold, and is replaced.
+ */
+export async function writeOutput(
+  ports: WorkerPorts,
+  name: string,
+  { bytes, metadata, ...facts }: Output,
+  wanted: WantedCode,
+): Promise<"created" | "existed" | "replaced"> {
+  const inline = bytes.length <= limits.inlineBytesMax;
+  const data: Record<string, string> =
+    inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
+  const write = {
+    contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.report.take() }),
+    metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
+  };
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
+  return persist(ports, async () => {
+    const created = await blobs.create(runs, name, bytes, write);
+    if (created.kind === "created" || wanted.code === undefined) return created.kind;
+    const there = await blobs.head(runs, name);
+    // It was there a moment ago: the run is being deleted, and its marker tells the attempt so.
+    if (there.kind === "missing") return "existed";
+    const { contentType, etag } = there.properties;
+    if (accepts(wanted, parseOutputFacts(contentType).code)) return "existed";
+    const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
+    return replaced.kind === "replaced" ? "replaced" : "existed";
+  });
 }

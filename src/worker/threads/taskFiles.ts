@@ -6,22 +6,22 @@ import { urgentFirst } from "./urgentFirst.ts";
 type FileQuestion = Extract<Question, { readonly say: "list" | "read" }>;
 
 /**
- * Calls of one task that are under way: enough to fill a connection. What a calculation asks for beyond that waits, or
- * one that reads a thousand files at once would fill the memory of the process that holds the lease.
+ * Storage calls that one task may have open: enough to fill a connection. Further ones wait; a calculation that reads a
+ * thousand files at once would otherwise fill the memory of the process that holds the lease.
  */
 const callsAtOnce = 4;
 
 /**
- * Answers what one task asks of its files; the signal ends the calls of a task that is over. What a calculation may
- * catch and go on from is an answer too; anything else is thrown.
+ * Answers what one task asks of its files; the signal ends the calls of a task that is over. An error that a calculation
+ * may catch is a reply too; any other is thrown.
  */
 export function taskFiles(
   access: FileAccess,
   signal: AbortSignal,
 ): (question: FileQuestion) => Promise<Reply> {
-  const places = urgentFirst(callsAtOnce);
+  const slots = urgentFirst(callsAtOnce);
   return async (question) => {
-    await places.take(false);
+    await slots.take(false);
     try {
       signal.throwIfAborted();
       if (question.say === "list")
@@ -36,7 +36,7 @@ export function taskFiles(
       if (!(error instanceof CalculationError)) throw error;
       return { say: "failed", code: error.code, message: error.message };
     } finally {
-      places.leave();
+      slots.leave();
     }
   };
 }

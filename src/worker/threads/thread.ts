@@ -5,17 +5,17 @@ import { loadCalculations } from "../../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { threadPort } from "./threadPort.ts";
-import type { ThreadAnswer, ThreadData, ThreadTask } from "./threadTask.ts";
+import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
+import type { InputSink } from "./userCode.ts";
 
 /**
- * The entry of one worker thread: user code runs here and nowhere else. It has no storage and no lease: what it
- * reads comes from the process's own thread, and what it makes goes back there.
+ * Entry of one worker thread: user code runs here and nowhere else. A thread has no storage and no lease: what it reads
+ * comes from the main thread, and what it makes goes back there.
  */
 const { files, printToError } = workerData as ThreadData;
 if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
 const calculations = loadCalculations(files);
-// A file that does not load fails each task with the reason; it must not end the thread before that.
+// A file that does not load fails each task with the reason; the rejection alone must not end the thread.
 calculations.catch(() => {});
 
 // biome-ignore lint/style/noDefaultExport: Piscina runs the default export of its file.
@@ -32,9 +32,8 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
       return { ok: false, ms: 0, code: "dropped", message: "" };
     startedMs = performance.now();
     const calculation = known.get(task.calculation);
-    const value = await work(task, calculation, filesOver(access), (inputs) =>
-      ask({ say: "inputs", inputs }),
-    );
+    const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
+    const value = await work(task, calculation, filesOver(access), sink);
     return { ok: true, ms: performance.now() - startedMs, value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
@@ -53,17 +52,12 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
 
 type Calculation = Parameters<typeof runCompute>[0];
 
-function work(
-  task: ThreadTask,
-  calculation: Calculation,
-  files: Files,
-  hand: (inputs: readonly unknown[]) => Promise<unknown>,
-): Promise<unknown> {
+function work(task: ThreadTask, calculation: Calculation, files: Files, sink: InputSink): Promise<unknown> {
   switch (task.kind) {
     case "plan":
-      return runPlan(calculation, task.params, async (inputs) => void (await hand(inputs)), files);
+      return runPlan(calculation, task.params, sink, files);
     case "compute":
-      return runCompute(calculation, task, files, within(Math.min(searchMs, task.limitMs / searchShare)));
+      return runCompute(calculation, task, files, timeBox(Math.min(searchMs, task.limitMs / searchShare)));
     case "fold":
       return runFold(calculation, task.params, task.parts);
     case "finish":
@@ -71,12 +65,12 @@ function work(
   }
 }
 
-/** For so long a chunk is searched for whose partial cannot be stored; past the time limit nothing would be told of it. */
+/** Time for the search for a chunk whose partial cannot be stored; at the time limit nothing would be reported. */
 const searchMs = 5_000;
 const searchShare = 4;
 
-/** True for so long from the first time it is asked. */
-function within(ms: number): () => boolean {
+/** A function that is true from its first call on for so long. */
+function timeBox(ms: number): () => boolean {
   let untilMs: number | undefined;
   return () => {
     untilMs ??= performance.now() + ms;

@@ -1,143 +1,164 @@
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../../calculations/files.ts";
 import { placeOf } from "../../calculations/placeOf.ts";
+import type { PlannedChunks } from "../../calculations/timeChunks.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
 import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
-import type { TaskOptions, TaskOutput, UserCode } from "./userCode.ts";
+import type { FinishOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
 
-/**
- * Runs user code in a pool of worker threads, so that the event loop which renews the lease is never blocked by
- * it. A thread that exits, crashes, runs out of memory or passes the time limit fails its own task only; the pool
- * starts another. Its threads start with the first task: a process that only answers the timer has none.
- */
-export function threadPool(options: {
+interface PoolSettings {
   readonly threads: number;
   /** Heap of one thread. */
   readonly memoryMb: number;
   /** Files of the user's calculations, absolute. */
   readonly files: readonly string[];
-  /** Identity of a calculation's code as this process tells it; a thread that has other code computes nothing. */
+  /** Identity of a calculation's code as this process names it; a thread that has other code computes nothing. */
   readonly versionOf?: (calculation: string) => string;
-  /** Where calculations read their own files. */
+  /** Through which calculations read their files. */
   readonly access: FileAccess;
   /** A thread died between two tasks. It is replaced; many in a row mean that threads cannot start. */
   readonly onIdleCrash: (error: unknown) => void;
-  /** What user code prints goes to standard error, where standard output is the answer of a program. */
+  /** Sends what user code prints to standard error, where standard output is the answer of a program. */
   readonly printToError?: boolean;
-}): UserCode {
+}
+
+/**
+ * Runs user code in a pool of worker threads, so that it never blocks the event loop that renews the lease. A thread
+ * that exits, crashes, runs out of memory or reaches the time limit fails its own task only, and the pool starts another.
+ * Threads start with the first task, so a process that only answers the timer has none.
+ */
+export function threadPool(settings: PoolSettings): UserCode {
+  const slots = urgentFirst(settings.threads);
   let pool: Piscina | undefined;
-  const start = (): Piscina =>
-    new Piscina({
-      filename: threadFile(import.meta.dirname, "thread"),
-      minThreads: options.threads,
-      maxThreads: options.threads,
-      ...threadStart(options.memoryMb),
-      workerData: { files: options.files, printToError: options.printToError } satisfies ThreadData,
-    }).on("error", options.onIdleCrash);
-  const places = urgentFirst(options.threads);
   let stopping: LeasefoldError | undefined;
 
-  async function run(
-    work: ThreadWork,
-    { urgent, limitMs, alone, signal, onStart }: TaskOptions,
-    onInputs: (inputs: readonly unknown[]) => Promise<void> = async () => {},
-  ): Promise<{ value: unknown; ms: number }> {
-    await places.take(urgent, alone);
-    const { port1, port2 } = new MessageChannel();
-    const stop = new AbortController();
-    const ended = new AbortController();
-    const files = taskFiles(options.access, ended.signal);
-    let refusal: { readonly error: unknown } | undefined;
-    let overdue: CalculationError | undefined;
-    const endAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
-      setTimeout(() => {
-        overdue = error;
-        stop.abort();
-      }, ms);
-    let timer = endAfter(startLimitMs, notStarted());
-    const unwanted = (): void => stop.abort();
-    signal?.addEventListener("abort", unwanted);
-    if (signal?.aborted) unwanted();
-
-    const answer = async (message: FromThread): Promise<Reply> => {
-      switch (message.say) {
-        case "list":
-        case "read":
-          return files(message);
-        case "inputs":
-          await onInputs(message.inputs);
-          return { say: "go" };
-        case "taken":
-          clearTimeout(timer);
-          await onStart?.();
-          if (!ended.signal.aborted) timer = endAfter(limitMs, tooLong(limitMs));
-          return { say: "go" };
-      }
-    };
-    port1.on("message", async (message: FromThread) => {
-      const reply = await answer(message).catch((error: unknown): Reply => {
-        refusal ??= { error };
-        return { say: "drop" };
-      });
-      if (ended.signal.aborted) return;
-      // What could not be stored or read leaves nothing to go on with, and the thread is in the middle of its task.
-      if (reply.say === "drop" && message.say !== "taken") return stop.abort();
-      const moved = reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [];
-      port1.postMessage({ ...reply, id: message.id }, moved);
-    });
-
+  async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
+    await slots.take(options.urgent, options.alone);
+    const running = runningTask(settings.access, options, sink);
+    const { port, stopped, failure } = running;
     try {
-      const code = options.versionOf?.(work.calculation);
-      const task: ThreadTask = { ...work, code, limitMs, port: port2 };
-      pool ??= start();
-      const result = (await pool.run(task, { transferList: [port2], signal: stop.signal })) as ThreadAnswer;
-      if (refusal !== undefined) throw refusal.error;
-      if (result.ok) return { value: result.value, ms: result.ms };
-      if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
-      throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
+      const code = settings.versionOf?.(work.calculation);
+      const task: ThreadTask = { ...work, code, limitMs: options.limitMs, port };
+      pool ??= startPool(settings);
+      const result = (await pool.run(task, { transferList: [port], signal: stopped })) as ThreadAnswer;
+      if (failure.refusal !== undefined) throw failure.refusal;
+      return unwrapped(result, code);
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (refusal !== undefined) throw refusal.error;
-      if (overdue !== undefined) throw overdue;
-      if (stopping !== undefined) throw stopping;
-      if (error instanceof CalculationError || error instanceof OtherCodeError) throw error;
-      throw threadFailure(error, options.memoryMb);
+      if (options.signal?.aborted) throw options.signal.reason;
+      throw failure.refusal ?? failure.overdue ?? stopping ?? explained(error, settings.memoryMb);
     } finally {
+      running.close();
+      slots.leave(options.alone);
+    }
+  }
+
+  const output = async (work: ThreadWork, options: TaskOptions) => {
+    const { value, ms } = await run(work, options);
+    return { bytes: value as Uint8Array, ms };
+  };
+  return {
+    async plan(task, sink, options) {
+      return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
+    },
+    compute: (task, options) => output({ kind: "compute", ...task }, options),
+    fold: (task, options) => output({ kind: "fold", ...task }, options),
+    async finish(task, options) {
+      const { value, ms } = await run({ kind: "finish", ...task }, options);
+      return { ...(value as FinishOutput), ms };
+    },
+    async stop() {
+      stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
+      slots.close(stopping);
+      await pool?.destroy();
+    },
+  };
+}
+
+interface Value {
+  readonly value: unknown;
+  readonly ms: number;
+}
+
+const startPool = ({ threads, memoryMb, files, printToError, onIdleCrash }: PoolSettings): Piscina =>
+  new Piscina({
+    filename: threadFile(import.meta.dirname, "thread"),
+    minThreads: threads,
+    maxThreads: threads,
+    ...threadStart(memoryMb),
+    workerData: { files, printToError } satisfies ThreadData,
+  }).on("error", onIdleCrash);
+
+/** The process's side of one task: answers the thread, and stops the task when its time or the wish for it is over. */
+interface RunningTask {
+  /** The thread's end of the channel. */
+  readonly port: MessagePort;
+  /** Fires when the thread must be ended. */
+  readonly stopped: AbortSignal;
+  /** `refusal`: the first error in answering the thread. `overdue`: the task, or its start, took too long. */
+  readonly failure: { refusal?: unknown; overdue?: CalculationError };
+  close(): void;
+}
+
+function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink): RunningTask {
+  const { limitMs, signal, onStart } = options;
+  const { port1, port2 } = new MessageChannel();
+  const stop = new AbortController();
+  const ended = new AbortController();
+  const failure: RunningTask["failure"] = {};
+  const files = taskFiles(access, ended.signal);
+
+  const stopAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
+    setTimeout(() => {
+      failure.overdue = error;
+      stop.abort();
+    }, ms);
+  let timer = stopAfter(startLimitMs, notStarted());
+  const unwanted = (): void => stop.abort();
+  signal?.addEventListener("abort", unwanted);
+  if (signal?.aborted) unwanted();
+
+  const reply = async (message: FromThread): Promise<Reply> => {
+    if (message.say === "list" || message.say === "read") return files(message);
+    if (message.say === "inputs") await sink?.(message.inputs);
+    else {
+      clearTimeout(timer);
+      await onStart?.();
+      if (!ended.signal.aborted) timer = stopAfter(limitMs, tooLong(limitMs));
+    }
+    return { say: "go" };
+  };
+  port1.on("message", async (message: FromThread) => {
+    const answer = await reply(message).catch((error: unknown): Reply => {
+      failure.refusal ??= error;
+      return { say: "drop" };
+    });
+    if (ended.signal.aborted) return;
+    // Without the bytes it asked for, or with inputs that were not stored, a thread cannot go on with its task.
+    if (answer.say === "drop" && message.say !== "taken") return stop.abort();
+    const moved = answer.say === "bytes" ? [answer.bytes.buffer as ArrayBuffer] : [];
+    port1.postMessage({ ...answer, id: message.id }, moved);
+  });
+
+  return {
+    ...{ port: port2, stopped: stop.signal, failure },
+    close() {
       ended.abort();
       clearTimeout(timer);
       signal?.removeEventListener("abort", unwanted);
       port1.close();
-      places.leave(alone);
-    }
-  }
-
-  const output = async (work: ThreadWork, task: TaskOptions): Promise<TaskOutput> => {
-    const { value, ms } = await run(work, task);
-    return { bytes: value as Uint8Array, ms };
-  };
-
-  return {
-    async plan(job, sink, task) {
-      const { value } = await run({ kind: "plan", ...job }, task, sink);
-      return value as { chunks: number; list: boolean };
-    },
-    compute: (job, task) => output({ kind: "compute", ...job }, task),
-    fold: (job, task) => output({ kind: "fold", ...job }, task),
-    async finish(job, task) {
-      const { value, ms } = await run({ kind: "finish", ...job }, task);
-      return { ...(value as { body: Uint8Array; contentType: string; extension: string }), ms };
-    },
-    async stop() {
-      stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
-      places.close(stopping);
-      await pool?.destroy();
     },
   };
+}
+
+function unwrapped(result: ThreadAnswer, code: string | undefined): Value {
+  if (result.ok) return result;
+  if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
+  throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
 }
 
 /** A thread that loads no user code in this time will never do so; a new one takes about 0.1 s. */
@@ -149,21 +170,16 @@ const notStarted = (): CalculationError =>
 const tooLong = (limitMs: number): CalculationError =>
   new CalculationError("time-limit", `the time limit of ${limitMs / 1000} s is past; the thread was ended`);
 
-/** What it means that a thread ended before its task did. */
-function threadFailure(error: unknown, memoryMb: number): CalculationError {
+/** An error of the task as it is; any other says why the thread ended before its task did. */
+function explained(error: unknown, memoryMb: number): Error {
+  if (error instanceof CalculationError || error instanceof OtherCodeError) return error;
+  const from = { cause: error };
+  const why = messageOf(error);
   if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY") {
-    return new CalculationError(
-      "out-of-memory",
-      `the calculation needs more than the ${memoryMb} MB of a thread`,
-      { cause: error },
-    );
+    const text = `the calculation needs more than the ${memoryMb} MB of a thread`;
+    return new CalculationError("out-of-memory", text, from);
   }
-  if (/worker exited with code/i.test(messageOf(error))) {
-    return new CalculationError("thread-exited", `the calculation ended its thread: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-  return new CalculationError("thread-crashed", `the thread crashed: ${messageOf(error)}${placeOf(error)}`, {
-    cause: error,
-  });
+  if (/worker exited with code/i.test(why))
+    return new CalculationError("thread-exited", `the calculation ended its thread: ${why}`, from);
+  return new CalculationError("thread-crashed", `the thread crashed: ${why}${placeOf(error)}`, from);
 }

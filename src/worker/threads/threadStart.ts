@@ -8,16 +8,16 @@ import type { WorkerOptions } from "node:worker_threads";
  */
 const maxYoungGenerationSizeMb = 8;
 
-/** All that a thread may find in its environment: where things are, how dates and text read. */
+/** All that a thread may find in its environment: paths, and how dates and text read. */
 const passedOn = [
   ...["PATH", "HOME", "USERPROFILE", "SystemRoot", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LC_ALL"],
   ...["NODE_ENV", "NODE_OPTIONS"],
 ];
 
 /**
- * An environment without connection strings, keys and tokens, so that a calculation which prints its environment, or a
- * package which collects it, gives none away. This isolates nothing: a thread is no sandbox. Code that means harm has
- * the rights of the process, its files, its network and its identity; only calculations that are trusted may be loaded.
+ * An environment without connection strings, keys and tokens, so that a calculation that prints its environment, or a
+ * package that collects it, gives none away. A thread is no sandbox: its code has the rights of the process, its files,
+ * its network and its identity. Load only calculations that you trust.
  */
 const threadEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));

@@ -1,5 +1,9 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../../calculations/files.ts";
+import { CalculationError } from "../../model/errors.ts";
+import type { CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
+
+/** What a pool and its threads say to each other, and the thread's end of the port over which they say it. */
 
 /** What a thread starts with; `files` are those of the user's calculations. */
 export interface ThreadData {
@@ -7,43 +11,23 @@ export interface ThreadData {
   readonly printToError: boolean | undefined;
 }
 
-/** What the pool hands to a thread, and what they say to each other over the task's own port. */
 export type ThreadTask = {
+  /** Belongs to this task alone. */
   readonly port: MessagePort;
   readonly limitMs: number;
-  /** Identity of the code that the process has told of; a thread that starts later may find another file. */
+  /** Identity of the code that the process has named; a thread that starts later may load a newer file. */
   readonly code: string | undefined;
 } & ThreadWork;
 
 export type ThreadWork =
-  | { readonly kind: "plan"; readonly calculation: string; readonly params: unknown }
-  | {
-      readonly kind: "compute";
-      readonly calculation: string;
-      readonly params: unknown;
-      readonly from: number;
-      readonly to: number;
-      readonly count: number;
-      readonly inputs?: readonly unknown[];
-    }
-  | {
-      readonly kind: "fold";
-      readonly calculation: string;
-      readonly params: unknown;
-      readonly parts: readonly Uint8Array[];
-    }
-  | {
-      readonly kind: "finish";
-      readonly calculation: string;
-      readonly params: unknown;
-      readonly parts: readonly Uint8Array[];
-      readonly folded: number;
-      readonly count: number;
-    };
+  | ({ readonly kind: "plan" } & CalculationTask)
+  | ({ readonly kind: "compute" } & ComputeTask)
+  | ({ readonly kind: "fold" } & FoldTask)
+  | ({ readonly kind: "finish" } & FinishTask);
 
 /**
  * From the thread: it has taken the task, or it hands over inputs of a plan, each answered by `go`; or it asks for files,
- * several at a time. An answer has its question's `id`.
+ * several at a time. A reply has its question's `id`.
  */
 export type FromThread = { readonly id: number } & Question;
 export type Question =
@@ -52,15 +36,15 @@ export type Question =
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
   | { readonly say: "read"; readonly file: FileFact; readonly from: number; readonly to: number };
 
-/** To the thread: go on, give up, what it asked for, or why that cannot be had. */
-export type ToThread = { readonly id: number } & Reply;
+/** To the thread: go on, stop, the answer, or why there is none. */
+type ToThread = { readonly id: number } & Reply;
 export type Reply =
   | { readonly say: "go" | "drop" }
   | { readonly say: "listed"; readonly page: Awaited<ReturnType<FileAccess["list"]>> }
   | { readonly say: "bytes"; readonly bytes: Uint8Array }
   | { readonly say: "failed"; readonly code: string; readonly message: string };
 
-/** A thread's answer; errors of user code travel as data, since classes do not survive the way. */
+/** A thread's answer. Errors of user code travel as data, because a class does not survive the transfer. */
 export type ThreadAnswer =
   | { readonly ok: true; readonly ms: number; readonly value: unknown }
   | {
@@ -72,3 +56,42 @@ export type ThreadAnswer =
       readonly message: string;
       readonly stack?: string | undefined;
     };
+
+/** The thread's end of a task's port: asks, and waits for the reply to that question. */
+export function threadPort(port: MessagePort): {
+  ask(question: Question): Promise<Reply>;
+  readonly access: FileAccess;
+} {
+  const waiting = new Map<number, (reply: Reply) => void>();
+  let asked = 0;
+  port.on("message", (reply: ToThread) => {
+    waiting.get(reply.id)?.(reply);
+    waiting.delete(reply.id);
+  });
+
+  const ask = (question: Question): Promise<Reply> =>
+    new Promise((resolve) => {
+      const id = asked++;
+      waiting.set(id, resolve);
+      port.postMessage({ ...question, id });
+    });
+
+  const access: FileAccess = {
+    async list(source, cursor) {
+      const reply = await ask({ say: "list", source, cursor });
+      if (reply.say === "listed") return reply.page;
+      throw refusal(reply);
+    },
+    async read(file, from, to) {
+      const reply = await ask({ say: "read", file, from, to });
+      if (reply.say === "bytes") return reply.bytes;
+      throw refusal(reply);
+    },
+  };
+  return { ask, access };
+}
+
+const refusal = (reply: Reply): CalculationError =>
+  reply.say === "failed"
+    ? new CalculationError(reply.code, reply.message)
+    : new CalculationError("dropped", "the task was dropped");

@@ -1,14 +1,14 @@
 /**
- * Gives out the places of a pool: urgent callers first, each kind in order of arrival.
+ * The slots of a pool: urgent callers first, each kind in order of arrival.
  *
- * It stands before Piscina's own queue because Piscina (5.3) keeps tasks that can be aborted, which ours all are,
- * in a list of its own that a custom `taskQueue` never sees and that does not even keep their order.
+ * It stands before Piscina's own queue because Piscina (5.3) keeps tasks that can be aborted, which ours all are, in a
+ * list that a custom `taskQueue` never sees and that does not even keep their order.
  */
-export interface Places {
-  /** Resolves when a place is free, or with `alone` when all are; each must be left again. Rejects once they are closed. */
+export interface Slots {
+  /** Resolves when a slot is free, or with `alone` when all are; each must be left again. Rejects once they are closed. */
   take(urgent: boolean, alone?: boolean): Promise<void>;
   leave(alone?: boolean): void;
-  /** Refuses everybody who waits or comes later. */
+  /** Rejects everybody who waits or comes later. */
   close(reason: Error): void;
 }
 
@@ -18,14 +18,14 @@ interface Waiter {
   readonly refuse: (reason: Error) => void;
 }
 
-export function urgentFirst(places: number): Places {
+export function urgentFirst(slots: number): Slots {
   const urgentLane: Waiter[] = [];
   const otherLane: Waiter[] = [];
-  const needed = (alone: boolean): number => (alone ? places : 1);
-  let free = places;
+  const needed = (alone: boolean): number => (alone ? slots : 1);
+  let free = slots;
   let closed: Error | undefined;
 
-  /** Admits in order. Nobody slips in before one who waits for all places. */
+  /** Admits in order. Nobody overtakes a caller who waits for all slots. */
   function admit(): void {
     for (;;) {
       const lane = urgentLane.length > 0 ? urgentLane : otherLane;

@@ -9,7 +9,7 @@ import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
 import { readSettings } from "../../../src/model/settings.ts";
 import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
-import { callReport } from "../../../src/worker/callReport.ts";
+import { callReport } from "../../../src/worker/processState.ts";
 import { localCode } from "../../support/localCode.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { calculations, failureOf } from "../clientWorld.ts";

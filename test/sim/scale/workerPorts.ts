@@ -1,10 +1,8 @@
 import { limits } from "../../../src/model/limits.ts";
 import type { Names } from "../../../src/model/names.ts";
 import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
-import { callReport } from "../../../src/worker/callReport.ts";
-import { documents } from "../../../src/worker/documents.ts";
-import { markerWatch } from "../../../src/worker/markerWatch.ts";
 import type { WorkerPorts } from "../../../src/worker/ports.ts";
+import { processState } from "../../../src/worker/processState.ts";
 import { modelCode } from "./modelCode.ts";
 
 export interface WorkerOptions {
@@ -26,9 +24,7 @@ export function workerPorts({ storage, names, clock, random, ...instance }: Work
   return {
     ...{ storage, names, clock, random, log: () => {} },
     userCode: modelCode(clock, random, instance),
-    documents: documents(storage.blobs, names),
-    watch: markerWatch(storage.blobs, names, clock),
-    report: callReport(storage.meter),
+    ...processState({ storage, names, clock }),
     packLimitMs: limits.packLimitMs,
     endRetryMs: limits.endRetryMs,
     versionOf: () => "leasefold 0",

@@ -28,8 +28,8 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [undone],
     edits: edit(
       "worker/attempt/rightCode.ts",
-      "if (!fits && !again)",
-      'if (!fits && !again && kind === "sofar")',
+      "if (!fits && !mixed)",
+      'if (!fits && !mixed && kind === "sofar")',
     ),
   },
   {
@@ -52,7 +52,7 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: [foreign],
     edits: edit(
-      "worker/folding/writeOutput.ts",
+      "worker/folding/outputs.ts",
       "if (accepts(wanted, parseOutputFacts(contentType).code))",
       'if (contentType !== "")',
     ),
@@ -64,8 +64,8 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [undone],
     edits: edit(
       "worker/attempt/endAttempt.ts",
-      "(await noteOtherCode(ports, message, error))",
-      "noteOtherCode === undefined",
+      "(await ports.otherCode.note(message, error))",
+      "ports.otherCode === undefined",
     ),
   },
   {

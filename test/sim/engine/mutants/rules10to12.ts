@@ -140,7 +140,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "a newer version is respected",
     cases: ["old workers give a newer leader's messages back"],
     edits: edit(
-      "worker/attempt/understand.ts",
+      "worker/attempt/decodeDelivery.ts",
       "error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;",
       "error instanceof NewerVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
     ),

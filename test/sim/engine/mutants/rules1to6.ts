@@ -21,11 +21,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
-    edits: edit(
-      "worker/finish.ts",
-      "result(gen, tag, result.extension)",
-      'result(gen, "same", result.extension)',
-    ),
+    edits: edit("worker/finish.ts", "result(gen, tag, extension)", 'result(gen, "same", extension)'),
   },
   {
     without: "a name of its own for the segments of each planning attempt",

@@ -58,8 +58,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
       "worker/attempt/endAttempt.ts",
-      'error.retry === "later" && !asked) return "put-back";',
-      'error.retry === "later" && asked) return "put-back";',
+      'error.retry === "later" && !asked) return "enqueue-again";',
+      'error.retry === "later" && asked) return "enqueue-again";',
     ),
   },
   {

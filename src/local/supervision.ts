@@ -1,0 +1,95 @@
+import type { Clock } from "../storage/ports.ts";
+
+/** The timed rules of supervision: the pause before a restart, and the end of an instance that blocks. */
+
+/** Pause before the first start after an end; each further end in a row doubles it, up to the longest. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+/** After so long a run the ends before it no longer count. */
+const calmMs = 60_000;
+
+/** An instance that ended by itself and does not run yet. */
+export interface Down {
+  readonly reason: string;
+  /** Ends in a row, the first included. */
+  readonly ends: number;
+}
+
+/** Counts an instance's ends. It is always started again, because what ended it may be gone by then. */
+export interface Restarts {
+  /** Set from an end until it runs again. */
+  readonly down: Down | undefined;
+  runs(): void;
+  /** Gives the pause before the next start, in ms. */
+  ended(reason: string): number;
+}
+
+export function makeRestarts(clock: Pick<Clock, "monotonicMs">): Restarts {
+  let down: Down | undefined;
+  let ends = 0;
+  let runsSinceMs: number | undefined;
+  return {
+    get down() {
+      return down;
+    },
+    runs() {
+      down = undefined;
+      runsSinceMs = clock.monotonicMs();
+    },
+    ended(reason) {
+      const calm = runsSinceMs !== undefined && clock.monotonicMs() - runsSinceMs >= calmMs;
+      runsSinceMs = undefined;
+      ends = calm ? 1 : ends + 1;
+      down = { reason, ends };
+      return Math.min(longestPauseMs, firstPauseMs * 2 ** (ends - 1));
+    },
+  };
+}
+
+/** Time that an instance has to end itself after `functionTimeout`, its own two seconds of grace included. */
+const graceMs = 5_000;
+
+/**
+ * Times invocations from outside the instance. An instance ends itself when one exceeds `functionTimeout`, but not while
+ * user code blocks its event loop; then its supervisor must end it, as the real host does.
+ */
+export interface TimeoutWatch {
+  started(invocation: string, functionName: string): void;
+  ended(invocation: string): void;
+  /** A frozen process cannot end anything, so its clock stops; it starts anew at `resume`. */
+  pause(): void;
+  resume(): void;
+  clear(): void;
+}
+
+export function makeTimeoutWatch(
+  functionTimeoutMs: number | null,
+  clock: Clock,
+  onTimeout: (functionName: string) => void,
+): TimeoutWatch {
+  const running = new Map<string, { readonly functionName: string; cancel: () => void }>();
+  const arm = (functionName: string) =>
+    functionTimeoutMs === null
+      ? () => undefined
+      : clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName));
+  const pause = () => {
+    for (const one of running.values()) one.cancel();
+  };
+  return {
+    started: (invocation, functionName) => {
+      running.set(invocation, { functionName, cancel: arm(functionName) });
+    },
+    ended(invocation) {
+      running.get(invocation)?.cancel();
+      running.delete(invocation);
+    },
+    pause,
+    resume() {
+      for (const one of running.values()) one.cancel = arm(one.functionName);
+    },
+    clear() {
+      pause();
+      running.clear();
+    },
+  };
+}
