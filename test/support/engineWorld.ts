@@ -103,7 +103,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
     ...{ world, storage, client, log, faults: {}, instances: [] },
     start(role) {
       const { code, tree, foldBytesMax, packLimitMs, handling } = options;
-      const name = `i${engine.instances.length + 1}`;
+      const name = `node-${engine.instances.length + 1}`;
       const parts = {
         name,
         world,

@@ -59,7 +59,7 @@ export async function stage<W extends Weather>(
   const world = virtualWorld({ seed });
   const service = world.clock();
   const storage = memoryStorage({ clock: service, random: world.random });
-  const checkers = new Checkers(world.nowMs, leaseMs);
+  const checkers = new Checkers(world, leaseMs);
   const lease = checkers.watchLease(storage.lease(container, blob));
   const blobs = checkers.watchState(storage.blobs);
   await storage.blobs.ensureContainer(names.runs);
