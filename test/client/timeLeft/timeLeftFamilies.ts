@@ -10,7 +10,7 @@ export interface SuiteRun {
 }
 
 /** An even run, and what a family makes another one of it with. */
-export interface Even extends SuiteRun {
+interface Even extends SuiteRun {
   readonly most: number;
   readonly random: Random;
 }

@@ -73,7 +73,7 @@ export interface Stage {
   result(): SimulationResult;
 }
 
-export interface User {
+interface User {
   readonly client: Client;
   /** Resolves when the person's process is killed in the middle of a call. */
   readonly death: Promise<void>;
