@@ -9,7 +9,7 @@ export interface Template {
   readonly imports: readonly Import[];
 }
 
-export type Kind = "param" | "var" | "type" | "func" | "resource" | "module" | "output";
+type Kind = "param" | "var" | "type" | "func" | "resource" | "module" | "output";
 
 export interface Declaration {
   readonly kind: Kind;
@@ -27,7 +27,7 @@ export interface Declaration {
   readonly existing: boolean;
 }
 
-export interface Import {
+interface Import {
   readonly names: readonly string[];
   readonly from: string;
   readonly node: Node;
@@ -64,7 +64,7 @@ export function readTemplate(file: string, root: Node): Template {
   return { file, root, declarations, imports };
 }
 
-export function readDecorators(node: Node): Map<string, readonly Node[]> {
+function readDecorators(node: Node): Map<string, readonly Node[]> {
   return new Map(
     namedChildren(node).flatMap((decorator) => {
       const call = namedChildren(decorator)[0];

@@ -28,7 +28,7 @@ export interface ContenderGroup {
   stop(): void;
 }
 
-export interface Reign {
+interface Reign {
   readonly term: number;
   readonly index: number;
   /** When the contender said so, by the clock that all processes of a machine share. */

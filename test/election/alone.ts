@@ -13,7 +13,7 @@ export interface Alone {
   process(between?: (lease: ContentLease, clock: VirtualClock) => ContentLease): AloneProcess;
 }
 
-export interface AloneProcess extends ElectionPorts {
+interface AloneProcess extends ElectionPorts {
   readonly clock: VirtualClock;
 }
 

@@ -20,7 +20,7 @@ export interface Arena {
   view(): Promise<LeaseView>;
 }
 
-export interface Contender {
+interface Contender {
   readonly clock: VirtualClock;
   /** The kinds, in order; `log` has the events themselves. */
   readonly events: string[];

@@ -47,7 +47,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
 }
 
 /** Lets everything run that waits for nothing but its turn. */
-export async function settle(): Promise<void> {
+async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 

@@ -83,14 +83,17 @@ const threadsEach = 2;
 export function startInstance(parts: InstanceParts, role: Role = {}): EngineInstance {
   const { name, world, names } = parts;
   const { random } = world;
-  const self = simProcess(world, parts.service);
+  const self = simProcess(world, parts.service, name);
   const { clock } = self;
   let leading = false;
   const carry = network<FarCall>(parts.service, self, random, role.weather ?? parts.weather);
   const translated = role.translated ?? ((storage: Storage) => storage);
   const places = { containers: containersOf(names), queues: queuesOf(names) };
   const storage = createOnDemand(translated(farStorage(parts.near, clock, carry)), places);
-  const log = (event: LogEvent) => parts.log({ ...event, fields: { ...event.fields, instance: name } });
+  const log = (event: LogEvent) => {
+    self.tell(event.event, event.fields);
+    parts.log({ ...event, fields: { ...event.fields, instance: name } });
+  };
   const stopping = new AbortController();
   const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;
   const shared = { storage, names, clock, random, log };

@@ -17,7 +17,7 @@ import { type RangesOptions, rangesCalculations } from "./rangesCode.ts";
 import { type VirtualWorld, virtualWorld } from "./virtualClock.ts";
 
 /** Faults of the way to storage, each as a probability per call. */
-export interface Faults {
+interface Faults {
   /** The call never arrives. */
   readonly lostRequest?: number;
   /** The call is carried out, and the caller learns nothing of it. */
@@ -103,7 +103,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
     ...{ world, storage, client, log, faults: {}, instances: [] },
     start(role) {
       const { code, tree, foldBytesMax, packLimitMs, handling } = options;
-      const name = `i${engine.instances.length + 1}`;
+      const name = `node-${engine.instances.length + 1}`;
       const parts = {
         name,
         world,

@@ -40,7 +40,7 @@ export type ProxyFault =
   /** Goes on so much later; the answer then comes back. With `again`, a copy goes on at once as well. */
   | { readonly delayMs: number; readonly again?: boolean };
 
-export type FaultOf = (exchange: Exchange) => ProxyFault;
+type FaultOf = (exchange: Exchange) => ProxyFault;
 
 export interface Exchange {
   readonly method: string;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 const oddKeys = fc.constantFrom("__proto__", "constructor", "toString", "id", "v", "", "dequeueCount");
 
 /** Values that a stranger may put where another is expected. */
-export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
+const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
     true,
@@ -50,7 +50,7 @@ function changedAt(value: unknown, path: Path, change: unknown): unknown {
 }
 
 /** The value with some of its parts replaced by odd ones or left out, and odd keys added. */
-export const mutated = (value: object): fc.Arbitrary<unknown> =>
+const mutated = (value: object): fc.Arbitrary<unknown> =>
   fc
     .array(fc.tuple(fc.constantFrom(...pathsIn(value)), fc.option(oddValue, { nil: undefined })), {
       maxLength: 3,

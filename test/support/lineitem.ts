@@ -3,7 +3,7 @@
  * 4.2.3), not its bytes. Two columns more hold what query 1 multiplies, since `aggregate` has no arithmetic.
  * Deterministic; a record has about 140 bytes.
  */
-export const lineitemColumns = [
+const lineitemColumns = [
   "orderkey",
   "partkey",
   "suppkey",

@@ -1,5 +1,6 @@
 import { StorageError } from "../../src/model/errors.ts";
 import type { Clock, Random } from "../../src/storage/ports.ts";
+import type { TraceFields } from "./trace.ts";
 
 /** What becomes of one call between a process and storage. */
 export type Fate =
@@ -73,6 +74,8 @@ export interface Sender {
   isDead(): boolean;
   die(): void;
   stopFor(ms: number): void;
+  /** Tells whoever replays the world what happens to this process. */
+  tell(event: string, fields?: TraceFields): void;
 }
 
 /** Carries one call to the service and its answer back. */
@@ -103,6 +106,7 @@ export function network<Call = CallName>(
     if (sender.isDead()) return never();
     const calmBefore = weather.calm;
     const fate = weather.fateOf(name);
+    if (fate !== "arrives") sender.tell(fate, { call: callText(name) });
     const arrive = async (afterMs: number): Promise<Answer<T>> => {
       await service.sleep(afterMs);
       return weather.calm && !calmBefore && afterMs > 1_000 ? never() : answerOf(call);
@@ -154,6 +158,14 @@ const refusals = [
   ["OperationTimedOut", 500],
   ["", 429],
 ] as const;
+
+/** A call of the election by its name, any other by its operation and where it goes. */
+const callText = (call: unknown): string => {
+  if (typeof call !== "object" || call === null || !("op" in call)) return String(call);
+  const { op, args = [] } = call as { readonly op: string; readonly args?: readonly unknown[] };
+  const where = args.slice(0, 2).filter((one) => typeof one === "string" && one.length < 100);
+  return [op, ...where].join(" ");
+};
 
 /** Around the lease length and beyond: what was sent under one lease may arrive under the next but one. */
 const aroundTheLease = (random: Random): number => 10_000 + random.number() * 35_000;

@@ -8,7 +8,7 @@ import { urgentFirst } from "../../src/worker/threads/urgentFirst.ts";
 import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
 
 /** From, to, and which plan listed the chunks, where the plan is a list. */
-export type Ranges = [from: number, to: number, plan?: string][];
+type Ranges = [from: number, to: number, plan?: string][];
 
 export interface RangesOptions {
   /** How long one chunk takes. Default 100 ms. */

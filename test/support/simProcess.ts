@@ -13,7 +13,7 @@ export interface SimProcess extends Sender {
 }
 
 /** `service` counts the time that a process is stopped for. */
-export function simProcess(world: VirtualWorld, service: Clock): SimProcess {
+export function simProcess(world: VirtualWorld, service: Clock, name: string): SimProcess {
   const clock = world.clock({ skewMs: (world.random.number() - 0.5) * 10_000 });
   let dead = false;
   let stopped = false;
@@ -21,15 +21,18 @@ export function simProcess(world: VirtualWorld, service: Clock): SimProcess {
   const death = new Promise<void>((resolve) => {
     tellDeath = resolve;
   });
+  const tell: SimProcess["tell"] = (event, fields) => world.tell(name, event, fields);
   const resume = (): void => {
+    if (stopped && !dead) tell("process resumed");
     stopped = false;
     if (!dead) clock.resume();
   };
   return {
-    ...{ clock, death, resume },
+    ...{ clock, death, resume, tell },
     isDead: () => dead,
     isStopped: () => stopped,
     die() {
+      if (!dead) tell("process killed");
       dead = true;
       clock.crash();
       tellDeath();
@@ -37,6 +40,7 @@ export function simProcess(world: VirtualWorld, service: Clock): SimProcess {
     stopFor(ms) {
       if (stopped || dead) return;
       stopped = true;
+      tell("process stopped", { ms: Math.round(ms) });
       clock.pause();
       service.after(ms, resume);
     },

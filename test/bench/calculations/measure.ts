@@ -25,7 +25,7 @@ export interface CalculationBench {
   whole(quick: boolean): WholeRun;
 }
 
-export interface CalculationGoal {
+interface CalculationGoal {
   readonly goal: string;
   /** Of the figures of `measure`, and of `TwoRuns`. */
   met(figures: Readonly<Record<string, number>>): boolean;

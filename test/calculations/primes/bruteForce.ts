@@ -1,6 +1,6 @@
 /** Ways to count primes that share nothing with the sieve: trial division and Miller–Rabin. */
 
-export function isPrime(n: number): boolean {
+function isPrime(n: number): boolean {
   return n < 1e6 ? byTrialDivision(n) : byMillerRabin(BigInt(n));
 }
 

@@ -1,5 +1,6 @@
 import type { Leadership } from "../../../src/election/hold/leadership.ts";
 import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
+import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { leaseLedger } from "./leaseLedger.ts";
 
 /** What is looked at. Each name stands for one promise, and a mutant is killed by the one that it breaks. */
@@ -48,6 +49,7 @@ export class Checkers {
   accepted = 0;
   readonly believers = new Set<Believer>();
   readonly #nowMs: () => number;
+  readonly #tell: VirtualWorld["tell"];
   readonly #ledger;
   /** The first record of each termid, by its beat. */
   readonly #claimed = new Map<string, string>();
@@ -59,8 +61,9 @@ export class Checkers {
   #reliedTerm = 0;
   #digest = 0;
 
-  constructor(nowMs: () => number, leaseMs: number) {
+  constructor({ nowMs, tell }: Pick<VirtualWorld, "nowMs" | "tell">, leaseMs: number) {
     this.#nowMs = nowMs;
+    this.#tell = tell;
     this.#ledger = leaseLedger(nowMs, leaseMs);
   }
 
@@ -70,6 +73,7 @@ export class Checkers {
   }
 
   report(checker: Checker, what: string): void {
+    this.#tell("checker", `BROKEN: ${checker}`, { what });
     if (this.violations.length < 20) {
       this.violations.push({ checker, what: `${what} (at ${(this.#nowMs() / 1_000).toFixed(3)} s)` });
     }
@@ -277,6 +281,7 @@ export class Checkers {
   }
 
   #note(what: string): void {
+    this.#tell("storage", what);
     for (const text of [what, this.#nowMs().toFixed(3)]) {
       for (let index = 0; index < text.length; index += 1) {
         this.#digest = Math.imul(this.#digest ^ text.charCodeAt(index), 0x01000193);

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { replayCommand } from "../replay.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { runCases } from "./runCases.ts";
@@ -7,7 +8,7 @@ import { simulate } from "./simulate.ts";
 import { type SimulationCode, simulationCode } from "./simulationCode.ts";
 import type { CaseDone } from "./simulationWorker.ts";
 
-/** `LEASEFOLD_SIM_SEEDS=1-100000` runs a longer range; `44-44` plays one seed again. */
+/** `LEASEFOLD_SIM_SEEDS=1-100000` runs a longer range; `npm run sim` plays one seed again. */
 const asked = process.env["LEASEFOLD_SIM_SEEDS"];
 const [from = 1, to = from] = (asked ?? "1-940").split("-").map(Number);
 const takeoversAtLeast = 10_000;
@@ -26,9 +27,8 @@ afterAll(async () => {
 function failOn({ case: one, result }: CaseDone): void {
   if (result.violations.length === 0) return;
   const what = result.violations.map((each) => `${each.checker}: ${each.what}`).join("; ");
-  const again = `LEASEFOLD_SIM_SEEDS=${one}-${one} npx vitest run test/sim/election`;
   throw new Error(
-    typeof one === "number" ? `Seed ${one}: ${what}. Again: ${again}` : `${JSON.stringify(one)}: ${what}`,
+    `${JSON.stringify(one)}: ${what}. Again: ${replayCommand(one)}${typeof one === "number" ? " --election" : ""}`,
   );
 }
 

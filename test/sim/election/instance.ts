@@ -4,6 +4,7 @@ import {
   type StateStore,
   sealState,
 } from "../../../src/coordinator/perform/stateChain.ts";
+import type { ElectionEvent } from "../../../src/election/events.ts";
 import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
 import { race } from "../../../src/election/race.ts";
 import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
@@ -72,14 +73,17 @@ export function startInstance(parts: InstanceParts): Instance {
   let acquires = new Set<string>();
   const releases = new Set<string>();
 
+  const tell: Sender["tell"] = (event, fields) => world.tell(name, event, fields);
   const resume = (): void => {
     if (!stopped || dead) return;
+    tell("process resumed");
     stopped = false;
     clock.resume();
     if (believer !== undefined) checkers.afterResume(believer);
   };
   const stopFor = (ms: number, losesTime = false): void => {
     if (stopped || dead) return;
+    tell("process stopped", { ms: Math.round(ms) });
     stopped = true;
     clock.pause();
     const fromMs = world.nowMs();
@@ -90,6 +94,7 @@ export function startInstance(parts: InstanceParts): Instance {
   };
   const die = (): void => {
     if (dead) return;
+    tell("process killed");
     dead = true;
     if (believer !== undefined) checkers.believers.delete(believer);
     believer = undefined;
@@ -97,7 +102,7 @@ export function startInstance(parts: InstanceParts): Instance {
     parts.onDeath?.();
   };
 
-  const sender: Sender = { clock, isDead: () => dead, die, stopFor };
+  const sender: Sender = { clock, isDead: () => dead, die, stopFor, tell };
   const carry = network(parts.service, sender, random, weather);
   const oracle = stopWorkOracle(clock, {
     leaseMs: settings.leaseDurationS * 1_000,
@@ -195,7 +200,8 @@ export function startInstance(parts: InstanceParts): Instance {
       acquires = new Set();
       // A task of an earlier term that did not end in time may learn of a higher one while this race runs.
       const asked = aboveTerm;
-      const outcome = await race({ lease, clock, random }, settings, {
+      const on = ({ kind, ...fields }: ElectionEvent) => tell(`lease-${kind}`, fields);
+      const outcome = await race({ lease, clock, random, on }, settings, {
         holder: name,
         startedAtMonotonicMs: clock.monotonicMs(),
         startedBy: random.number() < 0.3 ? "wake" : "tick",

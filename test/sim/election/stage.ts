@@ -18,11 +18,11 @@ export interface SimulationResult {
 
 export const container = names.coordination;
 export const blob = "leader";
-export const tickEveryMs = 3_000;
-export const leaseMs = 15_000;
+const tickEveryMs = 3_000;
+const leaseMs = 15_000;
 
 /** A lease that nobody holds has to run out, two ticks may go by, and a term too low may have to be claimed again. */
-export const leadsWithinMs = leaseMs + 2 * tickEveryMs * 1.5 + 12_000;
+const leadsWithinMs = leaseMs + 2 * tickEveryMs * 1.5 + 12_000;
 
 export type Actor<W extends Weather = Weather> = Instance & { readonly weather: W };
 
@@ -59,7 +59,7 @@ export async function stage<W extends Weather>(
   const world = virtualWorld({ seed });
   const service = world.clock();
   const storage = memoryStorage({ clock: service, random: world.random });
-  const checkers = new Checkers(world.nowMs, leaseMs);
+  const checkers = new Checkers(world, leaseMs);
   const lease = checkers.watchLease(storage.lease(container, blob));
   const blobs = checkers.watchState(storage.blobs);
   await storage.blobs.ensureContainer(names.runs);

@@ -13,7 +13,7 @@ export interface StopWorkOracle {
   leaseIdOf(termid: string): string | undefined;
 }
 
-export interface OracleCall {
+interface OracleCall {
   readonly leaseId: string;
   readonly kind: "lease" | "record";
   /** Of a record that says `leading`. */

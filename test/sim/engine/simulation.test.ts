@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCases } from "../election/runCases.ts";
 import { type SimulationCode, simulationCode } from "../election/simulationCode.ts";
+import { replayCommand } from "../replay.ts";
 import { addFigures, noFigures } from "./checks/figures.ts";
+import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
 import { simulate } from "./simulate.ts";
-import type { EngineCase, EngineCaseDone } from "./simulationWorker.ts";
+import type { EngineCaseDone } from "./simulationWorker.ts";
 
-/** `LEASEFOLD_SIM_RUNS=5000` plays so many worlds; `LEASEFOLD_SIM_SEEDS=44-44` one of them again. */
+/** `LEASEFOLD_SIM_RUNS=5000` plays so many worlds, `LEASEFOLD_SIM_SEEDS=201-400` a range; `npm run sim` one of them again. */
 const asked = process.env["LEASEFOLD_SIM_SEEDS"] ?? `1-${process.env["LEASEFOLD_SIM_RUNS"] ?? 200}`;
 const [from = 1, to = from] = asked.split("-").map(Number);
 /** Whoever asks for more worlds gets every fault at every call as well. */
@@ -30,10 +32,7 @@ afterAll(async () => {
 function failOn({ case: one, result }: EngineCaseDone): void {
   if (result.violations.length === 0) return;
   const what = result.violations.map((each) => `${each.checker}: ${each.what}`).join("; ");
-  const again = `LEASEFOLD_SIM_SEEDS=${one}-${one} npx vitest run test/sim/engine`;
-  throw new Error(
-    typeof one === "number" ? `Seed ${one}: ${what}. Again: ${again}` : `${JSON.stringify(one)}: ${what}`,
-  );
+  throw new Error(`${JSON.stringify(one)}: ${what}. Again: ${replayCommand(one)}`);
 }
 
 const all = (cases: Iterable<EngineCase>, each: (done: EngineCaseDone) => void) =>

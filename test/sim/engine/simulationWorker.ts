@@ -1,12 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { noFigures } from "./checks/figures.ts";
-import { everyPoint, type Point } from "./everyPoint.ts";
-import { scenarios } from "./scenarios/scenarios.ts";
-import { simulate } from "./simulate.ts";
+import { type EngineCase, simulateCase } from "./engineCase.ts";
 import type { SimulationResult } from "./stage.ts";
-
-/** What to simulate: a world by its seed, a scenario by its name, or one fault at one point. */
-export type EngineCase = number | string | Point;
 
 export interface EngineCaseDone {
   readonly case: EngineCase;
@@ -21,14 +16,6 @@ parentPort?.on("message", async (one: EngineCase) => {
   const result = await simulateCase(one).catch(broken);
   parentPort?.postMessage({ case: one, result } satisfies EngineCaseDone);
 });
-
-async function simulateCase(one: EngineCase): Promise<SimulationResult> {
-  if (typeof one === "number") return simulate(one);
-  if (typeof one === "object") return everyPoint(one);
-  const scenario = scenarios[one];
-  if (scenario === undefined) throw new Error(`there is no scenario "${one}"`);
-  return scenario();
-}
 
 const broken = (error: unknown): SimulationResult => {
   const violations = [

@@ -73,7 +73,7 @@ export interface Stage {
   result(): SimulationResult;
 }
 
-export interface User {
+interface User {
   readonly client: Client;
   /** Resolves when the person's process is killed in the middle of a call. */
   readonly death: Promise<void>;
@@ -120,7 +120,7 @@ export function stage(options: StageOptions): Stage {
     ...(options.tree === undefined ? {} : { tree: options.tree }),
     ...(options.packLimitMs === undefined ? {} : { packLimitMs: options.packLimitMs }),
     watched(twin, world) {
-      const made = new Judge(world.nowMs, [...checks, pauses]);
+      const made = new Judge(world, [...checks, pauses]);
       judge = made;
       const watched = watchStorage(
         twin,
@@ -141,7 +141,7 @@ export function stage(options: StageOptions): Stage {
     start: (role) => engine.start(role),
     user({ weather = fair, newer = false } = {}) {
       const { world, client } = engine;
-      const self = simProcess(world, client.clock);
+      const self = simProcess(world, client.clock, "user");
       const carry = network<FarCall>(client.clock, self, world.random, weather);
       const far = farStorage(client.storage, self.clock, carry);
       const storage = newer ? newerVersion(far) : far;

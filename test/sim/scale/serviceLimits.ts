@@ -29,7 +29,7 @@ export const noLimits: ServiceLimits = {
 };
 
 /** What one request asks of the service. */
-export interface Demand {
+interface Demand {
   /** `undefined` for what no single blob or queue answers, such as a list. */
   readonly queue?: string | undefined;
   readonly blob?: string | undefined;

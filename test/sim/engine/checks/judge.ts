@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { WorkMessage } from "../../../../src/model/message.ts";
 import type { DoomedTask } from "../../../support/rangesCode.ts";
+import type { VirtualWorld } from "../../../support/virtualClock.ts";
 import type { Effect } from "./effects.ts";
 import { Ledger } from "./ledger.ts";
 
@@ -74,15 +75,17 @@ export class Judge implements Scene {
   readonly ledger: Ledger;
   readonly violations: Violation[] = [];
   readonly nowMs: () => number;
+  readonly #world: Pick<VirtualWorld, "nowMs" | "tell">;
   readonly #checks: readonly Check[];
   readonly #handling = new AsyncLocalStorage<Handling>();
   #digest = 0;
   /** Tasks that threads have begun, and those that never came to an end. */
   readonly begun: BegunTask[] = [];
 
-  constructor(nowMs: () => number, checks: readonly ((scene: Scene) => Check)[]) {
-    this.nowMs = nowMs;
-    this.ledger = new Ledger(nowMs);
+  constructor(world: Pick<VirtualWorld, "nowMs" | "tell">, checks: readonly ((scene: Scene) => Check)[]) {
+    this.#world = world;
+    this.nowMs = world.nowMs;
+    this.ledger = new Ledger(world.nowMs);
     this.#checks = checks.map((make) => make(this));
   }
 
@@ -112,6 +115,7 @@ export class Judge implements Scene {
   }
 
   readonly report = (checker: Checker, what: string): void => {
+    this.#world.tell("checker", `BROKEN: ${checker}`, { what });
     if (this.violations.length < 20) {
       this.violations.push({ checker, what: `${what} (at ${(this.nowMs() / 1_000).toFixed(3)} s)` });
     }
@@ -124,6 +128,8 @@ export class Judge implements Scene {
 
   #note(effect: Effect): void {
     const name = effect.kind === "sent" ? effect.text : effect.name;
+    const where = effect.kind === "sent" ? effect.queue : effect.container;
+    this.#world.tell("storage", effect.kind, { [where]: name });
     const text = `${effect.kind} ${name} ${this.nowMs().toFixed(3)}`;
     for (let index = 0; index < text.length; index += 1) {
       this.#digest = Math.imul(this.#digest ^ text.charCodeAt(index), 0x01000193);

@@ -40,7 +40,7 @@ export interface RunRecord {
   readonly highest: { generation: number; turn: number; terms: number; version: number };
 }
 
-export interface SeenRecord {
+interface SeenRecord {
   readonly work: NonNullable<ReturnType<typeof parseFailure>>["work"];
   readonly generation: number;
   readonly send: number;
