@@ -6,23 +6,22 @@ import { type Submitted, submit } from "../client/submit.ts";
 import { InputError } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
+import type { Env } from "./connect.ts";
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** Taken once, so that loads beside each other put back the same. */
-const toOutput = process.stdout.write;
+/** Read once, so that concurrent loads restore the same function. */
+const writeOutput = process.stdout.write;
 
 /**
- * The built-in calculations and the user's: `file`, which the command line names, or else the files that
- * LEASEFOLD_CALCULATIONS names. Nothing else is ever loaded, whatever runs or lies in the folder.
+ * The built-in calculations and the user's: those of `file`, which the command line names, or else of the files in
+ * LEASEFOLD_CALCULATIONS. No other file is ever loaded.
  */
 export async function knownCalculations(env: Env, folder: string, file?: string): Promise<Calculations> {
-  // What a file prints while it loads is not the answer of a command.
+  // What a file prints while it loads must not mix with the answer.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     return await loadCalculations(calculationFiles(env, folder, file));
   } finally {
-    process.stdout.write = toOutput;
+    process.stdout.write = writeOutput;
   }
 }
 
@@ -33,22 +32,22 @@ export function calculationFiles(env: Env, folder: string, file?: string): reado
   return [...new Set(named.filter((one) => one !== "").map((one) => resolve(folder, one)))];
 }
 
-/** The file that a command line gives where it may also give a name; absolute. */
+/** The absolute file, if the command line names a file and not a calculation. */
 export const fileAsked = (folder: string, asked: string): string | undefined =>
   /[\\/]|\.[cm]?[jt]s$/.test(asked) ? resolve(folder, asked) : undefined;
 
-/** The name that was asked for, which for a file is that of the calculation in it. */
+/** The name of the calculation that the command line gives by name or by file. */
 export const nameAsked = (calculations: Calculations, asked: string, file: string | undefined): string =>
   file === undefined ? asked : (calculations.list().at(-1)?.name ?? asked);
 
-/** The calculation that a command line names, wherever its code is. */
+/** A calculation that the command line names, in this process or in the local instances. */
 export interface AskedCalculation extends DescribedCalculation {
-  /** Throws `InputError` for parameters that are seen to be wrong before anything is sent. */
+  /** Throws `InputError` for wrong parameters, if they can be checked here. */
   check(params: Readonly<Record<string, unknown>>): void;
   submit(request: Omit<RunRequest, "calculation">): Promise<Submitted>;
 }
 
-/** By a file, or by a name that is known here, or else to the instances that run here. Throws `InputError`. */
+/** Found by a file, by a name known here, or by a name that the local instances know. Throws `InputError`. */
 export async function askedCalculation(session: Session, asked: string): Promise<AskedCalculation> {
   const { cli } = session;
   const file = fileAsked(cli.folder, asked);
@@ -71,8 +70,8 @@ export async function askedCalculation(session: Session, asked: string): Promise
 }
 
 /**
- * Instances that run here and have other code would enqueue the run's work again and again; that is told before it is
- * submitted. Where none runs here, or none answers, the leader says so in the run's status.
+ * Local instances with other code would return the run's work to the queue again and again, so this fails before the
+ * submit. If no instance runs here or answers, the leader reports it in the run's status.
  */
 async function checkInstances(session: Session, name: string, code: string): Promise<void> {
   const instances = await session.instances();
@@ -81,21 +80,15 @@ async function checkInstances(session: Session, name: string, code: string): Pro
   const theirs = there.find((one) => one.name === name);
   if (theirs === undefined) {
     const known = there.map((one) => one.name).join(", ");
-    throw otherCode(`${name}: the instances do not have it; they have ${known}. ${cure}`);
+    throw otherCode(`the instances do not have the calculation: ${name}: they have ${known}. ${fix}`);
   }
   if (theirs.code !== code) {
     const both = `${shownIdentity(theirs.code)} there, ${shownIdentity(code)} here`;
-    throw otherCode(`the instances run another version: ${both}. ${cure}`);
+    throw otherCode(`the instances run another version: ${both}. ${fix}`);
   }
 }
 
-const cure = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
-
-const fileIsNewer = (code: string): InputError =>
-  otherCode(
-    `the file is newer than what the instances run, which is ${shownIdentity(code)}. Restart them ("leasefold down", ` +
-      `then "leasefold up"), or start them with --watch, which loads a changed file`,
-  );
+const fix = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
 
 const otherCode = (message: string): InputError =>
   new InputError("conflict", "other-code", message, { field: "calculation" });
@@ -107,11 +100,14 @@ async function ofInstances(session: Session, name: string): Promise<AskedCalcula
   const { changed, ...described } = found;
   return {
     ...described,
-    // Only its own code can tell, and that runs there: `submit` tells.
+    // Only the instances have its code; their `submit` checks.
     check: () => undefined,
     async submit(request) {
-      if (changed === true) throw fileIsNewer(found.code);
-      return instances.submit({ ...request, calculation: name });
+      if (changed !== true) return instances.submit({ ...request, calculation: name });
+      throw otherCode(
+        `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. Restart them ("leasefold ` +
+          `down", then "leasefold up"), or start them with --watch, which loads a changed file`,
+      );
     },
   };
 }

@@ -1,67 +1,96 @@
+import type { Command } from "commander";
 import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import type { LocalFile } from "../local/localFile.ts";
 import type { Clock } from "../storage/ports.ts";
 import type { UserCode } from "../worker/threads/userCode.ts";
+import type { ConnectOptions, Surroundings } from "./connect.ts";
 import type { InstanceApi } from "./instanceApi.ts";
+import { instancesDown } from "./render/instances.ts";
+import { type Column, type Row, table } from "./render/table.ts";
+import type { Screen } from "./render/text.ts";
 
-/** What a command may touch of the process it runs in; a test gives its own. */
-export interface Cli {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative file names begin. */
-  readonly folder: string;
+/** What a command may use of its process; a test gives its own. */
+export interface Cli extends Surroundings {
   readonly out: Screen;
   readonly err: Screen;
   readonly clock: Clock;
-  /** Fires with Ctrl-C and its like; the message of its reason is then the signal's name. */
+  /** Fires on Ctrl-C and its like; the message of its reason is then the signal's name. */
   readonly signal: AbortSignal;
-  /** Asks a person yes or no; absent where none can be asked. */
+  /** Asks a person yes or no; absent without a terminal. */
   confirm?(question: string): Promise<boolean>;
-  /** Opens the storage that the options or settings name. */
+  /** Opens the storage that options or settings name. */
   connect(options: ConnectOptions): Promise<Client>;
-  /** The calculations known here, without any storage; with a `file`, the built-in ones and the last one from it. */
+  /** The calculations known here, without storage; with `file`, the built-in ones and last the one of that file. */
   calculations(file?: string): Promise<Calculations>;
-  /** Embedded instances that run here; undefined where the options or settings name a storage, or nothing runs. */
+  /** The API of local instances; undefined if options or settings name a storage, or nothing runs. */
   instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
-  /** Which instances of `leasefold up` are behind the storage that is asked; absent or none elsewhere. */
+  /** The instances of `leasefold up` that use the same storage. */
   instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
-  /** A thread of its own for code of these calculations, as a worker has it; whoever asks stops it. */
+  /** Starts a worker thread with code of these calculations; the caller stops it. */
   startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }
 
-export interface ConnectOptions {
-  readonly connection?: string | undefined;
-  readonly account?: string | undefined;
-  readonly namespace?: string | undefined;
-}
+export type AddCommand = (program: Command, session: Session) => void;
 
-export interface Screen {
-  readonly isTty: boolean;
-  readonly columns: number;
-  readonly colour: boolean;
-  /** Resolves when the text was taken, so that a slow reader slows a stream down. */
-  write(text: string | Uint8Array): Promise<void>;
-}
-
-/** What the commands of one call share: its options, read late because commander fills them late. */
-export interface Session {
+/** What the parts of one command share. `options` is a function because commander parses them late. */
+export class Session {
   readonly cli: Cli;
-  json(): boolean;
-  client(): Promise<Client>;
-  instances(): Promise<InstanceApi | undefined>;
-  /** Which local instances do not run, and why; undefined where all do, or there are none. */
-  instancesDown(): Promise<string | undefined>;
-  /** How long this command may take to stop after Ctrl-C; a second is what most of them need. */
-  setStopMs(ms: number): void;
-  /** The exit code if nothing is thrown. */
-  setExitCode(code: number): void;
-  /** The same, and Ctrl-C does not change it: another program had the last word. */
-  keepExitCode(code: number): void;
+  /** The exit code unless the command throws. */
+  exitCode = 0;
+  /** The exit code stays the same after Ctrl-C, as it is that of another program. */
+  keepsExitCode = false;
+  /** Time that the command may take to stop after Ctrl-C, such as to remove a half-written file. */
+  stopMs = 1_000;
+  readonly #options: () => ConnectOptions & { json?: boolean };
+  #client: Promise<Client> | undefined;
+
+  constructor(cli: Cli, options: () => ConnectOptions & { json?: boolean }) {
+    this.cli = cli;
+    this.#options = options;
+  }
+
+  json(): boolean {
+    return this.#options().json === true;
+  }
+
+  client(): Promise<Client> {
+    this.#client ??= this.cli.connect(this.#options());
+    return this.#client;
+  }
+
+  instances(): Promise<InstanceApi | undefined> {
+    return this.cli.instances(this.#options());
+  }
+
+  /** Which local instances are down and why; undefined if all run or there are none. */
+  async instancesDown(): Promise<string | undefined> {
+    return instancesDown((await this.cli.instanceStates?.(this.#options())) ?? []);
+  }
+
+  /** Notes which local instances are down, as the answer then may not change. */
+  async noteInstancesDown(): Promise<void> {
+    const down = await this.instancesDown();
+    if (down !== undefined) await this.note(down);
+  }
+
   /** One value for programs, on one line. */
-  printJson(value: unknown): Promise<void>;
-  /** A line for people on standard output. */
-  print(line: string): Promise<void>;
-  /** A line beside the answer, on standard error. */
-  note(line: string): Promise<void>;
+  printJson(value: unknown): Promise<void> {
+    return this.print(JSON.stringify(value));
+  }
+
+  /** A line on standard output. */
+  print(line: string): Promise<void> {
+    return this.cli.out.write(`${line}\n`);
+  }
+
+  printTable(columns: readonly Column[], rows: readonly Row[]): Promise<void> {
+    return this.cli.out.write(table(this.cli.out, columns, rows));
+  }
+
+  /** A line on standard error. */
+  note(line: string): Promise<void> {
+    return this.cli.err.write(`${line}\n`);
+  }
 }

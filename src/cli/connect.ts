@@ -1,25 +1,41 @@
+import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import { emptyIfMissing } from "../client/containersAndQueues.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../model/names.ts";
+import { readSettings } from "../model/settings.ts";
 import { connectStorage, type StorageConnection } from "../storage/azure/connectStorage.ts";
 import { isAbortError, systemClock, systemRandom } from "../storage/system.ts";
-import type { ConnectOptions } from "./cli.ts";
+import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
+import { badOption } from "./options.ts";
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Storage must answer a first small question within this time; the whole command is then refused, not hung. */
+/** The process that a command runs in. */
+export interface Surroundings {
+  readonly env: Env;
+  /** The base of relative file names. */
+  readonly folder: string;
+}
+
+export interface ConnectOptions {
+  readonly connection?: string | undefined;
+  readonly account?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
+/** Storage that has not answered the first call within this time is reported as unreachable. */
 const firstAnswerMs = 8_000;
 
-export interface Place {
+interface FoundStorage {
   readonly connection: StorageConnection;
-  /** For people; carries no key. */
+  /** For people; contains no key. */
   readonly shown: string;
 }
 
-/** Opens the storage and asks it one thing, so that an unreachable one is told at once and in one line. */
+/** Opens the storage and reads one blob, so that unreachable storage fails early and on one line. */
 export async function connectClient(
   options: ConnectOptions,
   env: Env,
@@ -39,15 +55,19 @@ export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>
 
 const storageSettings = ["DataStorage", "DataStorage__blobServiceUri", "DataStorage__queueServiceUri"];
 
-/** Whether options or settings say which storage is meant; then running instances are not searched for. */
+/** Whether options or settings name a storage; then local instances are not searched for. */
 export const namesStorage = ({ connection, account }: ConnectOptions, env: Env): boolean =>
   connection !== undefined || account !== undefined || storageSettings.some((name) => env[name]);
 
-/** `--connection`, `--account`, the `DataStorage` settings, or the embedded instances that run here; in this order. */
-export async function findStorage(options: ConnectOptions, env: Env, folder: string): Promise<Place> {
+/** `--connection`, `--account`, the `DataStorage` settings, or local instances, in this order. */
+export async function findStorage(options: ConnectOptions, env: Env, folder: string): Promise<FoundStorage> {
   const { connection, account } = options;
   if (connection !== undefined && account !== undefined) {
-    throw new InputError("invalid", "two-storages", "--connection and --account: give only one of them");
+    throw new InputError(
+      "invalid",
+      "two-storages",
+      "two storages are named: give only one of --connection and --account",
+    );
   }
   if (connection !== undefined) return ofString(connection);
   if (account !== undefined) return await ofAccount(account);
@@ -60,15 +80,15 @@ export async function findStorage(options: ConnectOptions, env: Env, folder: str
   }
   const found = await findLocalFile(env, folder);
   if (found.kind === "found") return ofString(found.local.connectionString);
-  const stale = found.kind === "stale" ? " (the instances that were started here do not run any more)" : "";
+  const stale = found.kind === "stale" ? " (the instances that were started here have ended)" : "";
   throw new ConfigError(
     "no-storage",
-    `no storage to talk to${stale}: start embedded instances with "leasefold up", or give --connection, --account ` +
+    `no storage is named${stale}: start local instances with "leasefold up", or give --connection, --account ` +
       "or the setting DataStorage",
   );
 }
 
-/** The embedded instances behind the storage that a command talks to; none where it is another storage. */
+/** The local instances behind the storage that a command uses; none if it is another storage. */
 export async function findInstances(
   options: ConnectOptions,
   env: Env,
@@ -77,12 +97,12 @@ export async function findInstances(
   const found = await findLocalFile(env, folder);
   if (found.kind !== "found") return [];
   const { connection } = await findStorage(options, env, folder);
-  const theirs =
+  const same =
     "connectionString" in connection && connection.connectionString === found.local.connectionString;
-  return theirs ? found.local.instances : [];
+  return same ? found.local.instances : [];
 }
 
-const ofString = (connectionString: string): Place => ({
+const ofString = (connectionString: string): FoundStorage => ({
   connection: { connectionString },
   shown:
     /BlobEndpoint=([^;]+)/i.exec(connectionString)?.[1] ??
@@ -90,35 +110,29 @@ const ofString = (connectionString: string): Place => ({
     "the emulator on this machine",
 });
 
-async function ofAccount(account: string): Promise<Place> {
+async function ofAccount(account: string): Promise<FoundStorage> {
   if (!/^[a-z0-9]{3,24}$/.test(account)) {
-    const rule = "is not a storage account's name; use 3 to 24 lower-case letters and digits";
-    throw new InputError("invalid", "bad-account", `--account: ${JSON.stringify(account)} ${rule}`, {
-      field: "account",
-    });
+    const rule = "must be 3 to 24 lower-case letters and digits";
+    throw badOption("account", `${JSON.stringify(account)}: ${rule}`, "bad-account");
   }
   const { signedInCredential } = await import("../storage/azure/dataStorage.ts");
   const uri = (service: string): string => `https://${account}.${service}.core.windows.net`;
-  const connection = {
-    blobServiceUri: uri("blob"),
-    queueServiceUri: uri("queue"),
-    credential: signedInCredential(),
+  const [blobServiceUri, queueServiceUri] = [uri("blob"), uri("queue")];
+  return {
+    connection: { blobServiceUri, queueServiceUri, credential: signedInCredential() },
+    shown: blobServiceUri,
   };
-  return { connection, shown: uri("blob") };
 }
 
 export function checkNamespace(namespace: string): string {
   if (namespace.length <= namespaceCharactersMax && namespacePattern.test(namespace)) return namespace;
-  throw new InputError(
-    "invalid",
-    "bad-namespace",
-    `--namespace: ${JSON.stringify(namespace)} is not one; use at most ${namespaceCharactersMax} lower-case letters, ` +
-      "digits and single dashes, beginning with a letter",
-    { field: "namespace" },
-  );
+  const rule =
+    `must be at most ${namespaceCharactersMax} lower-case letters, digits and single dashes, ` +
+    "beginning with a letter";
+  throw badOption("namespace", `${JSON.stringify(namespace)}: ${rule}`, "bad-namespace");
 }
 
-/** Turns silence into an error that names the place. Whatever the service itself says passes. */
+/** Turns a missing answer into an error that names the storage. Answers of the service itself pass unchanged. */
 export async function checkReachable(
   shown: string,
   ask: (signal: AbortSignal) => Promise<unknown>,
@@ -130,10 +144,10 @@ export async function checkReachable(
     if (isAbortError(error)) throw unreachable(shown, `no answer within ${waitMs / 1000} s`, error);
     if (!(error instanceof StorageError)) throw error;
     if (error.kind === "busy") throw unreachable(shown, messageOf(error), error);
-    // The service itself always gives a code; without one it was not asked, or it is another service.
+    // Azure Storage always sends a code; an error without one is not an answer of it.
     if (error.storageCode !== "") throw error;
     if (error.kind === "denied") throw notSignedIn(shown, error);
-    throw unreachable(shown, "what answers there is no Azure Storage", error);
+    throw unreachable(shown, "what answers there is not Azure Storage", error);
   }
 }
 
@@ -149,3 +163,22 @@ const notSignedIn = (shown: string, cause: StorageError): StorageError =>
       '"Storage Queue Data Reader" to read, and what "operators" of infra/main.bicep gives to submit and steer runs',
     cause,
   );
+
+/**
+ * The files of the storage that a command uses, opened when the first file is read. The app's own rule for containers
+ * applies, so that a plan fails here and not in the run.
+ */
+export function clientFiles(client: () => Promise<Client>, env: Env): FileAccess {
+  let opened: Promise<FileAccess> | undefined;
+  const open = (): Promise<FileAccess> => {
+    const { LEASEFOLD_SOURCES = [] } = readSettings(env);
+    opened ??= client().then(({ storage, names }) =>
+      allowedFiles(blobFiles(storage.blobs), [names.inputs, ...LEASEFOLD_SOURCES]),
+    );
+    return opened;
+  };
+  return {
+    list: async (...asked) => (await open()).list(...asked),
+    read: async (...asked) => (await open()).read(...asked),
+  };
+}

@@ -1,4 +1,4 @@
-/** What the exit codes mean; `edgeOf` gives those of errors. The help shows this table. */
+/** What the exit codes mean; `edgeOf` returns those of errors. The help shows this table. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
   [1, "the awaited run failed or was cancelled; verify or doctor found something wrong"],
@@ -14,9 +14,8 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [130, "stopped with Ctrl-C"],
 ];
 
-export const runFailed = 1;
-export const notEqual = 1;
-export const unhealthy = 1;
+/** A run failed, or verify, doctor or demo found something wrong. */
+export const failed = 1;
 export const wrongUsage = 2;
 export const calculationFailed = 7;
 export const anotherLeads = 75;

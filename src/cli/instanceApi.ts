@@ -4,25 +4,22 @@ import type { RunRequest } from "../client/runRequest.ts";
 import type { Submitted } from "../client/submit.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { InputError, messageOf, StorageError } from "../model/errors.ts";
-import type { ConnectOptions } from "./cli.ts";
-import { namespaceOf, namesStorage } from "./connect.ts";
+import { type ConnectOptions, type Env, namespaceOf, namesStorage } from "./connect.ts";
 
 /**
- * The embedded instances that run in this folder or above, asked over HTTP. They know the user's calculations, whose
- * code this process loads only from files that the user names to it.
+ * The HTTP API of the local instances in this folder or above. They know the user's calculations; this process loads
+ * only files that its own user names.
  */
 export interface InstanceApi {
   calculations(): Promise<readonly DescribedCalculation[]>;
-  /** As `client/submit.ts`, with the parameters checked by the calculation itself. */
+  /** As `client/submit.ts`; the calculation itself checks the parameters. */
   submit(request: RunRequest): Promise<Submitted>;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** An instance that hangs is skipped. */
+/** An instance that takes longer is skipped. */
 const answerMs = 10_000;
 
-/** Undefined where nothing runs, and where options or settings name the storage: then instances are not searched for. */
+/** Undefined if nothing runs, or if options or settings name the storage. */
 export async function findInstanceApi(
   options: ConnectOptions,
   env: Env,
@@ -38,29 +35,17 @@ export async function findInstanceApi(
   };
 }
 
-const paramSchema = z.object({
-  name: z.string(),
-  type: z.string(),
-  default: z.string().optional(),
-  description: z.string(),
+const text = z.string();
+const paramSchema = z.object({ name: text, type: text, default: text.optional(), description: text });
+const calculationSchema = z.object({
+  ...{ name: text, summary: text, params: z.array(paramSchema), code: text },
+  changed: z.literal(true).optional(),
 });
-const listSchema = z.object({
-  calculations: z.array(
-    z.object({
-      ...{ name: z.string(), summary: z.string(), params: z.array(paramSchema), code: z.string() },
-      changed: z.literal(true).optional(),
-    }),
-  ),
-});
-const submittedSchema = z.object({
-  run: z.string(),
-  uid: z.string(),
-  created: z.boolean(),
-  woken: z.boolean(),
-});
-const problemSchema = z.object({ code: z.string(), detail: z.string(), field: z.string().optional() });
+const listSchema = z.object({ calculations: z.array(calculationSchema) });
+const submittedSchema = z.object({ run: text, uid: text, created: z.boolean(), woken: z.boolean() });
+const problemSchema = z.object({ code: text, detail: text, field: text.optional() });
 
-/** The answer of the first instance that gives one. */
+/** The answer of the first instance that responds. */
 async function ask(local: LocalFile, method: string, path: string, body?: unknown): Promise<unknown> {
   const why: string[] = [];
   for (const { name, httpUrl } of local.instances) {
@@ -85,7 +70,7 @@ async function bodyOf(answer: Response): Promise<unknown> {
   const problem = problemSchema.safeParse(value);
   if (!problem.success || answer.status >= 500) {
     const why = problem.data?.detail ?? `status ${answer.status}`;
-    throw new StorageError("busy", "", answer.status, `an instance could not do it: ${why}`);
+    throw new StorageError("busy", "", answer.status, `an instance failed: ${why}`);
   }
   const { code, detail, field } = problem.data;
   const kind = answer.status === 409 ? "conflict" : "invalid";

@@ -1,14 +1,98 @@
-import { addDown } from "./commands/down.ts";
+import { createInterface } from "node:readline/promises";
+import type { FileAccess } from "../calculations/files.ts";
+import { readSettings } from "../model/settings.ts";
+import { systemClock } from "../storage/system.ts";
+import type { UserCode } from "../worker/threads/userCode.ts";
+import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
+import type { AddCommand, Cli } from "./cli.ts";
+import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
-import { addShow } from "./commands/show.ts";
+import { connectClient, type Env, findInstances } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
-import { processCli } from "./processCli.ts";
-import type { AddCommand } from "./program.ts";
-import { runCommand } from "./runCommand.ts";
+import { interrupted } from "./exitCodes.ts";
+import { findInstanceApi } from "./instanceApi.ts";
+import { runCommand } from "./program.ts";
+import type { Screen } from "./render/text.ts";
 import { addUp } from "./up/up.ts";
 
 /** Commands that run other programs on this machine: `lead`, and instances with `up`, `show`, `down`, `demo`. */
 const local: readonly AddCommand[] = [addLead, addUp, addShow, addDown, addDemo];
 
-/** What `bin/leasefold.js` calls, after this was bundled to `dist/cli.cjs`. Gives the exit code. */
+/** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);
+
+/** Width of an output that is no terminal. */
+const columnsDefault = 80;
+
+function processCli(): Cli {
+  const { env } = process;
+  const folder = process.cwd();
+  const calculations = (file?: string) => knownCalculations(env, folder, file);
+  const signal = interruptSignal();
+  const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
+  return {
+    ...{ env, folder, clock: systemClock, signal, calculations },
+    out: screenOf(process.stdout, env),
+    err: screenOf(process.stderr, env),
+    ...(asks ? { confirm: confirmWith(signal) } : {}),
+    instanceStates: (options) => findInstances(options, env, folder),
+    connect: (options) => connectClient(options, env, folder, calculations),
+    instances: (options) => findInstanceApi(options, env, folder),
+    startThread: (access, file) => startThread(env, folder, access, file),
+  };
+}
+
+/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
+const samePressMs = 500;
+
+/** The first Ctrl-C requests a stop, the second one exits. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  let firstMs = 0;
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(name, () => {
+      if (!controller.signal.aborted) firstMs = systemClock.monotonicMs();
+      else if (systemClock.monotonicMs() - firstMs > samePressMs) process.exit(interrupted);
+      controller.abort(new DOMException(name, "AbortError"));
+    });
+  }
+  return controller.signal;
+}
+
+/** Any answer but yes is no. `terminal: false`, as readline would otherwise keep Ctrl-C from the process. */
+const confirmWith = (signal: AbortSignal) => async (question: string) => {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
+  } finally {
+    lines.close();
+  }
+};
+
+function screenOf(stream: NodeJS.WriteStream, env: Env): Screen {
+  // A reader that has closed the pipe, such as `head`, is no error.
+  stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  const isTty = stream.isTTY === true;
+  return {
+    isTty,
+    get columns() {
+      return stream.columns ?? columnsDefault;
+    },
+    color: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
+    write: (text) => new Promise((resolve) => void stream.write(text, () => resolve())),
+  };
+}
+
+/** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
+export async function startThread(
+  env: Env,
+  folder: string,
+  access: FileAccess,
+  file?: string,
+): Promise<UserCode> {
+  const memoryMb = readSettings(env).LEASEFOLD_THREAD_MEMORY_MB;
+  const files = calculationFiles(env, folder, file);
+  // A lazy import, so that other commands do not start later.
+  const { threadPool } = await import("../worker/threads/threadPool.ts");
+  return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
+}

@@ -1,20 +1,29 @@
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { InputError } from "../model/errors.ts";
 import type { Tolerance } from "../model/run.ts";
 
-/** `--param name=value`, repeatable: for a parameter whose name an option of Leasefold has taken; see `freeOptions.ts`. */
-export const paramOption = (): Option =>
-  new Option("-p, --param <name=value>", "a parameter by its name, repeatable")
-    .argParser((pair: string, before: readonly string[]): readonly string[] => [...before, pair])
-    .default([]);
+/** A command that names a calculation and takes its parameters as options; see `freeOptions.ts`. */
+export const calculationCommand = (program: Command, name: string, argument: string): Command =>
+  program
+    .command(name)
+    .argument("<calculation>", argument)
+    .addOption(
+      new Option("-p, --param <name=value>", "a parameter by its name, repeatable")
+        .argParser((pair: string, before: readonly string[]): readonly string[] => [...before, pair])
+        .default([]),
+    )
+    .usage("<calculation> [--<parameter> <value> …] [options]")
+    .allowUnknownOption()
+    .allowExcessArguments();
 
-/** A number on the command line: `2000`, `1e6`. Its range is checked by the client. */
+/** A number on the command line: `2000`, `1e6`. The client checks its range. */
 export function wholeOption(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isSafeInteger(value)) return value;
   throw new InvalidArgumentError("it must be a whole number.");
 }
 
-/** Chunks that a result may miss, on the command line: `10`, or a share of them, `1%` or `0.5 %`. */
+/** Chunks that a result may miss: a number, `10`, or a share, `1%` or `0.5 %`. */
 export function toleranceOption(text: string): Tolerance {
   const [, digits = "", percent] = /^\s*(\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
   const value = Number(digits);
@@ -30,9 +39,25 @@ export function toleranceOption(text: string): Tolerance {
 
 const msOf = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A duration on the command line, in ms: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. The client checks its range. */
+/** A duration in ms: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. The client checks its range. */
 export function durationOption(text: string): number {
   const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? [];
   if (digits !== undefined) return Math.round(Number(digits) * msOf[unit as keyof typeof msOf]);
   throw new InvalidArgumentError("it must be a duration like 30s, 5m, 2h or 1d.");
 }
+
+/** An option with a value that cannot be used; `text` is the value and what is allowed. */
+export const badOption = (name: string, text: string, code = "bad-option"): InputError =>
+  new InputError("invalid", code, `invalid --${name}: ${text}`, { field: name });
+
+/** Throws `InputError` for a number out of its range. */
+export function checkRange(name: string, value: number | undefined, min: number, max = Infinity): void {
+  if (value === undefined || (value >= min && value <= max)) return;
+  throw badOption(
+    name,
+    `${value}: must be ${max === Infinity ? `at least ${min}` : `from ${min} to ${max}`}`,
+  );
+}
+
+/** The code of a failed call of the operating system, such as `ENOENT`. */
+export const systemCode = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown";

@@ -1,45 +1,39 @@
-import { Command } from "commander";
-import type { Session } from "./cli.ts";
-import { addCalculations, addNew } from "./commands/calculations.ts";
-import { addCheck } from "./commands/check.ts";
+import { Command, CommanderError } from "commander";
+import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
+import { version } from "../model/settings.ts";
+import { type AddCommand, type Cli, Session } from "./cli.ts";
+import { addCalculations, addCheck, addNew } from "./commands/calculations.ts";
 import { addDoctor } from "./commands/doctor.ts";
-import { addFailures } from "./commands/failures.ts";
-import { addQueues, addRuns, addStatus } from "./commands/inspect.ts";
+import { addFailures, addQueues, addRuns, addStatus } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
 import { addPlan } from "./commands/plan.ts";
-import { addResult } from "./commands/result.ts";
+import { addResult, addVerify } from "./commands/result.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
-import { addSubmit, addUpload } from "./commands/submit.ts";
-import { addVerify } from "./commands/verify.ts";
-import { exitCodeHelp } from "./exitCodes.ts";
-
-export type AddCommand = (program: Command, session: Session) => void;
+import { addSubmit } from "./commands/submit.ts";
+import { addUpload } from "./commands/upload.ts";
+import { exitCodeHelp, interrupted, wrongUsage } from "./exitCodes.ts";
+import { oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
-  addCalculations,
-  addNew,
-  addCheck,
-  addUpload,
-  addPlan,
-  addSubmit,
-  addRuns,
-  addStatus,
-  addPauseAndResume,
-  addCap,
-  addCancel,
-  addFailures,
-  addRetry,
-  addResult,
-  addVerify,
-  addDelete,
-  addLeader,
-  addQueues,
-  addDoctor,
+  ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSubmit],
+  ...[addRuns, addStatus, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
+  ...[addResult, addVerify, addDelete, addLeader, addQueues, addDoctor],
 ];
 
-/** `leasefold` and its commands; `more` adds those that run instances on this machine. */
-export function makeProgram(session: Session, version: string, more: readonly AddCommand[] = []): Command {
+const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or
+DataStorage__blobServiceUri and DataStorage__queueServiceUri), else the embedded
+instances that run in this folder or above.`;
+
+/**
+ * Runs one command and returns its exit code. Never throws, and never ends the process. `more` are commands that run
+ * programs on this machine.
+ */
+export async function runCommand(
+  argv: readonly string[],
+  cli: Cli,
+  more: readonly AddCommand[] = [],
+): Promise<number> {
   const program = new Command("leasefold")
     .description(
       "One big calculation, cut into chunks, computed on Azure Functions and folded into one result.",
@@ -49,12 +43,83 @@ export function makeProgram(session: Session, version: string, more: readonly Ad
     .option("--account <name>", "storage account to reach with your Azure sign-in")
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
     .option("--json", "JSON for programs instead of text for people", false)
-    .addHelpText("after", () => `\n${helpEpilogue}\n\n${exitCodeHelp()}`)
+    .addHelpText("after", () => `\n${storageHelp}\n\n${exitCodeHelp()}`)
     .showSuggestionAfterError();
+  const session = new Session(cli, () => program.opts());
   for (const add of [...commands, ...more]) add(program, session);
-  return program;
+  const errors: string[] = [];
+  redirectOutput(program, cli, errors);
+  const stopped = new Promise<number>((resolve) => {
+    cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs, () => resolve(interrupted)));
+  });
+  const ended = program.parseAsync(argv, { from: "user" }).then(
+    () => (cli.signal.aborted && !session.keepsExitCode ? interrupted : session.exitCode),
+    (error: unknown) => exitCodeAfter(error, cli, argv, errors),
+  );
+  return await Promise.race([ended, stopped]);
 }
 
-const helpEpilogue = `Storage: --connection, else --account, else the setting DataStorage (or
-DataStorage__blobServiceUri and DataStorage__queueServiceUri), else the embedded
-instances that run in this folder or above.`;
+/** Makes Commander throw instead of ending the process, and collect its errors in `errors`, for every command. */
+function redirectOutput(command: Command, cli: Cli, errors: string[]): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void cli.out.write(text),
+    writeErr: (text) => void errors.push(text),
+    getOutHelpWidth: () => Math.min(cli.out.columns, 100),
+    getErrHelpWidth: () => Math.min(cli.err.columns, 100),
+    getOutHasColors: () => cli.out.color,
+    getErrHasColors: () => cli.err.color,
+  });
+  for (const inner of command.commands) redirectOutput(inner, cli, errors);
+}
+
+async function exitCodeAfter(
+  error: unknown,
+  cli: Cli,
+  argv: readonly string[],
+  errors: readonly string[],
+): Promise<number> {
+  if (cli.signal.aborted) return interrupted;
+  if (error instanceof CommanderError) {
+    // --help and --version throw as well, after they have printed.
+    if (error.exitCode === 0) return 0;
+    // A group without a command shows its help.
+    if (error.code === "commander.help") {
+      await cli.err.write(errors.join(""));
+      return wrongUsage;
+    }
+  }
+  return await printError(error, cli, argv.includes("--json"));
+}
+
+const bugExitCode = 70;
+
+/**
+ * Prints an error on standard error, on one line or as JSON, and returns the exit code. A stack is printed only for a
+ * bug, and only with NODE_DEBUG=leasefold.
+ */
+export async function printError(
+  error: unknown,
+  cli: Pick<Cli, "err" | "env">,
+  json: boolean,
+): Promise<number> {
+  const exitCode = error instanceof CommanderError ? wrongUsage : edgeOf(error).exitCode;
+  const message = oneLine(messageOf(error).replace(/^error: /, ""));
+  if (json) {
+    await cli.err.write(`${JSON.stringify({ error: { ...describe(error), message, exitCode } })}\n`);
+    return exitCode;
+  }
+  const label = paint(cli.err, "red", "leasefold:");
+  const bug = exitCode === bugExitCode;
+  const hint = bug ? " (this is a bug in Leasefold; NODE_DEBUG=leasefold shows where)" : "";
+  await cli.err.write(`${label} ${message}${hint}\n`);
+  const wanted = (cli.env["NODE_DEBUG"] ?? "").split(",").includes("leasefold");
+  if (bug && wanted && error instanceof Error) await cli.err.write(`${error.stack}\n`);
+  return exitCode;
+}
+
+function describe(error: unknown): { code: string; field?: unknown } {
+  if (error instanceof CommanderError) return { code: "usage" };
+  if (!(error instanceof LeasefoldError)) return { code: "internal" };
+  const field = error.details["field"];
+  return field === undefined ? { code: error.code } : { code: error.code, field };
+}

@@ -1,28 +1,33 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Client } from "../client/client.ts";
 import { openResult } from "../client/result.ts";
 import { InputError } from "../model/errors.ts";
 import type { Manifest } from "../model/run.ts";
 import type { Cli } from "./cli.ts";
+import { systemCode } from "./options.ts";
 
 /**
- * Writes a stream to a file under a temporary name beside it and renames it at the end, when the stream ended well:
- * whoever sees the file sees the whole of it. Gives the file's full name.
+ * Writes a stream to a temporary file beside `file` and renames it when the stream has ended without an error, so that
+ * `file` is never incomplete. Returns its full name.
  */
 export async function saveBytes(
   cli: Pick<Cli, "folder">,
   file: string,
   openBody: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<string> {
+  const notWritable = (cause: unknown): never => {
+    const message = `-o: cannot write ${file} (${systemCode(cause)})`;
+    throw new InputError("invalid", "bad-file", message, { field: "output" });
+  };
   const path = resolve(cli.folder, file);
   const half = `${path}.${randomUUID().slice(0, 8)}.part`;
-  const handle = await openFor(file, half);
+  const handle = await open(half, "wx").catch(notWritable);
   try {
     for await (const piece of await openBody()) await handle.write(piece);
     await handle.close();
-    await rename(half, path).catch((cause: unknown) => Promise.reject(notWritable(file, cause)));
+    await rename(half, path).catch(notWritable);
     return path;
   } catch (error) {
     await handle.close().catch(() => {});
@@ -39,24 +44,11 @@ export async function printBytes(cli: Pick<Cli, "out">, body: AsyncIterable<Uint
     last = piece.at(-1) ?? last;
   }
   const newline = 10;
-  // A shell's prompt begins on a line of its own; a file or pipe gets the very bytes.
+  // On a terminal the prompt begins on a new line; a file or pipe gets the exact bytes.
   if (cli.out.isTty && last !== undefined && last !== newline) await cli.out.write("\n");
 }
 
-async function openFor(file: string, half: string): Promise<FileHandle> {
-  try {
-    return await open(half, "wx");
-  } catch (cause) {
-    throw notWritable(file, cause);
-  }
-}
-
-function notWritable(file: string, cause: unknown): InputError {
-  const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-  return new InputError("invalid", "bad-file", `-o: cannot write ${file} (${code})`, { field: "output" });
-}
-
-/** Writes the result to a file, which appears only when its hash was right. Gives the file's full name. */
+/** Writes the result to a file, which appears only if its hash is right. Returns the file's full name. */
 export const saveResult = (cli: Cli, client: Client, manifest: Manifest, file: string): Promise<string> =>
   saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
 

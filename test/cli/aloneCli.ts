@@ -1,6 +1,6 @@
 import { knownCalculations } from "../../src/cli/askedCalculation.ts";
 import type { Cli } from "../../src/cli/cli.ts";
-import { runCommand } from "../../src/cli/runCommand.ts";
+import { runCommand } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/storage/system.ts";
 import { type Ended, printed } from "./cliWorld.ts";
 

@@ -53,7 +53,7 @@ describe("leasefold check", () => {
         (a·b)·c  0.6000000000000001
         a·(b·c)  0.6
       likely  adding floating-point numbers rounds, and so depends on the order
-      cure    sum with exactSum from "leasefold", or sum whole numbers such as
+      fix     sum with exactSum from "leasefold", or sum whole numbers such as
               cents; round in finish alone
   ✓ finish is deterministic       twice the same application/json, 4 byt…
   · packs do not matter           not tried; needs: merge is associative
@@ -106,7 +106,7 @@ mine: 1 broken, 2 not tried (seed 1)
     ["check", "missing required argument"],
     ["check ./nothing.ts", "there is no calculation file"],
     ["check queens --n 99", "n: Too big"],
-    ["check queens --runs 0", "--runs must be 1 or more"],
+    ["check queens --runs 0", "invalid --runs: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { exitCode, out, err } = await run(line);
     expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);

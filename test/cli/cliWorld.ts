@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Cli, Screen } from "../../src/cli/cli.ts";
-import { runCommand } from "../../src/cli/runCommand.ts";
+import type { Cli } from "../../src/cli/cli.ts";
+import { runCommand } from "../../src/cli/program.ts";
+import type { Screen } from "../../src/cli/render/text.ts";
 import { type ClientWorld, calculations, clientWorld } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
 
@@ -25,12 +26,12 @@ export interface Printed extends Screen {
   readonly text: () => string;
 }
 
-export function printed(options: { tty?: boolean; columns?: number; colour?: boolean } = {}): Printed {
+export function printed(options: { tty?: boolean; columns?: number; color?: boolean } = {}): Printed {
   let text = "";
   return {
     isTty: options.tty === true,
     columns: options.columns ?? 80,
-    colour: options.colour === true,
+    color: options.color === true,
     write: async (more) => {
       text += typeof more === "string" ? more : Buffer.from(more).toString("utf8");
     },

@@ -82,8 +82,7 @@ describe("the report", () => {
     hostCalls: { ...noCalls, queue: 2_000 },
     ...{ dollars: 0.0047, hostDollars: 0.0008 },
   };
-  const lines = (change: Partial<DemoReport> = {}) =>
-    reportLines({ ...report, ...change }, { colour: false });
+  const lines = (change: Partial<DemoReport> = {}) => reportLines({ ...report, ...change }, { color: false });
 
   it("gives result, check, file, times, terms, packs, calls and their price in 80 columns", () => {
     expect(lines()).toEqual([
@@ -94,7 +93,7 @@ describe("the report", () => {
       "  time      34 s for the run, 40 s in all, start-up 3.1 s",
       "  led by    one (term 1), two (term 2)",
       "  takeover  two for one after 4.4 s",
-      "  packs     200, 1 sent again",
+      "  packs     200, 1 resent",
       "  calls     1,060 storage calls, about $0.0047 at list price",
       "            write 240 · list 600 · queue 220",
       "  host      2,000 storage calls, about $0.00080 for its own polling",
@@ -108,7 +107,7 @@ describe("the report", () => {
       "  ✗ 1 primes up to 1,000,000,000, but published are 50,847,534",
     );
     const { published: _published, correct: _correct, ...unknown } = report;
-    expect(reportLines(unknown, { colour: false })[1]).toBe(
+    expect(reportLines(unknown, { color: false })[1]).toBe(
       "  50,847,534 primes up to 1,000,000,000 (no published count to check it against)",
     );
   });

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type DemoView, plainNote, plainProgress, renderDemo } from "../../src/cli/demo/renderDemo.ts";
+import { type DemoView, plainNote, plainProgress, renderDemo } from "../../src/cli/demo/screen.ts";
 
 const counting: DemoView = {
   to: 1_000_000_000_000,
@@ -21,7 +21,7 @@ const counting: DemoView = {
     mood: "plain" as const,
   })),
 };
-const screen = { columns: 80, colour: false };
+const screen = { columns: 80, color: false };
 
 describe("the screen of the demo", () => {
   it("shows progress, pace, leader, instances and the last five events within 80 columns", () => {
@@ -44,7 +44,7 @@ describe("the screen of the demo", () => {
 
   it("says in red how long there has been no leader", () => {
     const leaderless: DemoView = { ...counting, leader: { kind: "nobody", forMs: 3_210 } };
-    const line = renderDemo(leaderless, { columns: 80, colour: true })[5] ?? "";
+    const line = renderDemo(leaderless, { columns: 80, color: true })[5] ?? "";
     expect(line).toContain("\u001b[31m\u001b[7m no leader for 3.2 s, workers go on ");
     expect(stripVTControlCharacters(line).trim()).toBe("leader    no leader for 3.2 s, workers go on");
   });
@@ -57,8 +57,8 @@ describe("the screen of the demo", () => {
       instances: [{ name: "instance-11", doing: "x".repeat(100), mood: "idle", packs: 1e9 }],
       notes: [{ atMs: 3_600_000, text: "y".repeat(200), mood: "bad" }],
     };
-    for (const colour of [false, true]) {
-      for (const line of renderDemo(long, { columns, colour })) {
+    for (const color of [false, true]) {
+      for (const line of renderDemo(long, { columns, color })) {
         expect(stripVTControlCharacters(line).length).toBeLessThan(columns);
       }
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type KillFacts, type KillPlan, nextStep, noKillYet } from "../../src/cli/demo/killPlan.ts";
+import { type KillFacts, type KillState, nextStep, noKillYet } from "../../src/cli/demo/kill.ts";
 import { makeTracker, speedOf } from "../../src/cli/demo/tracker.ts";
 import type { LeaderView } from "../../src/client/leader.ts";
 import type { RunView } from "../../src/client/runView.ts";
@@ -69,7 +69,7 @@ describe("what the demo knows", () => {
     it.seeLeader(leads("one", 1), 0);
     expect([...seen, doing()]).toEqual([
       ...["starting", "idle", "idle", "computing 1 pack", "computing 1 pack, 1 waiting"],
-      ...["killed", "starting again", "idle", "leading"],
+      ...["killed", "restarting", "idle", "leading"],
     ]);
   });
 
@@ -99,14 +99,14 @@ describe("the kill", () => {
     ...{ nowMs: 0, share: 0.1, leader: { name: "one", term: 1 }, instances: 3 },
     ...change,
   });
-  const killed: KillPlan = { killed: { name: "one", term: 1, atMs: 1_000 }, restarted: false };
+  const killed: KillState = { killed: { name: "one", term: 1, atMs: 1_000 }, restarted: false };
 
   it("waits for two fifths of the packs and for a leader", () => {
     expect(nextStep(noKillYet, facts({})).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, leader: undefined })).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, nowMs: 7 }))).toEqual({
       step: "kill",
-      plan: { killed: { name: "one", term: 1, atMs: 7 }, restarted: false },
+      state: { killed: { name: "one", term: 1, atMs: 7 }, restarted: false },
     });
     expect(nextStep(noKillYet, facts({ share: 1 })).step).toBeUndefined();
   });
@@ -115,11 +115,11 @@ describe("the kill", () => {
     expect(nextStep(killed, facts({ nowMs: 2_000, leader: undefined })).step).toBeUndefined();
     const taken = nextStep(killed, facts({ nowMs: 5_500, leader: { name: "two", term: 2 } }));
     expect(taken.step).toBe("taken-over");
-    expect(taken.plan.takeover).toEqual({ by: "two", term: 2, afterMs: 4_500, atMs: 5_500 });
-    expect(nextStep(taken.plan, facts({ nowMs: 8_400 })).step).toBeUndefined();
-    const restart = nextStep(taken.plan, facts({ nowMs: 8_500 }));
+    expect(taken.state.takeover).toEqual({ by: "two", term: 2, afterMs: 4_500, atMs: 5_500 });
+    expect(nextStep(taken.state, facts({ nowMs: 8_400 })).step).toBeUndefined();
+    const restart = nextStep(taken.state, facts({ nowMs: 8_500 }));
     expect(restart.step).toBe("restart");
-    expect(nextStep(restart.plan, facts({ nowMs: 60_000 })).step).toBeUndefined();
+    expect(nextStep(restart.state, facts({ nowMs: 60_000 })).step).toBeUndefined();
   });
 
   it("starts a lone instance again although nobody can take over, and any after half a minute", () => {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { instanceLine } from "../../src/cli/render/instanceEvent.ts";
-import { instancesDown } from "../../src/cli/render/instancesDown.ts";
+import { instanceLine, instancesDown } from "../../src/cli/render/instances.ts";
 import type { LocalFile } from "../../src/local/localFile.ts";
 import { cliWorld } from "./cliWorld.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Cli } from "../../src/cli/cli.ts";
 import { leadWith } from "../../src/cli/commands/lead.ts";
+import type { Child } from "../../src/cli/commands/runWhileLeading.ts";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { runCommand } from "../../src/cli/runCommand.ts";
-import type { Child } from "../../src/cli/runWhileLeading.ts";
+import { runCommand } from "../../src/cli/program.ts";
 import { leadOn } from "../../src/election/api/lead.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { untilTold } from "../election/alone.ts";

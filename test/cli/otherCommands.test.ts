@@ -263,7 +263,7 @@ test-wake-poison     missing
     expect((await run("queues peek packs -n 2")).out).toBe(
       'INSERTED              TAKEN  TEXT\n2030-01-01T00:00:00Z      0  {"v":1, "kind":"plan"}\n',
     );
-    expect((await run("queues peek urgent")).out).toBe("no message can be seen\n");
+    expect((await run("queues peek urgent")).out).toBe("no visible message\n");
     expect(await run("queues peek other")).toMatchObject({
       exitCode: 2,
       err: expect.stringContaining("test-packs"),

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { knownCalculations } from "../../src/cli/askedCalculation.ts";
 import type { Cli } from "../../src/cli/cli.ts";
-import { startThread } from "../../src/cli/processCli.ts";
-import { runCommand } from "../../src/cli/runCommand.ts";
+import { startThread } from "../../src/cli/main.ts";
+import { runCommand } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/storage/system.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
@@ -28,7 +28,7 @@ describe("leasefold plan", () => {
     expect(out).toMatch(/^ +a pack: write 1, queue 3; a minute of leading: write \d+, .*queue 30$/m);
     expect(out).toMatch(/^ {2}dollars +\$0\.07\d for storage at list price$/m);
     expect(out).toMatch(/^ {2}naive +\$6\.77 and 4,062,700 calls with a message and a blob for each chunk$/m);
-    expect(err).toContain("not in it: the price of compute");
+    expect(err).toContain("not included: the cost of compute");
   });
 
   it("tells a program the same in JSON, and needs no storage", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkReachable, findStorage } from "../../src/cli/connect.ts";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { printError } from "../../src/cli/runCommand.ts";
+import { printError } from "../../src/cli/program.ts";
 import {
   CalculationError,
   ConfigError,
@@ -176,7 +176,7 @@ describe("the storage that the CLI talks to", () => {
     expect(await failureOf(checkReachable("p", noToken))).toMatchObject(signIn);
     const other = () => Promise.reject(storageErrorOfCode("blob", "", 404, "x"));
     expect(await failureOf(checkReachable("p", other))).toMatchObject({
-      message: expect.stringContaining("no Azure"),
+      message: expect.stringContaining("is not Azure Storage"),
     });
   });
 

@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, dollars, duration, percent, perSecond } from "../../src/cli/render/amounts.ts";
 import { bar, liveLine, progressLine } from "../../src/cli/render/progress.ts";
 import { runDetails, tryingText } from "../../src/cli/render/runDetails.ts";
-import { table } from "../../src/cli/render/table.ts";
-import { clip, oneLine } from "../../src/cli/render/text.ts";
+import { clipped, right, table, wrapped } from "../../src/cli/render/table.ts";
+import {
+  bytes,
+  clip,
+  count,
+  dollars,
+  duration,
+  oneLine,
+  percent,
+  perSecond,
+} from "../../src/cli/render/text.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { printed } from "./cliWorld.ts";
@@ -87,9 +95,9 @@ describe("an attempt at work that is still tried", () => {
 });
 
 describe("a table", () => {
-  const columns = [{ title: "NAME" }, { title: "SIZE", right: true }, { title: "TEXT", gives: true }];
+  const columns = ["NAME", right("SIZE"), clipped("TEXT")];
 
-  it("gives way in one column to stay within the width", () => {
+  it("clips one column to stay within the width", () => {
     const rows = [
       ["one", "1", "short"],
       ["three", "1,000", "x".repeat(100)],
@@ -101,7 +109,7 @@ describe("a table", () => {
   });
 
   it("goes on below in a column that wraps", () => {
-    const wrapping = [{ title: "NAME" }, { title: "TEXT", gives: true, wraps: true }];
+    const wrapping = ["NAME", wrapped("TEXT")];
     const rows = [
       ["one", "several words that take more than one line"],
       ["two", "x"],
@@ -119,7 +127,7 @@ describe("a table", () => {
   });
 
   it("paints cells without counting the paint as width", () => {
-    const text = table(printed({ colour: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
+    const text = table(printed({ color: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
     expect(text.split("\n")[1]).toBe("\u001b[32mone \u001b[39m     1  t");
   });
 });
@@ -174,7 +182,7 @@ describe("a run", () => {
     expect(text).toBe(`primes-20261121-7f3k2a  computing
   calculation  primes {"to":1000000000}
   progress     ████████████░░░░░░░░░░░░░░░░░░ 42 %
-  packs        84 of 200 done, 1 failed, 120 sent, 2 sent again
+  packs        84 of 200 done, 1 failed, 120 sent, 2 resent
   chunks       8,400 of 20,000 done, 100 failed
   rate         12.3/s packs, 1,234/s chunks
   elapsed      7.2 s, about 9.3 s left (7.5 s to 13 s)

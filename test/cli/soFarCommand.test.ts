@@ -103,8 +103,8 @@ describe("leasefold result --so-far", () => {
 
   it.each([
     ["result r1 --so-far --generation 1", "an answer so far is always of the newest generation"],
-    ["result r1 --wait 5", "--wait: is for --so-far"],
-    ["result r1 --so-far --wait 0", "--wait: give at least one second"],
+    ["result r1 --wait 5", "invalid --wait: needs --so-far"],
+    ["result r1 --so-far --wait 0", "invalid --wait: 0: must be at least 1"],
   ])("%s is refused with exit code 2", async (line, message) => {
     const { run } = await computing();
     expect(await run(line)).toMatchObject({ exitCode: 2, out: "", err: expect.stringContaining(message) });

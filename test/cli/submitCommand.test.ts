@@ -56,7 +56,7 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --cap x", "option '--cap <n>' argument 'x' is invalid. it must be a whole number."],
     ["submit", "missing required argument 'calculation'"],
     ["submitt sum", "unknown command 'submitt' (Did you mean submit?)"],
-    ["runs --colour red", "unknown option '--colour'"],
+    ["runs --color red", "unknown option '--color'"],
     ["cap r1 many", "it must be a whole number"],
     ["submit sum --to 5 --tolerate 101%", "a share of the chunks is at most 100%"],
     ["submit sum --to 5 --tolerate -1", "it must be a number of chunks like 10"],
@@ -76,7 +76,7 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --attempts few", "it must be a whole number"],
     ["submit sum --to 5 --deadline 0s", "deadline: give"],
     ["submit sum --to 5 --deadline soon", "it must be a duration like"],
-    ["submit sum --to 5 --keep", "--keep: needs --deadline"],
+    ["submit sum --to 5 --keep", "invalid --keep: needs --deadline"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run(line);

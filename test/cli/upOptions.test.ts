@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cli } from "../../src/cli/cli.ts";
-import { addDown } from "../../src/cli/commands/down.ts";
+import { addDown } from "../../src/cli/commands/instances.ts";
 import { addDemo } from "../../src/cli/demo/demo.ts";
-import { instanceLine } from "../../src/cli/render/instanceEvent.ts";
-import { runCommand } from "../../src/cli/runCommand.ts";
+import { runCommand } from "../../src/cli/program.ts";
+import { instanceLine } from "../../src/cli/render/instances.ts";
 import { addUp } from "../../src/cli/up/up.ts";
 import { localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
 import { systemClock } from "../../src/storage/system.ts";
@@ -49,22 +49,22 @@ async function run(line: string, change: Partial<Cli> = {}) {
 
 describe("bad input", () => {
   it.each([
-    ["up --instances 0", "--instances must be a whole number from 1 to 16, and 0 is not"],
-    ["up --instances 100", "--instances must be a whole number from 1 to 16, and 100 is not"],
+    ["up --instances 0", "invalid --instances: 0: must be from 1 to 16"],
+    ["up --instances 100", "invalid --instances: 100: must be from 1 to 16"],
     ["up --instances abc", "option '--instances <n>' argument 'abc' is invalid. it must be a whole number."],
-    ["up --port 65535", "--port must leave room for 3 ports up to 65535, and 65535 does not"],
-    ["up --port 0", "--port must leave room for 3 ports up to 65535, and 0 does not"],
-    ["up --data file/inside", "--data: cannot make the folder file/inside (ENOTDIR)"],
-    ["up --data file", "--data: cannot make the folder file (EEXIST)"],
-    ["up --namespace A", '--namespace: "A" is not one'],
+    ["up --port 65535", "invalid --port: 65535: must be from 1 to 65533"],
+    ["up --port 0", "invalid --port: 0: must be from 1 to 65533"],
+    ["up --data file/inside", "invalid --data: cannot make the folder file/inside (ENOTDIR)"],
+    ["up --data file", "invalid --data: cannot make the folder file (EEXIST)"],
+    ["up --namespace A", 'invalid --namespace: "A": must be at most'],
     ["up --calculation missing.mjs", "missing.mjs"],
     ["up --calculation broken.mjs", "not today"],
-    ["up --calculation a,b.mjs", "a path with a comma cannot be passed on"],
-    ["demo --instances 9", "--instances must be a whole number from 1 to 8, and 9 is not"],
-    ["demo --to -1", "--to must be a whole number from 0 to 100000000000000, and -1 is not"],
+    ["up --calculation a,b.mjs", "a path must not contain a comma"],
+    ["demo --instances 9", "invalid --instances: 9: must be from 1 to 8"],
+    ["demo --to -1", "invalid --to: -1: must be from 0 to 100000000000000"],
     ["demo --to 1.5", "it must be a whole number."],
-    ["demo --out .", "--out is a file to write, and . is a folder"],
-    ["demo --out file/result.json", "--out cannot write file/result.json"],
+    ["demo --out .", "invalid --out: .: must be a file, and this is a folder"],
+    ["demo --out file/result.json", "invalid --out: cannot write file/result.json"],
     ["demo --nonsense", "unknown option '--nonsense'"],
   ])("%s is refused in one line before anything starts", async (line, told) => {
     const { exitCode, out, err } = await run(line);
@@ -77,7 +77,7 @@ describe("bad input", () => {
     for (const first of [takenPort, takenPort - 2]) {
       const { exitCode, err } = await run(`up --port ${first}`);
       expect(exitCode).toBe(2);
-      expect(err).toMatch(/^leasefold: --port port \d+ is in use\n$/);
+      expect(err).toMatch(/^leasefold: invalid --port: \d+: the port is in use\n$/);
     }
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { clientFiles } from "../../src/cli/clientFiles.ts";
+import { clientFiles } from "../../src/cli/connect.ts";
 import type { Client } from "../../src/client/client.ts";
 import { readSpec } from "../../src/client/runDocuments.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
@@ -95,8 +95,8 @@ describe("leasefold submit --upload", () => {
   });
 
   it.each([
-    ["submit primes --to 10 --upload sales", "--upload: primes reads no files; it has no parameter source"],
-    ["submit inventory --upload sales --source c/", "--upload: gives the source itself; leave --source out"],
+    ["submit primes --to 10 --upload sales", "invalid --upload: primes reads no files: it has no parameter source"],
+    ["submit inventory --upload sales --source c/", "invalid --upload: it sets the source itself: leave --source out"],
     ["submit inventory --upload sales --batch 0", "batch: "],
     ["submit inventory --upload salse", "there is no file or folder salse"],
   ])("%s is refused before anything is sent", async (line, message) => {

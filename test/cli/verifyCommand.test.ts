@@ -87,7 +87,7 @@ describe("leasefold verify", () => {
     ["verify r9", 'there is no run "r9"'],
     ["verify r1 --sample 0", "sample: 0 is neither"],
     ["verify r1 --sample 101%", "sample: 101% is neither"],
-    ["verify r1 --wait 0", "--wait: give at least one second"],
+    ["verify r1 --wait 0", "invalid --wait: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run(line);

@@ -17,7 +17,7 @@ export interface CheckOptions extends LawOptions {
   readonly onFinding?: (finding: Finding) => void;
 }
 
-interface Checked {
+export interface Checked {
   readonly findings: readonly Finding[];
   /** Chunks of the whole run, and how many of the first ones the laws were checked on. */
   readonly count: number;

@@ -1,8 +1,7 @@
 import { type Breach, type Finding, laws } from "../../calculations/laws/findings.ts";
-import type { Screen } from "../cli.ts";
-import { clip, oneLine, paint, wrap } from "../render/text.ts";
+import { clip, oneLine, paint, type Screen, wrap } from "../render/text.ts";
 
-/** One line of a check, and below it what a broken law shows. */
+/** One line of a check, with the breach of a broken law below it. */
 export interface CheckRow {
   readonly law: string;
   readonly says: string;
@@ -22,24 +21,13 @@ const adviceSays = {
 
 export function rowOf(finding: Finding): CheckRow {
   const { law, outcome } = finding;
-  const tenths = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms * 10) / 10);
-  switch (finding.outcome) {
-    case "holds":
-      return { law, says: laws[finding.law].says, outcome, text: finding.tried, ms: tenths(finding.ms) };
-    case "unchecked":
-      return { law, says: laws[finding.law].says, outcome, text: `not tried; ${finding.why}` };
-    case "broken":
-      return {
-        law,
-        says: laws[finding.law].says,
-        outcome,
-        text: "",
-        ms: tenths(finding.ms),
-        breach: finding.breach,
-      };
-    case "advice":
-      return { law, says: adviceSays[finding.law], outcome, text: finding.text };
-  }
+  if (finding.outcome === "advice")
+    return { law, says: adviceSays[finding.law], outcome, text: finding.text };
+  const { says } = laws[finding.law];
+  if (finding.outcome === "unchecked") return { law, says, outcome, text: `not tried; ${finding.why}` };
+  const ms = finding.ms === undefined ? undefined : Math.round(finding.ms * 10) / 10;
+  if (finding.outcome === "holds") return { law, says, outcome, text: finding.tried, ms };
+  return { law, says, outcome, text: "", ms, breach: finding.breach };
 }
 
 const marks = {
@@ -53,7 +41,7 @@ const saysWidth = 30;
 /** Room for `999 ms` and `9.9 s`. */
 const timeWidth = 6;
 
-/** The lines of a row, within the width of the screen. Whatever user code had a part in is cleared of control characters. */
+/** The lines of a row, within the width of the screen, without control characters of user code. */
 export function linesOf(row: CheckRow, screen: Screen): readonly string[] {
   const [mark, style] = marks[row.outcome];
   const head = `  ${paint(screen, style, mark)} ${row.says.padEnd(saysWidth)}`;
@@ -64,29 +52,23 @@ export function linesOf(row: CheckRow, screen: Screen): readonly string[] {
     return [head + first, ...more.map((line) => " ".repeat(4 + saysWidth) + line)];
   }
   const text = clip(oneLine(row.text), room);
-  const line = (
-    time === "" ? `${head}${text}` : `${head}${text.padEnd(room)} ${paint(screen, "dim", time)}`
-  ).trimEnd();
-  return row.breach === undefined ? [line] : [line, ...breachLines(row.breach, screen)];
+  const line = time === "" ? head + text : `${head}${text.padEnd(room)} ${paint(screen, "dim", time)}`;
+  return [line.trimEnd(), ...(row.breach === undefined ? [] : breachLines(row.breach, screen))];
 }
 
 function breachLines({ example, sides, likely, cure }: Breach, screen: Screen): readonly string[] {
   const under = (label: string, text: string): string[] => {
     const indent = 6 + label.length;
-    return wrap(oneLine(text), screen.columns - indent).map((line, at) =>
-      at === 0 ? `      ${paint(screen, "dim", label)}${line}` : " ".repeat(indent) + line,
+    return wrap(oneLine(text), screen.columns - indent).map((line, index) =>
+      index === 0 ? `      ${paint(screen, "dim", label)}${line}` : " ".repeat(indent) + line,
     );
   };
   const width = Math.max(0, ...(sides ?? []).map(({ name }) => name.length));
-  return [
-    ...under("", example),
-    ...(sides ?? []).map(({ name, value }) => {
-      const room = screen.columns - 10 - width;
-      return `        ${name.padEnd(width)}  ${paint(screen, "cyan", clip(oneLine(value), room))}`;
-    }),
-    ...under("likely  ", likely),
-    ...under("cure    ", cure),
-  ];
+  const sideLines = (sides ?? []).map(({ name, value }) => {
+    const shown = clip(oneLine(value), screen.columns - 10 - width);
+    return `        ${name.padEnd(width)}  ${paint(screen, "cyan", shown)}`;
+  });
+  return [...under("", example), ...sideLines, ...under("likely  ", likely), ...under("fix     ", cure)];
 }
 
 const timeText = (ms: number): string =>

@@ -1,67 +1,107 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { filesOver } from "../../calculations/files.ts";
-import { checkLaws } from "../../calculations/laws/checkLaws.ts";
+import { type Checked, checkLaws } from "../../calculations/laws/checkLaws.ts";
+import type { Finding, LawName } from "../../calculations/laws/findings.ts";
 import { calls } from "../../calculations/laws/subject.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { systemClock } from "../../storage/system.ts";
 import { threadPort } from "../../worker/threads/threadTask.ts";
-import type { CheckOrder, CheckThreadData, FromCheckThread } from "./checkMessages.ts";
+import { readFreeOptions } from "../freeOptions.ts";
+
+export interface LawsOrder {
+  /** The user's files, absolute. */
+  readonly files: readonly string[];
+  /** Undefined for the calculation of the last file. */
+  readonly name: string | undefined;
+  /** The parameters on the command line, as `readFreeOptions` takes them. */
+  readonly tokens: readonly string[];
+  readonly pairs: readonly string[];
+  readonly samples: { readonly seed: number; readonly chunks?: number; readonly runs?: number };
+}
+
+export interface CheckThreadData extends LawsOrder {
+  readonly limits: { readonly heapBytesMax: number; readonly packLimitMs: number };
+  /** Three integers: calls of user code so far, and the function and the chunk of the last one. */
+  readonly calls: Int32Array;
+  /** For requests of files. */
+  readonly port: MessagePort;
+}
+
+/** `result` is that of the first `chunks` of `count` chunks; absent if a law is broken. */
+export interface LawsTried extends Omit<Checked, "findings"> {
+  /** As the schema returns them, through JSON. */
+  readonly params: unknown;
+}
+
+export type FromCheckThread =
+  /** `params` as the command line gives them. */
+  | { readonly say: "loaded"; readonly calculation: string; readonly params: unknown }
+  | { readonly say: "trying"; readonly law: LawName }
+  | { readonly say: "found"; readonly finding: Finding }
+  | { readonly say: "tried"; readonly tried: LawsTried }
+  /** An error loses its class between threads. */
+  | {
+      readonly say: "failed";
+      readonly kind: "input" | "setting" | "bug";
+      readonly code: string;
+      readonly message: string;
+      readonly details: Record<string, unknown>;
+    };
 
 /**
- * The entry of the thread that tries the laws: a user's file is loaded here and nowhere else, so that code which
- * never ends can be ended with it. Each call is counted where the other side sees it, though this one be blocked.
+ * The entry of the thread that tries the laws. Only this thread loads the user's file, so that code which never ends
+ * can be terminated. It counts the calls of user code in shared memory, as it cannot send messages while blocked.
  */
 const data = workerData as CheckThreadData;
 const say = (message: FromCheckThread): void => parentPort?.postMessage(message);
 
 async function main(): Promise<void> {
   const known = await loadCalculations(data.files);
-  const listed = data.name === undefined ? known.list().at(-1) : known.get(data.name);
-  if (listed === undefined) throw new Error("the registry is empty");
-  say({ say: "loaded", name: listed.name, params: known.describeParams(listed) });
-  const order = await new Promise<CheckOrder>((resolve) => parentPort?.once("message", resolve));
-  const parsed = known.parseParams(listed, order.raw);
+  const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
+  if (calculation === undefined) throw new Error("the registry is empty");
+  const raw = readFreeOptions(data.tokens, data.pairs, known.describeParams(calculation));
+  say({ say: "loaded", calculation: calculation.name, params: raw });
+  const parsed = known.parseParams(calculation, raw);
   const { access } = threadPort(data.port);
-  /** A plan that reads for long is no call that never returns. */
-  const goesOn = (): void => void Atomics.add(data.calls, 0, 1);
+  /** Each answered request counts as well: a plan that reads for long has not blocked. */
+  const countCall = (): void => void Atomics.add(data.calls, 0, 1);
   let heapBytes = 0;
-  const look = (): number => {
+  const heapBytesSeen = (): number => {
     const { heapUsed, arrayBuffers } = process.memoryUsage();
     heapBytes = Math.max(heapBytes, heapUsed + arrayBuffers);
     return heapBytes;
   };
-  const { count, chunks, chunkMs, result } = await checkLaws(listed, parsed, {
-    ...order,
+  const { findings: _findings, ...checked } = await checkLaws(calculation, parsed, {
+    ...data.samples,
+    ...data.limits,
     files: filesOver({
-      list: (source, cursor) => access.list(source, cursor).finally(goesOn),
-      read: (file, from, to) => access.read(file, from, to).finally(goesOn),
+      list: (source, cursor) => access.list(source, cursor).finally(countCall),
+      read: (file, from, to) => access.read(file, from, to).finally(countCall),
     }),
     clock: systemClock,
-    heapBytes: look,
-    heapBytesMax: data.heapBytesMax,
-    packLimitMs: data.packLimitMs,
+    heapBytes: heapBytesSeen,
     onCall(call, index) {
       Atomics.store(data.calls, 1, calls.indexOf(call));
       Atomics.store(data.calls, 2, index);
-      goesOn();
+      countCall();
     },
     onLaw: (law) => say({ say: "trying", law }),
     onFinding(finding) {
-      look();
+      heapBytesSeen();
       say({ say: "found", finding });
     },
   });
-  // A law is broken by parameters that are no JSON; then there is no result either.
-  const params = result === undefined ? {} : JSON.parse(JSON.stringify(parsed));
-  say({ say: "tried", count, chunks, chunkMs, params, result });
+  // Parameters that are not JSON break a law, and then there is no result.
+  const params = checked.result === undefined ? {} : JSON.parse(JSON.stringify(parsed));
+  say({ say: "tried", tried: { ...checked, params } });
 }
 
 main()
   .catch((error: unknown) => {
     const kind = error instanceof InputError ? "input" : error instanceof ConfigError ? "setting" : "bug";
-    const code = error instanceof LeasefoldError ? error.code : "internal";
-    say({ say: "failed", kind, code, message: messageOf(error) });
+    const { code, details } = error instanceof LeasefoldError ? error : { code: "internal", details: {} };
+    say({ say: "failed", kind, code, message: messageOf(error), details });
   })
-  // The port would keep the thread.
+  // An open port would keep the thread alive.
   .finally(() => data.port.close());

@@ -1,27 +1,13 @@
-import { type Breach, broken, reasonOf, sidesOf } from "../../calculations/laws/findings.ts";
+import { broken, reasonOf, sidesOf, type Verdict } from "../../calculations/laws/findings.ts";
 import { readSettings } from "../../model/settings.ts";
-import { systemRandom } from "../../storage/system.ts";
+import { systemRandom as random } from "../../storage/system.ts";
 import { threadPool } from "../../worker/threads/threadPool.ts";
-import type { Session } from "../cli.ts";
-import { clientFiles } from "../clientFiles.ts";
-import { readFreeOptions } from "../freeOptions.ts";
-import type { LawsTried } from "./checkMessages.ts";
+import type { Cli, Session } from "../cli.ts";
+import { clientFiles } from "../connect.ts";
 import { type CheckRow, rowOf } from "./checkRows.ts";
-import { startCheck, type ThreadEnd } from "./startCheck.ts";
-import { twinRun } from "./twinRun.ts";
-
-export interface CheckRequest {
-  /** The user's files, absolute; without a name the last one is checked. */
-  readonly files: readonly string[];
-  readonly name: string | undefined;
-  readonly tokens: readonly string[];
-  readonly pairs: readonly string[];
-  readonly chunks: number | undefined;
-  readonly runs: number | undefined;
-  readonly seed: number;
-  /** The longest that one call of user code may take. */
-  readonly limitMs: number;
-}
+import type { LawsTried } from "./checkThread.ts";
+import { type CheckRequest, lawsInThread, type ThreadEnd, type ThreadSetup } from "./lawsInThread.ts";
+import { type TwinEnd, twinRun } from "./twinRun.ts";
 
 export interface CheckReport {
   readonly calculation: string;
@@ -34,11 +20,10 @@ export interface CheckReport {
   readonly laws: readonly CheckRow[];
 }
 
-/** Two threads, so that neighbours are computed beside each other and by another copy of the module. */
+/** Two threads compute neighbors at once, each with its own copy of the module. */
 const threads = 2;
-const engineSays = "distributed equals serial";
 
-/** Tries every law in a thread, then runs the same chunks through the engine. Each row is told as soon as it is known. */
+/** Tries every law in a thread, then runs the same chunks through the engine. Calls `onRow` as soon as a row is known. */
 export async function runCheck(
   session: Session,
   request: CheckRequest,
@@ -46,103 +31,57 @@ export async function runCheck(
 ): Promise<CheckReport> {
   const { cli } = session;
   const settings = readSettings(cli.env);
-  const access = clientFiles(() => session.client(), cli.env);
-  const { files, seed, limitMs } = request;
-  const [memoryMb, packLimitMs] = [
-    settings.LEASEFOLD_THREAD_MEMORY_MB,
-    settings.LEASEFOLD_PACK_LIMIT_S * 1000,
-  ];
-  const thread = startCheck({
-    ...{ files, name: request.name, access, clock: cli.clock, memoryMb, packLimitMs, limitMs },
-    onPrinted: (text) => void cli.err.write(text),
-  });
-  const stop = (): void => void thread.stop();
-  cli.signal.addEventListener("abort", stop, { once: true });
+  const setup = {
+    access: clientFiles(() => session.client(), cli.env),
+    memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
+    packLimitMs: settings.LEASEFOLD_PACK_LIMIT_S * 1000,
+  };
   const rows: CheckRow[] = [];
-  const tell = (row: CheckRow): void => {
+  const add = (row: CheckRow): void => {
     rows.push(row);
     onRow(row);
   };
-  try {
-    const { name, params } = await thread.loaded;
-    const raw = readFreeOptions(request.tokens, request.pairs, params);
-    const { chunks, runs } = request;
-    const order = {
-      raw,
-      seed,
-      ...(chunks === undefined ? {} : { chunks }),
-      ...(runs === undefined ? {} : { runs }),
-    };
-    const tried = await thread.order(order, (finding) => tell(rowOf(finding)));
-    if ("why" in tried) tell(endRow(tried));
-    else if (tried.result !== undefined) {
-      const code = threadPool({
-        threads,
-        memoryMb,
-        files,
-        access,
-        onIdleCrash: () => {},
-        printToError: true,
-      });
-      try {
-        tell(await engineRow(cli, { name, tried, code, packLimitMs, limitMs }));
-      } finally {
-        await code.stop();
-      }
-    } else {
-      tell({
-        law: "engine",
-        says: engineSays,
-        outcome: "unchecked",
-        text: "not tried; needs every law above",
-      });
-    }
-    const known = "why" in tried ? { count: 0, chunks: 0, chunkMs: undefined, params: raw } : tried;
-    return {
-      calculation: name,
-      params: known.params,
-      count: known.count,
-      chunks: known.chunks,
-      chunkMs: known.chunkMs,
-      seed,
-      broken: rows.filter(({ outcome }) => outcome === "broken").length,
-      laws: rows,
-    };
-  } finally {
-    cli.signal.removeEventListener("abort", stop);
-    await thread.stop();
-  }
+  const onFinding = (finding: Parameters<typeof rowOf>[0]): void => add(rowOf(finding));
+  const { calculation, params, ended } = await lawsInThread(cli, request, setup, onFinding);
+  if ("why" in ended) add(endRow(ended));
+  else add(await engineRow(cli, calculation, ended, { ...setup, ...request }));
+  const known = "why" in ended ? { params, count: 0, chunks: 0, chunkMs: undefined } : ended;
+  return {
+    ...{ calculation, params: known.params, count: known.count, chunks: known.chunks },
+    ...{ chunkMs: known.chunkMs, seed: request.samples.seed },
+    broken: rows.filter(({ outcome }) => outcome === "broken").length,
+    laws: rows,
+  };
 }
 
 async function engineRow(
-  { clock, signal }: Session["cli"],
-  run: {
-    readonly name: string;
-    readonly tried: LawsTried;
-    readonly code: ReturnType<typeof threadPool>;
-    readonly packLimitMs: number;
-    readonly limitMs: number;
-  },
+  { clock, signal }: Cli,
+  calculation: string,
+  tried: LawsTried,
+  { files, access, memoryMb, limitMs, ...setup }: ThreadSetup & CheckRequest,
 ): Promise<CheckRow> {
-  const { name: calculation, tried, code } = run;
-  // A pack has few chunks here; one that ends only in this thread must not hold the check for minutes.
-  const packLimitMs = Math.min(run.packLimitMs, 2 * run.limitMs);
+  const row = { law: "engine", says: "distributed equals serial", text: "" };
+  if (tried.result === undefined)
+    return { ...row, outcome: "unchecked", text: "not tried; needs every law above" };
+  // A pack has few chunks here; a call that ends only in the other thread must not take minutes.
+  const packLimitMs = Math.min(setup.packLimitMs, 2 * limitMs);
   const startedMs = clock.monotonicMs();
-  const random = systemRandom;
+  const code = threadPool({ threads, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
+  const { params, chunks } = tried;
   const ended = await twinRun({
-    ...{ calculation, params: tried.params, chunks: tried.chunks, code, clock, random, packLimitMs, signal },
-  });
-  const verdict = engineVerdict(tried, ended);
+    ...{ calculation, params, chunks, code, clock, random, packLimitMs, signal },
+  }).finally(() => code.stop());
+  const verdict = engineVerdict(tried.result.body, chunks, ended);
   const ms = clock.monotonicMs() - startedMs;
-  const row = { law: "engine", says: engineSays, ms } as const;
-  if ("tried" in verdict) return { ...row, outcome: "holds", text: verdict.tried };
-  return { ...row, outcome: "broken", text: "", ...verdict };
+  if ("tried" in verdict) return { ...row, outcome: "holds", text: verdict.tried, ms };
+  return { ...row, outcome: "broken", ms, ...verdict };
 }
 
 function engineVerdict(
-  { result, chunks }: LawsTried,
-  ended: Awaited<ReturnType<typeof twinRun>>,
-): { readonly tried: string } | { readonly breach: Breach } {
+  serial: Uint8Array,
+  chunks: number,
+  ended: TwinEnd,
+): Exclude<Verdict, { readonly unchecked: string }> {
   if (ended.kind === "failed") {
     return broken(
       `the run failed on ${threads} threads: ${ended.message}`,
@@ -150,41 +89,38 @@ function engineVerdict(
       "keep nothing outside the functions, and nothing of this machine's in inputs and partials",
     );
   }
-  const serial = result?.body ?? new Uint8Array();
-  if (Buffer.compare(serial, ended.body) === 0)
-    return { tried: `${chunks} chunks in ${ended.packs} packs on ${threads} threads` };
+  const what = `${chunks} chunks in ${ended.packs} packs on ${threads} threads`;
+  if (Buffer.compare(serial, ended.body) === 0) return { tried: what };
   const reason = reasonOf(serial, ended.body);
   return broken(
-    `${chunks} chunks in ${ended.packs} packs on ${threads} threads give another result than in one`,
+    `${what} give another result than in one`,
     reason?.likely ?? "something outside the functions differs between threads, such as a cache or a counter",
     reason?.cure ?? "keep nothing between calls, or only what is the same in every thread",
     sidesOf("serial", serial, "distributed", ended.body),
   );
 }
 
-/** The thread is gone: whatever law was tried, it is the call that is told. */
-function endRow({ law, doing, why, message }: ThreadEnd): CheckRow {
-  const [likely, cure] = {
-    time: [
-      "a loop that never ends, or a chunk that is far too large",
-      "make smaller chunks; --limit gives each call longer",
-    ],
-    memory: [
-      "a partial or an input that grows without end",
-      "make smaller chunks, or raise LEASEFOLD_THREAD_MEMORY_MB",
-    ],
-    exit: [
-      "process.exit, or an error outside any promise",
-      "throw an error instead; it fails only its own pack",
-    ],
-    crash: ["an error in a callback, outside any promise", "await everything that compute starts"],
-  }[why] as [string, string];
-  const example = `${doing} ${message}`;
-  return {
-    law: law ?? "load",
-    says: "every call comes back",
-    outcome: "broken",
-    text: "",
-    breach: { example, likely, cure },
-  };
-}
+const causes: Readonly<Record<ThreadEnd["why"], { readonly likely: string; readonly cure: string }>> = {
+  time: {
+    likely: "a loop that never ends, or a chunk that is far too large",
+    cure: "make smaller chunks; --limit gives each call longer",
+  },
+  memory: {
+    likely: "a partial or an input that grows without end",
+    cure: "make smaller chunks, or raise LEASEFOLD_THREAD_MEMORY_MB",
+  },
+  exit: {
+    likely: "process.exit, or an error outside any promise",
+    cure: "throw an error instead; it fails only its own pack",
+  },
+  crash: {
+    likely: "an error in a callback, outside any promise",
+    cure: "await everything that compute starts",
+  },
+};
+
+/** Whatever law was tried, the row names the call that ended the thread. */
+const endRow = ({ law, doing, why, message }: ThreadEnd): CheckRow => ({
+  ...{ law: law ?? "load", says: "every call comes back", outcome: "broken", text: "" },
+  breach: { example: `${doing} ${message}`, ...causes[why] },
+});

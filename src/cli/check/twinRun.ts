@@ -23,18 +23,15 @@ import type { UserCode } from "../../worker/threads/userCode.ts";
 
 export type TwinEnd =
   | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }
-  /** `message` of the first failure. */
+  /** `message` is that of the first failure. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** So small that a few dozen packs already make shards, nodes and nodes of nodes. */
+/** Small enough for a few dozen packs to make shards, nodes and nodes of nodes. */
 const tree: TreeLimits = { directPacksMax: 4, shardPacksMax: 4, fanIn: 2 };
 const packsWanted = 24;
 const id = "check";
 
-/**
- * Runs the first chunks of a calculation as in production: submitted, led by the real coordinator and computed by the
- * real worker, in this process and on the in-memory twin of a storage account.
- */
+/** Runs the first chunks of a calculation with the real coordinator and worker, in this process and on in-memory storage. */
 export async function twinRun(run: {
   readonly calculation: string;
   readonly params: unknown;
@@ -46,28 +43,26 @@ export async function twinRun(run: {
   readonly packLimitMs: number;
   readonly signal: AbortSignal;
 }): Promise<TwinEnd> {
-  const { clock, random, packLimitMs, signal } = run;
+  const { calculation, chunks, clock, random, packLimitMs } = run;
   const storage = memoryStorage({ clock, random });
-  const names = namesOf(id);
-  const client: Client = { storage, names, clock, random, calculations: only(run.calculation, run.params) };
+  const calculations = onlyCalculation(calculation, run.params);
+  const client: Client = { storage, names: namesOf(id), clock, random, calculations };
   await ensureContainersAndQueues(client);
-
-  const userCode = firstChunks(run.code, run.chunks);
   const app = startAppInProcess(
     client,
-    { userCode, tree, versionOf: () => id, packLimitMs },
+    { userCode: firstChunks(run.code, chunks), tree, versionOf: () => id, packLimitMs },
     { atOnce: 1, pollMs: 20, loop: { loopMs: 50, fastLoopMs: 20 } },
   );
   try {
-    const packSize = Math.max(1, Math.ceil(run.chunks / packsWanted));
-    await submit(client, { calculation: run.calculation, id, packSize });
-    return await ended(client, signal);
+    const packSize = Math.max(1, Math.ceil(chunks / packsWanted));
+    await submit(client, { calculation, id, packSize });
+    return await untilEnded(client, run.signal);
   } finally {
     await app.stop();
   }
 }
 
-async function ended(client: Client, signal: AbortSignal): Promise<TwinEnd> {
+async function untilEnded(client: Client, signal: AbortSignal): Promise<TwinEnd> {
   for (;;) {
     signal.throwIfAborted();
     const view = await status(client, id);
@@ -85,53 +80,45 @@ async function ended(client: Client, signal: AbortSignal): Promise<TwinEnd> {
   }
 }
 
-/** A run of the first chunks as though the others had failed and were tolerated: `count` stays that of the plan. */
+/** Plans only the first chunks. User code still sees the `count` of the whole plan, as if the others had failed and were tolerated. */
 function firstChunks(code: UserCode, chunks: number): UserCode {
   let count = chunks;
   return {
-    async plan(job, sink, task) {
+    async plan(work, sink, task) {
       let from = 0;
-      const planned = await code.plan(
-        job,
-        async (inputs) => {
-          const wanted = inputs.slice(0, Math.max(0, chunks - from));
-          from += inputs.length;
-          if (wanted.length > 0) await sink(wanted);
-        },
-        task,
-      );
+      const firstInputs: typeof sink = async (inputs) => {
+        const wanted = inputs.slice(0, Math.max(0, chunks - from));
+        from += inputs.length;
+        if (wanted.length > 0) await sink(wanted);
+      };
+      const planned = await code.plan(work, firstInputs, task);
       count = planned.chunks;
       return { ...planned, chunks: Math.min(chunks, planned.chunks) };
     },
-    compute: (job, task) => code.compute({ ...job, count }, task),
-    fold: (job, task) => code.fold(job, task),
-    finish: (job, task) => code.finish({ ...job, count }, task),
+    compute: (work, task) => code.compute({ ...work, count }, task),
+    fold: (work, task) => code.fold(work, task),
+    finish: (work, task) => code.finish({ ...work, count }, task),
     stop: () => code.stop(),
   };
 }
 
-/** The calculation was loaded and its parameters were parsed in a thread of their own. */
-function only(name: string, params: unknown): Calculations {
-  return {
-    list: () => [],
-    get: () => ({ name }) as AnyCalculation,
-    versionOf: () => id,
-    parseParams: () => params,
-    describeParams: () => [],
-  };
-}
+/** A registry of one name, as only a thread has loaded the calculation and parsed its parameters. */
+const onlyCalculation = (name: string, params: unknown): Calculations => ({
+  list: () => [],
+  get: () => ({ name }) as AnyCalculation,
+  versionOf: () => id,
+  parseParams: () => params,
+  describeParams: () => [],
+});
 
-/**
- * One instance of the app in this very process, on whatever storage the client has: it ticks, leads and works until
- * it is told to stop.
- */
+/** One instance of the app in this process, on the client's storage. Leads and works until `stop`. */
 export function startAppInProcess(
   { storage, names, clock, random }: Client,
   code: Pick<WorkerPorts, "userCode" | "tree" | "versionOf" | "packLimitMs">,
   pace: {
-    /** Messages of one queue that are worked on side by side. */
+    /** Concurrent messages of one queue. */
     readonly atOnce: number;
-    /** Between two looks at an empty queue, and between two ticks. */
+    /** Between two polls of an empty queue, and between two ticks. */
     readonly pollMs: number;
     readonly loop: { readonly loopMs: number; readonly fastLoopMs: number };
   },

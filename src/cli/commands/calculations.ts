@@ -3,16 +3,16 @@ import type { Command } from "commander";
 import type { ParamRow } from "../../calculations/params.ts";
 import { type DescribedCalculation, describeCalculations } from "../../client/describeCalculations.ts";
 import { messageOf } from "../../model/errors.ts";
-import { askedCalculation } from "../askedCalculation.ts";
+import { askedCalculation, calculationFiles, fileAsked } from "../askedCalculation.ts";
+import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
-import { table } from "../render/table.ts";
-import { oneLine } from "../render/text.ts";
+import { calculationFailed } from "../exitCodes.ts";
+import { calculationCommand, checkRange, wholeOption } from "../options.ts";
+import { wrapped } from "../render/table.ts";
+import { count, oneLine } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
-/**
- * `leasefold calculations [NAME]`: what can be computed here and by the instances that run here, and with which
- * parameters. Needs no storage.
- */
+/** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
 export function addCalculations(program: Command, session: Session): void {
   program
     .command("calculations")
@@ -22,15 +22,11 @@ export function addCalculations(program: Command, session: Session): void {
       if (asked !== undefined) return await tellOne(session, await askedCalculation(session, asked));
       const all = await listed(session);
       if (session.json()) return await session.printJson({ calculations: all });
-      const columns = [
-        { title: "NAME" },
-        { title: "WHAT IT COMPUTES, AND ITS PARAMETERS", gives: true, wraps: true },
-      ];
-      const rows = all.flatMap((one) => [
-        [one.name, oneLine(one.summary)],
-        ["", one.params.map(shortOf).join(" ")],
+      const rows = all.flatMap(({ name, summary, params }) => [
+        [name, oneLine(summary)],
+        ["", params.map(shortOf).join(" ")],
       ]);
-      await session.cli.out.write(table(session.cli.out, columns, rows));
+      await session.printTable(["NAME", wrapped("WHAT IT COMPUTES, AND ITS PARAMETERS")], rows);
     });
 }
 
@@ -49,26 +45,20 @@ async function tellOne(session: Session, { name, summary, params }: DescribedCal
   if (session.json()) return await session.printJson({ name, summary, params });
   await session.print(`${name}: ${oneLine(summary)}`);
   if (params.length === 0) return await session.print("It takes no parameters.");
-  const columns = [
-    { title: "OPTION" },
-    { title: "TYPE" },
-    { title: "DEFAULT" },
-    { title: "MEANING", gives: true, wraps: true },
-  ];
   const rows = params.map((row) => [
     `--${row.name}`,
     row.type,
     row.default === undefined ? "(required)" : oneLine(row.default),
     oneLine(row.description),
   ]);
-  await session.cli.out.write(table(session.cli.out, columns, rows));
+  await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
 }
 
-/** Optional ones in brackets. */
+/** Optional parameters are in brackets. */
 const shortOf = ({ name, default: value }: ParamRow): string =>
   value === undefined ? `--${name}` : `[--${name} ${oneLine(value)}]`;
 
-/** `leasefold new NAME`: a calculation that works, with its test, to be changed into one's own. */
+/** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
   program
     .command("new")
@@ -94,4 +84,55 @@ export function addNew(program: Command, session: Session): void {
         ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${test}`].join("\n"),
       );
     });
+}
+
+interface CheckOptions {
+  readonly param: readonly string[];
+  readonly chunks?: number;
+  readonly runs?: number;
+  readonly seed: number;
+  readonly limit: number;
+}
+
+/** `leasefold check <file or name>`: checks the properties that make a result independent of the number of workers. */
+export function addCheck(program: Command, session: Session): void {
+  calculationCommand(program, "check", "a file such as ./mine.ts, or the name of a calculation")
+    .description("try the laws on a calculation: is its result the same however it is computed?")
+    .option("--chunks <n>", "neighboring chunks to try on, at most (default: 200)", wholeOption)
+    .option("--runs <n>", "random ways to merge and pack them (default: 100)", wholeOption)
+    .option("--seed <n>", "draws other random ways", wholeOption, 1)
+    .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
+    .usage("<file or name> [--<parameter> <value> …] [options]")
+    .action(async (asked: string, options: CheckOptions, command: Command) => {
+      const { cli } = session;
+      const { param: pairs, limit, ...samples } = options;
+      const { chunks, runs } = samples;
+      for (const [name, value] of Object.entries({ chunks, runs, limit })) checkRange(name, value, 1);
+      const file = fileAsked(cli.folder, asked);
+      const request = {
+        files: calculationFiles(cli.env, cli.folder, file),
+        name: file === undefined ? asked : undefined,
+        ...{ tokens: command.args.slice(1), pairs, samples, limitMs: limit * 1000 },
+      };
+      // A lazy import, so that other commands do not load the whole engine.
+      const [{ runCheck }, { linesOf }] = await Promise.all([
+        import("../check/runCheck.ts"),
+        import("../check/checkRows.ts"),
+      ]);
+      const report = await runCheck(session, request, (row) => {
+        if (!session.json()) for (const line of linesOf(row, cli.out)) void session.print(line);
+      });
+      if (report.broken > 0) session.exitCode = calculationFailed;
+      if (session.json()) return await session.printJson(report);
+      await session.print(verdictOf(report));
+    });
+}
+
+function verdictOf({ broken, laws, calculation, chunks, count: all, seed }: CheckReport): string {
+  const untried = laws.filter(({ outcome }) => outcome === "unchecked").length;
+  const more = untried === 0 ? "" : `, ${untried} not tried`;
+  const on =
+    chunks === all ? `all ${count(all)} chunks` : `the first ${count(chunks)} of ${count(all)} chunks`;
+  if (broken > 0) return `${calculation}: ${broken} broken${more} (seed ${seed})`;
+  return `${calculation}: no law is broken on ${on}${more} (seed ${seed})`;
 }

@@ -4,8 +4,9 @@ import type { Command } from "commander";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
 import { InputError, messageOf } from "../../model/errors.ts";
-import type { ConnectOptions, Session } from "../cli.ts";
-import { unhealthy } from "../exitCodes.ts";
+import type { Session } from "../cli.ts";
+import type { ConnectOptions, Env } from "../connect.ts";
+import { failed } from "../exitCodes.ts";
 import { oneLine, paint } from "../render/text.ts";
 
 interface Options {
@@ -13,11 +14,11 @@ interface Options {
   readonly host?: string;
 }
 
-/** `leasefold doctor`: is the app set up as it must be, and what to do where it is not. */
+/** `leasefold doctor`: checks the set-up of the app, and suggests a fix for each problem. */
 export function addDoctor(program: Command, session: Session): void {
   program
     .command("doctor")
-    .description("check settings, host.json, storage, roles and queues, with the cure for what is wrong")
+    .description("check settings, host.json, storage, roles and queues, and suggest a fix for what is wrong")
     .option(
       "--settings <file>",
       'settings of the app: local.settings.json, or what "az functionapp config appsettings list" prints',
@@ -32,24 +33,24 @@ export function addDoctor(program: Command, session: Session): void {
       const named = globals.connection !== undefined || globals.account !== undefined;
       const connect = () => cli.connect({ ...(named ? {} : storageOf(env)), ...globals });
       const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect });
-      if (findings.some(({ state }) => state === "wrong")) session.setExitCode(unhealthy);
+      if (findings.some(({ state }) => state === "wrong")) session.exitCode = failed;
       if (session.json()) return await session.printJson({ findings });
       await tell(session, findings);
     });
 }
 
-/** The named file, which must be there; or the usual one, which need not. */
+/** The text of the named file, which must exist, or of the usual one, which need not. */
 async function textOf(folder: string, named: string | undefined, usual: string): Promise<string | undefined> {
   try {
     return await readFile(resolve(folder, named ?? usual), "utf8");
   } catch (error) {
     if (named === undefined) return undefined;
-    throw new InputError("invalid", "no-file", `${named} cannot be read: ${messageOf(error)}`);
+    throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${messageOf(error)}`);
   }
 }
 
-/** The storage that the app's settings name, asked with this machine's own sign-in where the app has an identity. */
-function storageOf(env: Readonly<Record<string, string | undefined>>): ConnectOptions {
+/** The storage that the app's settings name, with the sign-in of this machine if the app uses an identity. */
+function storageOf(env: Env): ConnectOptions {
   const namespace = env["LEASEFOLD_NAMESPACE"];
   const account = /^https:\/\/([a-z0-9]{3,24})\./.exec(env["DataStorage__blobServiceUri"] ?? "")?.[1];
   const connection = env["DataStorage"];
@@ -60,39 +61,38 @@ function storageOf(env: Readonly<Record<string, string | undefined>>): ConnectOp
 }
 
 const marks = { ok: "✓", warning: "!", wrong: "✗", skipped: "–" } as const;
-const colours = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
+const colors = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
 
-async function tell({ cli, print }: Session, findings: readonly Finding[]): Promise<void> {
+async function tell(session: Session, findings: readonly Finding[]): Promise<void> {
+  const { out } = session.cli;
   for (const { check, state, what, why, cure } of findings) {
-    await print(`${paint(cli.out, colours[state], marks[state])} ${check.padEnd(9)}${oneLine(what)}`);
-    if (why !== undefined) await print(`${" ".repeat(11)}${paint(cli.out, "dim", oneLine(why))}`);
-    if (cure !== undefined) await print(`${" ".repeat(11)}→ ${oneLine(cure)}`);
+    await session.print(`${paint(out, colors[state], marks[state])} ${check.padEnd(9)}${oneLine(what)}`);
+    if (why !== undefined) await session.print(`${" ".repeat(11)}${paint(out, "dim", oneLine(why))}`);
+    if (cure !== undefined) await session.print(`${" ".repeat(11)}→ ${oneLine(cure)}`);
   }
   const count = (state: Finding["state"]): number => findings.filter((one) => one.state === state).length;
   const wrong = count("wrong");
   const warnings = count("warning");
-  await print(
+  await session.print(
     wrong + warnings === 0
       ? "nothing wrong"
       : `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`,
   );
 }
 
-/**
- * Settings of a function app: `local.settings.json`, the list of names and values that
- * `az functionapp config appsettings list` prints, or a plain object of them. Throws `InputError`.
- */
+/** The settings in `local.settings.json`, in the output of `az functionapp config appsettings list`, or in a plain object. Throws `InputError`. */
 export function readAppSettings(text: string): Readonly<Record<string, string>> {
-  const bad = (rule: string) => new InputError("invalid", "bad-settings-file", `settings: ${rule}`);
+  const bad = (rule: string) => new InputError("invalid", "bad-settings-file", `invalid --settings: ${rule}`);
   let given: unknown;
   try {
     given = JSON.parse(text);
   } catch {
     throw bad("the file is not JSON");
   }
-  if (typeof given !== "object" || given === null) throw bad("neither an object nor a list of settings");
+  if (typeof given !== "object" || given === null)
+    throw bad("the file is neither an object nor a list of settings");
   const { IsEncrypted, Values } = given as { IsEncrypted?: unknown; Values?: unknown };
-  if (IsEncrypted === true) throw bad('it is encrypted; "func settings decrypt" makes it readable');
+  if (IsEncrypted === true) throw bad('the file is encrypted: run "func settings decrypt" first');
   const pairs = Array.isArray(given)
     ? given.map(({ name, value }: { name?: unknown; value?: unknown }) => [name, value] as const)
     : Object.entries(typeof Values === "object" && Values !== null ? Values : given);

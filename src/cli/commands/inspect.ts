@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander";
+import { type Failures, type FailureView, failures } from "../../client/failures.ts";
 import { peekQueue, queues } from "../../client/queues.ts";
 import { type ListedRun, runs, status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
+import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
-import { count, duration, percent } from "../render/amounts.ts";
-import { noteInstancesDown } from "../render/instancesDown.ts";
 import { stateOf } from "../render/progress.ts";
-import { runDetails } from "../render/runDetails.ts";
-import { type Cell, table } from "../render/table.ts";
-import { oneLine, styleOfWord } from "../render/text.ts";
+import { runDetails, tryingText } from "../render/runDetails.ts";
+import { clipped, type Row, right, table } from "../render/table.ts";
+import { clip, count, duration, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 
 /** `leasefold runs`: every run, active ones first. */
@@ -20,35 +20,22 @@ export function addRuns(program: Command, session: Session): void {
     .addOption(new Option("--output <format>", "wide: with the identity of the code").choices(["wide"]))
     .action(async ({ output }: { readonly output?: "wide" }) => {
       const all = await runs(await session.client());
-      await noteInstancesDown(session);
+      await session.noteInstancesDown();
       if (session.json()) return await session.printJson({ runs: all });
       if (all.length === 0) return await session.print("no runs");
-      const columns = [
-        { title: "RUN" },
-        { title: "STATE" },
-        { title: "DONE", right: true },
-        { title: "PACKS", right: true },
-        { title: "ELAPSED", right: true },
-        ...(output === "wide" ? [{ title: "CODE" }] : []),
-        { title: "CALCULATION", gives: true },
-      ];
-      const rows = all.map((run) => rowOf(run, output === "wide"));
-      await session.cli.out.write(table(session.cli.out, columns, rows));
+      const code = output === "wide" ? ["CODE"] : [];
+      await session.printTable(
+        ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), ...code, clipped("CALCULATION")],
+        all.map((run) => rowOfRun(run, output === "wide")),
+      );
     });
 }
 
-function rowOf(run: ListedRun, wide: boolean): readonly (string | Cell)[] {
+function rowOfRun(run: ListedRun, wide: boolean): Row {
   const style = styleOfWord(run.word);
   if (!("phase" in run)) {
-    return [
-      run.run,
-      { text: run.word.replaceAll("-", " "), style },
-      "",
-      "",
-      "",
-      ...(wide ? [""] : []),
-      oneLine(run.error.message),
-    ];
+    const state = { text: run.word.replaceAll("-", " "), style };
+    return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
   }
   const { packs } = run;
   return [
@@ -62,25 +49,88 @@ function rowOf(run: ListedRun, wide: boolean): readonly (string | Cell)[] {
   ];
 }
 
-/** `leasefold status RUN`: how a run stands; --watch stays until it is over. */
+/** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
-    .description("how a run stands: progress, rate, time left, who leads, calls and their price")
+    .description("state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
     .option("--watch", "show progress until the run is over; exit code 1 if it failed or was cancelled")
-    .action(async (run: string, options: { watch?: boolean }) => {
+    .action(async (run: string, { watch = false }: { watch?: boolean }) => {
       const { cli } = session;
       const client = await session.client();
-      const watched = options.watch === true;
-      // With --json the answer alone belongs on standard output.
+      // With --json standard output holds only the answer.
       const screen = session.json() ? cli.err : cli.out;
-      const view = watched ? await watchRun(session, client, run, screen) : await status(client, run);
-      if (!watched) await noteInstancesDown(session);
-      if (watched) session.setExitCode(exitCodeOfRun(view));
+      const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
+      if (watch) session.exitCode = exitCodeOfRun(view);
+      else await session.noteInstancesDown();
       if (session.json()) return await session.printJson(view);
       await cli.out.write(runDetails(cli.out, view));
     });
+}
+
+/** `leasefold failures RUN`: what failed and why, and what is retried. */
+export function addFailures(program: Command, session: Session): void {
+  program
+    .command("failures")
+    .description("what failed in a run, and why")
+    .argument("<run>", "id of the run")
+    .option("--max <n>", "records shown at most", wholeOption)
+    .action(async (run: string, options: { max?: number }) => {
+      const found = await failures(await session.client(), run, { ...options, inputs: true });
+      if (session.json()) return await session.printJson(found);
+      if (found.failures.length + found.trying.length === 0)
+        return await session.print(`no failures in ${run}`);
+      if (found.failures.length > 0) await printFailures(session, found);
+      await printTrying(session, found);
+    });
+}
+
+/** At most so many different errors that the table has clipped are shown whole below it. */
+const wholeMax = 5;
+
+/** At most so many attempts that are still tried are shown. */
+const tryingMax = 10;
+
+/** Leaves room for the error on a screen of 80 columns. */
+const inputWidth = 24;
+
+async function printFailures(session: Session, found: Failures): Promise<void> {
+  const { out } = session.cli;
+  const hasInputs = found.failures.some(({ inputs }) => inputs !== undefined);
+  const input = hasInputs ? ["INPUT"] : [];
+  const shown = table(
+    out,
+    ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
+    found.failures.map((one) => rowOfFailure(one, hasInputs)),
+  );
+  await out.write(shown);
+  const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
+  const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
+  for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
+  if (found.failures.some(({ chunks }) => chunks !== undefined && chunks.to - chunks.from > 1)) {
+    await session.note("a pack fails as a whole; with submit --pack-size 1 only chunks with an error do");
+  }
+  if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
+}
+
+function rowOfFailure(failure: FailureView, hasInputs: boolean): Row {
+  const inputs = (failure.inputs ?? []).map((input) => JSON.stringify(input) ?? "").join(", ");
+  return [
+    failure.pack === undefined ? failure.work : `pack ${failure.pack}`,
+    failure.chunks === undefined ? "" : rangeText(failure.chunks),
+    ...(hasInputs ? [clip(oneLine(inputs), inputWidth)] : []),
+    String(failure.attempts),
+    failure.code,
+    oneLine(failure.message),
+  ];
+}
+
+async function printTrying(session: Session, { trying }: Failures): Promise<void> {
+  for (const one of trying.slice(0, tryingMax))
+    await session.print(wrap(oneLine(tryingText(one)), session.cli.out.columns).join("\n"));
+  const more = trying.length - tryingMax;
+  if (more > 0) await session.note(`${count(more)} more are still tried; --json shows all`);
 }
 
 /** `leasefold queues` and `leasefold queues peek NAME`. */
@@ -91,37 +141,27 @@ export function addQueues(program: Command, session: Session): void {
     .action(async () => {
       const all = await queues(await session.client());
       if (session.json()) return await session.printJson({ queues: all });
-      const columns = [
-        { title: "QUEUE" },
-        { title: "MESSAGES", right: true },
-        { title: "OLDEST", right: true },
-      ];
       const rows = all.map(({ queue, state, approximateCount, oldestS }) => [
         queue,
         state === "missing" ? "missing" : count(approximateCount ?? 0),
         oldestS === undefined ? "" : duration(oldestS),
       ]);
-      await session.cli.out.write(table(session.cli.out, columns, rows));
+      await session.printTable(["QUEUE", right("MESSAGES"), right("OLDEST")], rows);
     });
   group
     .command("peek")
-    .description("look at the first messages of a queue without taking them")
+    .description("show the first messages of a queue without dequeuing them")
     .argument("<name>", "real name of the queue, or what comes after the namespace")
     .option("-n <n>", "how many, at most 32", wholeOption, 1)
-    .action(async (name: string, options: { n: number }) => {
-      const messages = await peekQueue(await session.client(), name, options.n);
+    .action(async (name: string, { n }: { n: number }) => {
+      const messages = await peekQueue(await session.client(), name, n);
       if (session.json()) return await session.printJson({ messages });
-      if (messages.length === 0) return await session.print("no message can be seen");
-      const columns = [
-        { title: "INSERTED" },
-        { title: "TAKEN", right: true },
-        { title: "TEXT", gives: true },
-      ];
-      const rows = messages.map((message) => [
-        `${new Date(message.insertedMs).toISOString().slice(0, 19)}Z`,
-        count(message.dequeueCount),
-        oneLine(message.text),
+      if (messages.length === 0) return await session.print("no visible message");
+      const rows = messages.map(({ insertedMs, dequeueCount, text }) => [
+        `${new Date(insertedMs).toISOString().slice(0, 19)}Z`,
+        count(dequeueCount),
+        oneLine(text),
       ]);
-      await session.cli.out.write(table(session.cli.out, columns, rows));
+      await session.printTable(["INSERTED", right("TAKEN"), clipped("TEXT")], rows);
     });
 }

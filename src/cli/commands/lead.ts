@@ -1,14 +1,10 @@
-import type { Client } from "../../client/client.ts";
 import { leader } from "../../client/leader.ts";
-import type { ElectionPorts } from "../../election/api/electionPorts.ts";
-import { leadOn } from "../../election/api/lead.ts";
-import { InputError } from "../../model/errors.ts";
-import type { Session } from "../cli.ts";
+import { type LeadResult, leadOn } from "../../election/api/lead.ts";
+import type { AddCommand, Session } from "../cli.ts";
 import { anotherLeads, interrupted, lostLease } from "../exitCodes.ts";
-import { wholeOption } from "../options.ts";
-import type { AddCommand } from "../program.ts";
+import { badOption, wholeOption } from "../options.ts";
 import { oneLine } from "../render/text.ts";
-import { runWhileLeading, type StartChild, startChild } from "../runWhileLeading.ts";
+import { runWhileLeading, type StartChild, startChild } from "./runWhileLeading.ts";
 
 interface LeadOptions {
   readonly name: string;
@@ -18,7 +14,7 @@ interface LeadOptions {
 }
 
 const graceSMax = 30;
-/** Between SIGKILL and the moment the lease can be another's. */
+/** Time between SIGKILL and the moment when another can acquire the lease. */
 const killMarginMs = 1_000;
 
 export const leadWith =
@@ -36,7 +32,7 @@ export const leadWith =
       .action((command: string[], options: LeadOptions) => lead(session, start, command, options));
   };
 
-/** `leasefold lead`: cron on many machines, the job on one. */
+/** `leasefold lead`: a command that runs on one of many machines, such as a cron task. */
 export const addLead = leadWith(startChild);
 
 const help = `The command's exit code is passed on; 75: another leads; 76: the lease was lost and the command stopped.
@@ -51,17 +47,15 @@ async function lead(
   command: readonly string[],
   { name, wait = false, grace, holder }: LeadOptions,
 ): Promise<void> {
-  if (grace < 1 || grace > graceSMax) {
-    const rule = `--grace: ${grace} is not from 1 to ${graceSMax} seconds`;
-    throw new InputError("invalid", "bad-grace", rule, { field: "grace" });
-  }
+  if (grace < 1 || grace > graceSMax)
+    throw badOption("grace", `${grace}: must be from 1 to ${graceSMax} seconds`, "bad-grace");
   const { cli } = session;
   const client = await session.client();
   const graceMs = grace * 1_000;
-  session.setStopMs(graceMs + 10_000);
-  if (wait) await tellWaiting(session, client, name);
+  session.stopMs = graceMs + 10_000;
+  if (wait) await noteLeader(session, name);
 
-  // An interrupt ends the waiting; a command that runs gets it instead, and the lease is kept until it has ended.
+  // An interrupt ends the wait; a command that runs gets the interrupt, and the lease is held until it has ended.
   const campaign = new AbortController();
   let running = false;
   const onInterrupt = (): void => {
@@ -70,66 +64,56 @@ async function lead(
   cli.signal.addEventListener("abort", onInterrupt, { once: true });
   if (cli.signal.aborted) onInterrupt();
 
-  const timings = {
+  const { storage, names } = client;
+  const container = names.coordination;
+  const ports = {
+    ...client,
+    ...{ container, blobs: storage.blobs, lease: (blob: string) => storage.lease(container, blob) },
+  };
+  const settings = {
+    ...{ name, wait, once: true, signal: campaign.signal },
+    ...(holder === undefined ? {} : { holder }),
     leaseDurationS: Math.min(60, Math.max(15, 3 * (grace + 1))),
     marginMs: graceMs + killMarginMs,
     drainCapMs: graceMs + killMarginMs,
   };
-  const who = holder === undefined ? {} : { holder };
-  const result = await leadOn(
-    portsOf(client),
-    { name, wait, once: true, signal: campaign.signal, ...who, ...timings },
-    async (leading) => {
-      running = true;
-      const { term } = leading;
-      await session.note(`${oneLine(leading.holder)} leads "${oneLine(name)}" in term ${term}`);
-      const child = start(command, { LEASEFOLD_TERM: String(term), LEASEFOLD_HOLDER: leading.holder });
-      return runWhileLeading(cli.clock, leading, child, {
-        graceMs,
-        interrupt: cli.signal,
-        passOn: passedOn(session),
-      });
-    },
-  );
-  switch (result.kind) {
-    case "done":
-      return session.keepExitCode(result.value);
-    case "lost":
-      await session.note(
-        `the lease was lost in term ${result.term} (${result.cause}); the command was stopped`,
-      );
-      return session.keepExitCode(lostLease);
-    case "stopped":
-      return session.keepExitCode(interrupted);
-    case "follower": {
-      const { leader: other } = result;
-      const shown =
-        other.kind === "known" ? `${oneLine(other.record.holder)} in term ${other.record.term}` : "another";
-      await session.note(`${shown} leads "${oneLine(name)}"; the command was not run`);
-      return session.setExitCode(anotherLeads);
-    }
-  }
+  const result = await leadOn(ports, settings, async (leading) => {
+    running = true;
+    const { term } = leading;
+    await session.note(`${oneLine(leading.holder)} leads "${oneLine(name)}" in term ${term}`);
+    const child = start(command, { LEASEFOLD_TERM: String(term), LEASEFOLD_HOLDER: leading.holder });
+    const forwarded = () => forwardedSignal(session);
+    return runWhileLeading(cli.clock, leading, child, { graceMs, interrupt: cli.signal, forwarded });
+  });
+  await tellResult(session, name, result);
 }
 
-async function tellWaiting(session: Session, client: Client, name: string): Promise<void> {
-  const seen = await leader(client, session.cli.signal, name);
+async function tellResult(session: Session, name: string, result: LeadResult<number>): Promise<void> {
+  if (result.kind === "follower") {
+    const { leader: other } = result;
+    const shown =
+      other.kind === "known" ? `${oneLine(other.record.holder)} in term ${other.record.term}` : "another";
+    await session.note(`${shown} leads "${oneLine(name)}"; the command was not run`);
+    session.exitCode = anotherLeads;
+    return;
+  }
+  session.keepsExitCode = true;
+  if (result.kind === "lost")
+    await session.note(
+      `the lease was lost in term ${result.term} (${result.cause}); the command was stopped`,
+    );
+  session.exitCode = result.kind === "done" ? result.value : result.kind === "lost" ? lostLease : interrupted;
+}
+
+async function noteLeader(session: Session, name: string): Promise<void> {
+  const seen = await leader(await session.client(), session.cli.signal, name);
   if (seen.kind !== "leading") return;
   await session.note(`waiting: ${oneLine(seen.holder)} leads "${oneLine(name)}" in term ${seen.term}`);
 }
 
-const portsOf = ({ storage, names, clock, random }: Client): ElectionPorts => ({
-  container: names.coordination,
-  blobs: storage.blobs,
-  lease: (blob) => storage.lease(names.coordination, blob),
-  clock,
-  random,
-});
-
-/** A terminal sends Ctrl-C to the command as well, and many programs take a second one as an order to drop everything. */
-function passedOn({ cli }: Session): () => NodeJS.Signals | undefined {
-  return () => {
-    const name = cli.signal.reason instanceof Error ? cli.signal.reason.message : "";
-    if (name === "SIGINT" && cli.err.isTty) return undefined;
-    return name === "SIGINT" || name === "SIGHUP" ? name : "SIGTERM";
-  };
+/** Undefined for Ctrl-C in a terminal, which sends it to the command as well; many programs take a second one as a kill. */
+function forwardedSignal({ cli }: Session): NodeJS.Signals | undefined {
+  const name = cli.signal.reason instanceof Error ? cli.signal.reason.message : "";
+  if (name === "SIGINT" && cli.err.isTty) return undefined;
+  return name === "SIGINT" || name === "SIGHUP" ? name : "SIGTERM";
 }

@@ -3,10 +3,8 @@ import { depose, type LeaderView, leader } from "../../client/leader.ts";
 import { InputError } from "../../model/errors.ts";
 import { leaderBlob } from "../../model/names.ts";
 import type { Session } from "../cli.ts";
-import { duration } from "../render/amounts.ts";
-import { noteInstancesDown } from "../render/instancesDown.ts";
 import { liveLine } from "../render/progress.ts";
-import { clip, oneLine } from "../render/text.ts";
+import { clip, duration, oneLine } from "../render/text.ts";
 
 const watchEveryMs = 1_000;
 
@@ -15,33 +13,16 @@ interface LeaderOptions {
   readonly name: string;
 }
 
-/** `leasefold leader`: who leads, since when and how it came to that; `leader break` deposes it. */
+/** `leasefold leader`: who leads, since when, and how the lease was acquired; `leader break` deposes the leader. */
 export function addLeader(program: Command, session: Session): void {
   const group = program
     .command("leader")
     .description("who leads: term, region, since when, last beat, and how it came to lead")
-    .option("--watch", "look every second until Ctrl-C; without a terminal, a line for each change")
+    .option("--watch", "poll every second until Ctrl-C; without a terminal, a line for each change")
     .option("--name <election>", "another election than the app's own", leaderBlob)
-    .action(async ({ watch, name }: LeaderOptions) => {
-      const client = await session.client();
-      const { cli } = session;
-      if (watch !== true) {
-        const seen = await leader(client, cli.signal, name);
-        await noteInstancesDown(session);
-        return session.json()
-          ? await session.printJson(seen)
-          : await session.print(leaderLine(seen, cli.clock.wallMs()));
-      }
-      const live = liveLine(cli.out, cli.clock);
-      while (!cli.signal.aborted) {
-        const seen = await leader(client, cli.signal, name);
-        if (session.json()) await session.printJson(seen);
-        else
-          await live.show(clip(leaderLine(seen, cli.clock.wallMs()), cli.out.columns - 1), changeKey(seen));
-        await cli.clock.sleep(watchEveryMs, cli.signal);
-      }
-      await live.end();
-    });
+    .action(({ watch, name }: LeaderOptions) =>
+      watch === true ? watchLeader(session, name) : showLeader(session, name),
+    );
   group
     .command("break")
     .description("depose the leader: it stops with its next beat, and any contender may lead")
@@ -53,13 +34,35 @@ export function addLeader(program: Command, session: Session): void {
     });
 }
 
+async function showLeader(session: Session, name: string): Promise<void> {
+  const { signal, clock } = session.cli;
+  const seen = await leader(await session.client(), signal, name);
+  await session.noteInstancesDown();
+  if (session.json()) return await session.printJson(seen);
+  await session.print(leaderLine(seen, clock.wallMs()));
+}
+
+async function watchLeader(session: Session, name: string): Promise<void> {
+  const client = await session.client();
+  const { clock, out, signal } = session.cli;
+  const live = liveLine(out, clock);
+  while (!signal.aborted) {
+    const seen = await leader(client, signal, name);
+    const key = "term" in seen ? `${seen.kind} ${seen.term}` : seen.kind;
+    if (session.json()) await session.printJson(seen);
+    else await live.show(clip(leaderLine(seen, clock.wallMs()), out.columns - 1), key);
+    await clock.sleep(watchEveryMs, signal);
+  }
+  await live.end();
+}
+
 async function breakLease(session: Session, name: string, yes: boolean): Promise<void> {
   const client = await session.client();
   const { cli } = session;
   const seen = await leader(client, cli.signal, name);
   if (!yes) {
     if (cli.confirm === undefined) {
-      const why = "leader break needs --yes where nobody can be asked";
+      const why = "leader break cannot ask for confirmation without a terminal: give --yes";
       throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
     }
     await session.note(leaderLine(seen, cli.clock.wallMs()));
@@ -73,42 +76,31 @@ async function breakLease(session: Session, name: string, yes: boolean): Promise
   await session.print(`${who} is deposed${deposed.term === undefined ? "" : ` in term ${deposed.term}`}`);
 }
 
-const changeKey = (seen: LeaderView): string => ("term" in seen ? `${seen.kind} ${seen.term}` : seen.kind);
-
 type Known = Extract<LeaderView, { readonly term: number }>;
 
-const came: Readonly<Record<NonNullable<Known["cameBy"]>, string>> = {
+const acquired: Readonly<Record<NonNullable<Known["cameBy"]>, string>> = {
   free: "the lease was free",
   "handed-over": "was handed the lease",
-  expired: "took over after the lease ran out",
+  expired: "took over after the lease expired",
   broken: "took over by breaking the lease",
 };
 
-/** Who leads, on one line: the holder first, what it is doing last. */
+/** Who leads, on one line: the holder first, its notes last. */
 export function leaderLine(seen: LeaderView, nowMs: number): string {
-  switch (seen.kind) {
-    case "never":
-      return "nobody has ever led here";
-    case "unreadable":
-      return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
-    case "nobody":
-      return [
-        `nobody leads; the last was ${nameOf(seen)} in term ${seen.term}`,
-        ...(seen.beatAgeS === undefined ? [] : [`${duration(seen.beatAgeS)} ago`]),
-      ].join(", ");
-    case "leading": {
-      const forS = (nowMs - Date.parse(seen.since)) / 1000;
-      const parts = [
-        `${nameOf(seen)} leads in term ${seen.term} since ${seen.since.slice(11, 19)} UTC (${duration(forS)})`,
-        ...(seen.beatAgeS === undefined ? [] : [`last beat ${duration(seen.beatAgeS)} ago`]),
-        ...(seen.leaseLeftS === undefined ? [] : [`lease for ${duration(Math.floor(seen.leaseLeftS))} more`]),
-        ...(seen.cameBy === undefined ? [] : [came[seen.cameBy]]),
-      ];
-      const notes = Object.entries(seen.notes).map(([name, value]) => `${oneLine(name)} ${oneLine(value)}`);
-      return notes.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${notes.join(", ")}`;
-    }
-  }
+  if (seen.kind === "never") return "nobody has ever led here";
+  if (seen.kind === "unreadable") return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
+  const { term, region, since, beatAgeS, leaseLeftS, cameBy, notes } = seen;
+  const holder = region === undefined ? oneLine(seen.holder) : `${oneLine(seen.holder)} (${oneLine(region)})`;
+  const beat = beatAgeS === undefined ? "" : `${duration(beatAgeS)} ago`;
+  if (seen.kind === "nobody")
+    return `nobody leads; the last was ${holder} in term ${term}${beat && `, ${beat}`}`;
+  const forS = (nowMs - Date.parse(since)) / 1000;
+  const parts = [
+    `${holder} leads in term ${term} since ${since.slice(11, 19)} UTC (${duration(forS)})`,
+    ...(beat === "" ? [] : [`last beat ${beat}`]),
+    ...(leaseLeftS === undefined ? [] : [`lease for ${duration(Math.floor(leaseLeftS))} more`]),
+    ...(cameBy === undefined ? [] : [acquired[cameBy]]),
+  ];
+  const noted = Object.entries(notes).map(([name, value]) => `${oneLine(name)} ${oneLine(value)}`);
+  return noted.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${noted.join(", ")}`;
 }
-
-const nameOf = ({ holder, region }: Known): string =>
-  region === undefined ? oneLine(holder) : `${oneLine(holder)} (${oneLine(region)})`;

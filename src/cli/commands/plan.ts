@@ -8,17 +8,17 @@ import {
   type FileUse,
   type RunEstimate,
 } from "../../client/estimate/estimateRun.ts";
-import { billingClasses, type CallCounts } from "../../model/calls.ts";
+import type { CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
 import { fileAsked, nameAsked } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { clientFiles } from "../clientFiles.ts";
+import { clientFiles } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { paramOption, wholeOption } from "../options.ts";
-import { bytes, count, dollars, duration } from "../render/amounts.ts";
-import { oneLine, paint } from "../render/text.ts";
+import { calculationCommand, wholeOption } from "../options.ts";
+import { classesText, factLines } from "../render/runDetails.ts";
+import { bytes, count, dollars, duration, oneLine, paint } from "../render/text.ts";
 
 interface Options {
   readonly param: readonly string[];
@@ -26,30 +26,27 @@ interface Options {
   readonly workers?: number;
 }
 
-/** `leasefold plan <calculation>`: what a run would be, take and cost, before it is paid for. Only a calculation that reads files needs storage. */
+/** `leasefold plan <calculation>`: size, duration and cost estimate of a run. Needs storage only if the calculation reads files. */
 export function addPlan(program: Command, session: Session): void {
-  program
-    .command("plan")
-    .description("what a run would be, take and cost: plans it here and times a few of its chunks")
-    .argument("<calculation>", "name of a calculation, or the file of your own, such as ./mine.ts")
-    .addOption(paramOption())
+  calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
+    .description("estimate size, duration and cost of a run: plans it here and times a few of its chunks")
     .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
     .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
-    .usage("<calculation> [--<parameter> <value> …] [options]")
-    .allowUnknownOption()
-    .allowExcessArguments()
     .action(async (calculation: string, options: Options, command: Command) => {
       const planned = await planOne(session, calculation, command.args.slice(1), options);
-      if (planned.failed !== undefined) session.setExitCode(calculationFailed);
+      if (planned.failed !== undefined) session.exitCode = calculationFailed;
       if (session.json()) return await session.printJson(planned);
       if (planned.failed !== undefined)
         await session.note(`a chunk that was tried failed: ${oneLine(planned.failed)}`);
-      await session.cli.out.write(factsText(session, planned));
-      await session.note("not in it: the price of compute, and the host's own polls of empty queues");
+      const { out } = session.cli;
+      const head = oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`);
+      await session.print(paint(out, "bold", head));
+      for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
+      await session.note("not included: the cost of compute, and the host's own polls of empty queues");
     });
 }
 
-/** The calculation's own code runs in a thread, which Ctrl-C ends whatever it does. */
+/** Runs the calculation's code in a thread, which Ctrl-C always ends. */
 async function planOne(
   session: Session,
   asked: string,
@@ -62,7 +59,7 @@ async function planOne(
   const name = nameAsked(calculations, asked, file);
   const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
   const settings = readSettings(cli.env);
-  const files = countedFiles(clientFiles(() => session.client(), session.cli.env));
+  const files = countedFiles(clientFiles(() => session.client(), cli.env));
   const code = await cli.startThread(files.access, file);
   const stop = (): void => void code.stop();
   cli.signal.addEventListener("abort", stop, { once: true });
@@ -76,7 +73,7 @@ async function planOne(
   }
 }
 
-/** One that only running instances know cannot be planned by its name: this process loads what its user names. */
+/** Throws `InputError` for a calculation that only local instances know, as its code is not in this process. */
 function known(calculations: Calculations, name: string): AnyCalculation {
   try {
     return calculations.get(name);
@@ -85,16 +82,6 @@ function known(calculations: Calculations, name: string): AnyCalculation {
     const hint = `to plan your own, give its file, such as ./${name}.ts`;
     throw new InputError("unknown", error.code, `${error.message}; ${hint}`, error.details);
   }
-}
-
-const nameWidth = 10;
-
-function factsText({ cli }: Session, planned: RunEstimate): string {
-  const head = paint(cli.out, "bold", oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`));
-  const lines = factsOf(planned).map(
-    ([name, text]) => `  ${paint(cli.out, "dim", name.padEnd(nameWidth))}${text}`,
-  );
-  return `${[head, ...lines].join("\n")}\n`;
 }
 
 function factsOf(run: RunEstimate): readonly (readonly [string, string])[] {
@@ -117,19 +104,15 @@ function factsOf(run: RunEstimate): readonly (readonly [string, string])[] {
   ];
 }
 
-/** Only a calculation that asked for files has this line. */
+/** Absent for a calculation that lists and reads no files. */
 function filesFacts({ files: { planning, computing } }: RunEstimate): readonly (readonly [string, string])[] {
   if (planning.list + planning.read === 0) return [];
   const text = (use: FileUse): string => `${callsText(callsOf(use)) || "none"} (${bytes(use.bytes)})`;
   return [["", `files: to plan ${text(planning)}; to compute about ${text(computing)}`]];
 }
 
-/** Deletes of blobs are free and left out. */
-const callsText = (calls: CallCounts): string =>
-  billingClasses
-    .filter((one) => one !== "delete" && calls[one] > 0)
-    .map((one) => `${one} ${count(calls[one])}`)
-    .join(", ");
+/** Without deletes of blobs, which are free. */
+const callsText = (calls: CallCounts): string => classesText({ ...calls, delete: 0 });
 
-/** A time of a few milliseconds or less keeps its digits. */
+/** Milliseconds keep their digits. */
 const short = (ms: number): string => (ms < 1_000 ? `${Number(ms.toPrecision(2))} ms` : duration(ms / 1_000));

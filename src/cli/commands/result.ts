@@ -1,12 +1,15 @@
 import type { Command } from "commander";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
+import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
 import { findManifest } from "../../client/result.ts";
-import { InputError } from "../../model/errors.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
-import { wholeOption } from "../options.ts";
-import { bytes, count } from "../render/amounts.ts";
+import { failed } from "../exitCodes.ts";
+import { badOption, checkRange, wholeOption } from "../options.ts";
+import { liveLine } from "../render/progress.ts";
 import { chunkShare, rangesText } from "../render/runDetails.ts";
+import { clipped, right } from "../render/table.ts";
+import { bytes, count, oneLine, paint } from "../render/text.ts";
 import { printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
 
 interface Options {
@@ -17,7 +20,7 @@ interface Options {
   readonly wait?: number;
 }
 
-/** `leasefold result RUN`: the finished answer, streamed and checked; with --so-far that of what is computed by now. */
+/** `leasefold result RUN`: the result, streamed and checked; with --so-far that of the chunks computed so far. */
 export function addResult(program: Command, session: Session): void {
   program
     .command("result")
@@ -29,29 +32,22 @@ export function addResult(program: Command, session: Session): void {
     .option("--so-far", "while the run works: what it would give if it ended now, folded by a worker")
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
-      const client = await session.client();
       checkOptions(options);
       const manifest =
         options.soFar === true
           ? await tellSoFar(session, run, options)
-          : await findManifest(client, run, { generation: options.generation });
+          : await findManifest(await session.client(), run, { generation: options.generation });
       if (options.manifest === true && manifest !== undefined) return await session.printJson(manifest);
       if (manifest !== undefined) await tellResult(session, run, manifest, options.output);
     });
 }
 
-function checkOptions({ soFar, generation, wait, manifest }: Options): void {
-  const rule =
-    soFar === true && manifest === true
-      ? "--manifest: an answer so far has none"
-      : soFar === true && generation !== undefined
-        ? "--generation: an answer so far is always of the newest generation"
-        : soFar !== true && wait !== undefined
-          ? "--wait: is for --so-far; a result is there or it is not"
-          : wait !== undefined && wait < 1
-            ? "--wait: give at least one second"
-            : undefined;
-  if (rule !== undefined) throw new InputError("invalid", "bad-option", rule);
+function checkOptions({ soFar = false, generation, wait, manifest = false }: Options): void {
+  if (soFar && manifest) throw badOption("manifest", "an answer so far has none");
+  if (soFar && generation !== undefined)
+    throw badOption("generation", "an answer so far is always of the newest generation");
+  if (!soFar && wait !== undefined) throw badOption("wait", "needs --so-far");
+  checkRange("wait", wait, 1);
 }
 
 async function tellResult(
@@ -62,50 +58,109 @@ async function tellResult(
 ): Promise<void> {
   const { cli } = session;
   const client = await session.client();
-  if (!manifest.complete) {
-    await session.note(
-      `${run}: ${count(manifest.chunks - manifest.folded)} of ${count(manifest.chunks)} chunks are missing`,
-    );
-  }
-  // The result may be of any type, so --json tells about it only together with a file.
+  const { complete, chunks, folded } = manifest;
+  if (!complete)
+    await session.note(`${run}: ${count(chunks - folded)} of ${count(chunks)} chunks are missing`);
   if (output === undefined) return await printResult(cli, client, manifest);
-  const file = await saveResult(cli, client, manifest, output);
-  if (session.json()) return await session.printJson({ ...manifest, file });
-  await session.note(`${output}: ${bytes(manifest.bytes)} of ${manifest.contentType}, hash checked`);
+  await tellSaved(session, manifest, output, await saveResult(cli, client, manifest, output));
 }
 
-/** Prints or saves the answer so far. A run that has its result gives the manifest of that instead. */
-export async function tellSoFar(
+/** Tells about a file. The result itself may be of any type, so --json describes only a file. */
+async function tellSaved(
+  session: Session,
+  saved: Manifest | AnswerSoFar,
+  output: string,
+  file: string,
+): Promise<void> {
+  if (session.json()) return await session.printJson({ ...saved, file });
+  await session.note(`${output}: ${bytes(saved.bytes)} of ${saved.contentType}, hash checked`);
+}
+
+/** Prints or saves the answer so far. Returns the manifest instead if the run has its result. */
+async function tellSoFar(
   session: Session,
   run: string,
-  options: { readonly output?: string; readonly wait?: number },
+  { output, wait }: Options,
 ): Promise<Manifest | undefined> {
   const { cli } = session;
-  const waitMs = options.wait === undefined ? undefined : options.wait * 1_000;
-  const told = await soFar(
-    await session.client(),
-    run,
-    { waitMs, signal: cli.signal },
-    async (answer, body) => {
-      await session.note(coverage(run, answer));
-      if (options.output !== undefined) return await saveBytes(cli, options.output, async () => body);
-      await printBytes(cli, body);
-      return undefined;
-    },
-  );
+  const waitMs = wait === undefined ? undefined : wait * 1_000;
+  const limits = { waitMs, signal: cli.signal };
+  const told = await soFar(await session.client(), run, limits, async (answer, body) => {
+    await session.note(coverage(run, answer));
+    if (output !== undefined) return await saveBytes(cli, output, async () => body);
+    await printBytes(cli, body);
+    return undefined;
+  });
   if (told.kind === "finished") {
     await session.note(`${run} is finished: this is its result`);
     return told.manifest;
   }
-  const { answer, value: file } = told;
-  // The answer may be of any type, so --json tells about it only together with a file.
-  if (file === undefined) return undefined;
-  if (session.json()) await session.printJson({ ...answer, file });
-  else await session.note(`${options.output}: ${bytes(answer.bytes)} of ${answer.contentType}, hash checked`);
+  if (output !== undefined && told.value !== undefined)
+    await tellSaved(session, told.answer, output, told.value);
   return undefined;
 }
 
 function coverage(run: string, { folded, chunks, covers }: AnswerSoFar): string {
   const share = `${run} so far: ${chunkShare(folded, chunks)}`;
   return covers.length === 0 ? share : `${share}: ${rangesText(covers)}`;
+}
+
+/** `leasefold verify RUN`: computes a sample of a finished run again and compares. */
+export function addVerify(program: Command, session: Session): void {
+  program
+    .command("verify")
+    .description(
+      "compute a random sample of a finished run's packs again and compare with its result's hashes",
+    )
+    .argument("<run>", "id of the run")
+    .option("--sample <n>", "packs to compute again: a number, or a share such as 1%, which is the default")
+    .option("--wait <s>", "give up after so many seconds without an answer", wholeOption)
+    .action(async (run: string, options: { sample?: string; wait?: number }) => {
+      const { cli } = session;
+      checkRange("wait", options.wait, 1);
+      const sample = options.sample === undefined ? undefined : parseSample(options.sample);
+      const client = await session.client();
+      const live = liveLine(cli.err, cli.clock);
+      const found = await verify(client, run, {
+        sample,
+        waitMs: options.wait === undefined ? undefined : options.wait * 1_000,
+        signal: cli.signal,
+        onProgress: (answered, drawn) =>
+          void live.show(`${count(answered)} of ${count(drawn)} packs computed again`, ""),
+      }).finally(() => live.end());
+      if (!found.allEqual) session.exitCode = failed;
+      if (session.json()) return await session.printJson(found);
+      await tellVerification(session, found);
+    });
+}
+
+const words: Readonly<Record<PackOutcome, string>> = {
+  equal: "equal",
+  different: "different",
+  "not-folded": "without a hash in the result",
+  failed: "failed when computed again",
+  unanswered: "not answered in time",
+};
+
+async function tellVerification(
+  session: Session,
+  { run, result, packs, others }: Verification,
+): Promise<void> {
+  const bytes = result.equal
+    ? `its bytes have the SHA-256 of its manifest, ${result.sha256.slice(0, 12)}…`
+    : paint(session.cli.out, "red", "its bytes do not have the SHA-256 of its manifest");
+  await session.print(`${run}: ${bytes}`);
+  const outcomes = (Object.keys(words) as PackOutcome[]).filter((one) => packs[one] > 0);
+  const text = outcomes.map((one) => `${count(packs[one])} ${words[one]}`).join(", ") || "none to compare";
+  await session.print(`${run}: ${count(packs.drawn)} of ${count(packs.total)} packs computed again: ${text}`);
+  if (packs.missing > 0)
+    await session.note(`${count(packs.missing)} packs are gaps of the result; none was drawn`);
+  if (others.length === 0) return;
+  const rows = others.map(({ pack, chunks, outcome, error }) => [
+    String(pack),
+    `${chunks.from}–${chunks.to - 1}`,
+    words[outcome],
+    oneLine(error?.message ?? ""),
+  ]);
+  await session.printTable([right("PACK"), "CHUNKS", "WHAT", clipped("ERROR")], rows);
 }

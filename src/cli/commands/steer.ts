@@ -1,62 +1,56 @@
 import { type Command, Option } from "commander";
-import { awaitDeletion } from "../../client/commands/await.ts";
+import { awaitAnswer, awaitDeletion } from "../../client/commands/await.ts";
 import { command } from "../../client/commands/command.ts";
 import type { Change } from "../../client/commands/decideCommand.ts";
 import { status } from "../../client/status.ts";
+import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
-import { answerWaitMs, tellCommand } from "../tellAnswer.ts";
+import { stateOf } from "../render/progress.ts";
 import { waitForEnd } from "../watchRun.ts";
+
+const onRun = (program: Command, name: string): Command =>
+  program.command(name).argument("<run>", "id of the run");
 
 /** `leasefold pause RUN` and `leasefold resume RUN`. */
 export function addPauseAndResume(program: Command, session: Session): void {
-  program
-    .command("pause")
+  onRun(program, "pause")
     .description("send no more packs of a run; workers drop what they have not begun")
-    .argument("<run>", "id of the run")
-    .action((run: string) => tellCommand(session, run, { kind: "pause" }));
-  program
-    .command("resume")
+    .action((run: string) => giveCommand(session, run, { kind: "pause" }));
+  onRun(program, "resume")
     .description("go on with a paused run")
-    .argument("<run>", "id of the run")
-    .action((run: string) => tellCommand(session, run, { kind: "resume" }));
+    .action((run: string) => giveCommand(session, run, { kind: "resume" }));
 }
 
 /** `leasefold cap RUN N`. */
 export function addCap(program: Command, session: Session): void {
-  program
-    .command("cap")
+  onRun(program, "cap")
     .description("limit how many packs of a run are in flight")
-    .argument("<run>", "id of the run")
     .argument("<n>", "packs in flight at most", wholeOption)
-    .action((run: string, cap: number) => tellCommand(session, run, { kind: "cap", cap }));
+    .action((run: string, cap: number) => giveCommand(session, run, { kind: "cap", cap }));
 }
 
 /** `leasefold cancel RUN`. */
 export function addCancel(program: Command, session: Session): void {
-  program
-    .command("cancel")
+  onRun(program, "cancel")
     .description("end a run without a result; retry takes it up again")
-    .argument("<run>", "id of the run")
     .option("--keep", "finish with what is done: a result with gaps")
     .action((run: string, options: { keep?: boolean }) =>
-      tellCommand(session, run, { kind: "cancel", ...options }),
+      giveCommand(session, run, { kind: "cancel", ...options }),
     );
 }
 
-interface Options {
+interface RetryOptions {
   readonly recompute?: boolean;
   readonly mix?: boolean;
   readonly wait?: boolean;
   readonly output?: string;
 }
 
-/** `leasefold retry RUN`: what failed or was not done is computed, and the result made anew. */
+/** `leasefold retry RUN`: computes what failed or was not done, for a new result. */
 export function addRetry(program: Command, session: Session): void {
-  program
-    .command("retry")
+  onRun(program, "retry")
     .description("compute what is missing of a failed, cancelled or incomplete run, for a new result")
-    .argument("<run>", "id of the run")
     .addOption(
       new Option(
         "--recompute",
@@ -66,18 +60,18 @@ export function addRetry(program: Command, session: Session): void {
     .option("--mix", "compute what is missing with other code than the rest; the result records both")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
-    .action(async (run: string, options: Options) => {
-      const change = await changeOf(session, run, options);
+    .action(async (run: string, options: RetryOptions) => {
+      const change = await retryOf(session, run, options);
       if (options.wait !== true && options.output === undefined)
-        return await tellCommand(session, run, change);
+        return await giveCommand(session, run, change);
       const { generation } = await command(await session.client(), run, change);
       await session.note(`${run} is tried again, generation ${generation}`);
       await waitForEnd(session, run, options.output);
     });
 }
 
-/** With the identity of the code that the instances here have, which may differ from that of this program. */
-async function changeOf(session: Session, run: string, { recompute, mix }: Options): Promise<Change> {
+/** With the code identity of the local instances, which may differ from that of this program. */
+async function retryOf(session: Session, run: string, { recompute, mix }: RetryOptions): Promise<Change> {
   const redo = recompute === true ? "recompute" : mix === true ? "mix" : undefined;
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
@@ -86,19 +80,40 @@ async function changeOf(session: Session, run: string, { recompute, mix }: Optio
   return { kind: "retry", redo, code: there.find(({ name }) => name === calculation)?.code };
 }
 
-/** `leasefold delete RUN`: everything of a run, its results too. It names one run, so nobody is asked again. */
+/** `leasefold delete RUN`: deletes a run and its results, without asking for confirmation. */
 export function addDelete(program: Command, session: Session): void {
-  program
-    .command("delete")
+  onRun(program, "delete")
     .description("delete a run and everything of it, its results too, whether it works or has ended")
-    .argument("<run>", "id of the run")
     .action(async (run: string) => {
       const client = await session.client();
       const given = await command(client, run, { kind: "delete" });
       const outcome = await awaitDeletion(client, given, answerWaitMs, session.cli.signal);
       if (session.json()) return await session.printJson({ ...given, gone: outcome === "gone" });
-      await session.print(
-        `${run}  delete: ${outcome === "gone" ? "done" : "asked; it goes on until a leader has deleted everything"}`,
-      );
+      const pending = "asked; it goes on until a leader has deleted everything";
+      await session.print(`${run}  delete: ${outcome === "gone" ? "done" : pending}`);
     });
+}
+
+/** A leader polls every two seconds, and a new one is elected within a lease. */
+const answerWaitMs = 10_000;
+
+/** Gives a command, waits for the leader's answer and tells it. Throws `InputError` for a command that comes too late. */
+async function giveCommand(session: Session, run: string, change: Change): Promise<void> {
+  const client = await session.client();
+  const given = await command(client, run, change);
+  const { view, answer } = await awaitAnswer(client, given, answerWaitMs, session.cli.signal);
+  const what = textOf(change);
+  if (answer === "too-late" || answer === "refused") {
+    const why = `${what}: ${answer.replace("-", " ")}, run ${given.run} is ${view.word}`;
+    throw new InputError("conflict", answer, why);
+  }
+  if (session.json()) return await session.printJson({ ...given, answer, word: view.word });
+  const done = given.changed ? "done" : "it was so before";
+  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}, ${stateOf(view)}`;
+  await session.print(`${given.run}  ${what}: ${told}`);
+}
+
+function textOf(change: Change): string {
+  if (change.kind === "cap") return `cap ${change.cap}`;
+  return change.kind === "cancel" && change.keep === true ? "cancel --keep" : change.kind;
 }

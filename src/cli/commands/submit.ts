@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { RunRequest } from "../../client/runRequest.ts";
-import { InputError } from "../../model/errors.ts";
+import type { Submitted } from "../../client/submit.ts";
 import type { Tolerance } from "../../model/run.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { durationOption, paramOption, toleranceOption, wholeOption } from "../options.ts";
+import { badOption, calculationCommand, durationOption, toleranceOption, wholeOption } from "../options.ts";
 import { paint } from "../render/text.ts";
-import { uploadedSource, uploadShown } from "../uploadShown.ts";
 import { waitForEnd } from "../watchRun.ts";
+import { uploadSource } from "./upload.ts";
 
 interface Options {
   readonly param: readonly string[];
@@ -25,13 +25,10 @@ interface Options {
   readonly output?: string;
 }
 
-/** `leasefold submit <calculation>`: starts a run and, with --wait, stays until it is over. */
+/** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
 export function addSubmit(program: Command, session: Session): void {
-  program
-    .command("submit")
+  calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
-    .argument("<calculation>", "name of a calculation, or the file of your own, such as ./mine.ts")
-    .addOption(paramOption())
     .option("--id <id>", "id of the run; the same id and request again is the same run")
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
@@ -51,44 +48,27 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
-    .usage("<calculation> [--<parameter> <value> …] [options]")
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(async (calculation: string, options: Options, command: Command) => {
-      await submitOne(session, calculation, command.args.slice(1), options);
+    .action(async (asked: string, options: Options, { args: [, ...tokens] }: Command) => {
+      // Before the first call of storage, so that a mistake is told at once.
+      const limits = limitsOf(options);
+      const calculation = await askedCalculation(session, asked);
+      const given = readFreeOptions(tokens, options.param, calculation.params);
+      const { id, packSize, cap, tolerate, upload } = options;
+      const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
+      const submitted = await calculation.submit({ params, id, packSize, cap, tolerate, ...limits });
+      if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
+      await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
+      await waitForEnd(session, submitted.run, options.output);
     });
 }
 
-async function submitOne(
-  session: Session,
-  asked: string,
-  tokens: readonly string[],
-  options: Options,
-): Promise<void> {
-  // Before any storage is asked, so that a mistake is told at once.
-  const limits = limitsOf(options);
-  const calculation = await askedCalculation(session, asked);
-  const given = readFreeOptions(tokens, options.param, calculation.params);
-  const params =
-    options.upload === undefined ? given : await uploadedSource(session, calculation, given, options.upload);
-  const { id, packSize, cap, tolerate } = options;
-  const submitted = await calculation.submit({ params, id, packSize, cap, tolerate, ...limits });
-  const waits = options.wait === true || options.output !== undefined;
-  if (!waits) return await tell(session, submitted);
-  await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
-  await waitForEnd(session, submitted.run, options.output);
-}
-
-/** The limits that a run sets itself. */
 function limitsOf({
   packLimit,
   attempts,
   deadline,
   keep = false,
 }: Options): Pick<RunRequest, "packLimitMs" | "attempts" | "deadline"> {
-  if (keep && deadline === undefined) {
-    throw new InputError("invalid", "bad-option", "--keep: needs --deadline", { field: "keep" });
-  }
+  if (keep && deadline === undefined) throw badOption("keep", "needs --deadline");
   return {
     packLimitMs: packLimit,
     attempts,
@@ -96,10 +76,7 @@ function limitsOf({
   };
 }
 
-async function tell(
-  session: Session,
-  submitted: { readonly run: string; readonly created: boolean; readonly woken: boolean },
-): Promise<void> {
+async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (!submitted.woken)
     await session.note("the wake queue cannot be reached: the run starts with the next timer tick");
   if (session.json()) return await session.printJson(submitted);
@@ -107,27 +84,4 @@ async function tell(
   if (session.cli.out.isTty) {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
   }
-}
-
-interface UploadOptions {
-  readonly to?: string;
-  readonly replace?: boolean;
-}
-
-/** `leasefold upload PATH…`: files of this machine become inputs; prints what a calculation takes as its source. */
-export function addUpload(program: Command, session: Session): void {
-  program
-    .command("upload")
-    .description("upload files or folders for calculations; prints the source that they are read from")
-    .argument("<path...>", "files and folders; what is in a folder keeps its path below it")
-    .option("--to <folder>", "where they go (default: the name of the folder)")
-    .option("--replace", "overwrite what is there with other content")
-    .action(async (paths: readonly string[], options: UploadOptions) => {
-      const uploaded = await uploadShown(session, paths, options);
-      if (session.json()) return await session.printJson(uploaded);
-      await session.print(uploaded.source);
-      if (!session.cli.out.isTty) return;
-      const hint = `use it: leasefold submit … --source ${uploaded.source}`;
-      await session.note(paint(session.cli.err, "dim", hint));
-    });
 }

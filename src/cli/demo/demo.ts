@@ -3,10 +3,9 @@ import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
-import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
-import { runFailed } from "../exitCodes.ts";
-import { wholeOption } from "../options.ts";
+import { failed } from "../exitCodes.ts";
+import { badOption, checkRange, systemCode, wholeOption } from "../options.ts";
 import { reportLines } from "./report.ts";
 import { runDemo } from "./runDemo.ts";
 
@@ -17,13 +16,13 @@ interface Options {
   readonly out: string;
 }
 
-/** They share one screen of 24 lines. */
+/** So many fit on a screen of 24 lines. */
 const instancesMax = 8;
-/** What `primes` takes. */
+/** The maximum of `primes`. */
 const toMax = 1e14;
 const stopMs = 15_000;
 
-/** `leasefold demo`: the main job on this machine, with the leader killed in the middle of it. */
+/** `leasefold demo`: a run on instances on this machine, with its leader killed on the way. */
 export function addDemo(program: Command, session: Session): void {
   program
     .command("demo")
@@ -38,9 +37,9 @@ export function addDemo(program: Command, session: Session): void {
     )
     .action(async (options: Options) => {
       await check(session, options);
-      session.setStopMs(stopMs);
+      session.stopMs = stopMs;
       const { cli } = session;
-      // A running `up` stays the one that other commands find; the demo is then only not found.
+      // Other commands go on finding the instances of a running `up`, and not those of the demo.
       const stateFile = await localFilePath(cli.env, cli.folder);
       const isUp = (await readLocalFile(stateFile)).kind === "found";
       const report = await runDemo(session, {
@@ -50,41 +49,34 @@ export function addDemo(program: Command, session: Session): void {
         screen: session.json() ? { ...cli.err, isTty: false } : cli.out,
       });
       if (report === undefined) return;
-      if (report.correct === false) session.setExitCode(runFailed);
+      if (report.correct === false) session.exitCode = failed;
       if (session.json()) return await session.printJson(report);
       for (const line of reportLines(report, cli.out)) await session.print(line);
     });
 }
 
-/** A mistake is told before anything starts, and a file that cannot be written before a minute is spent on it. */
+/** Checks the options before anything starts, and that the file can be written, as the demo takes a minute. */
 async function check({ cli }: Session, { to, instances, out }: Options): Promise<void> {
-  if (instances < 1 || instances > instancesMax) {
-    throw invalid("instances", `must be a whole number from 1 to ${instancesMax}, and ${instances} is not`);
-  }
-  if (to !== undefined && (to < 0 || to > toMax)) {
-    throw invalid("to", `must be a whole number from 0 to ${toMax}, and ${to} is not`);
-  }
+  checkRange("instances", instances, 1, instancesMax);
+  checkRange("to", to, 0, toMax);
   const path = resolve(cli.folder, out);
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isDirectory() === true) throw invalid("out", `is a file to write, and ${out} is a folder`);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) throw badOption("out", `${out}: must be a file, and this is a folder`);
   try {
     await access(await folderAbove(path), constants.W_OK);
   } catch (cause) {
-    throw invalid("out", `cannot write ${out} (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`);
+    throw badOption("out", `cannot write ${out} (${systemCode(cause)})`);
   }
 }
 
-/** The nearest one that is there; those between are made when there is something to write. */
+/** The nearest folder that exists; those between are made with the file. */
 async function folderAbove(path: string): Promise<string> {
   const folder = dirname(path);
-  const there = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
     return undefined;
   });
-  if (there === undefined) return await folderAbove(folder);
-  if (!there.isDirectory()) throw Object.assign(new Error(`${folder} is no folder`), { code: "ENOTDIR" });
+  if (found === undefined) return await folderAbove(folder);
+  if (!found.isDirectory()) throw Object.assign(new Error(`${folder} is no folder`), { code: "ENOTDIR" });
   return folder;
 }
-
-const invalid = (option: string, rule: string): InputError =>
-  new InputError("invalid", "bad-option", `--${option} ${rule}`, { field: option });

@@ -1,3 +1,4 @@
+import type { Client } from "../../client/client.ts";
 import { leader } from "../../client/leader.ts";
 import { findManifest } from "../../client/result.ts";
 import type { RunView } from "../../client/runView.ts";
@@ -7,55 +8,66 @@ import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import { instanceName, threadsPerInstance } from "../../local/instanceEnv.ts";
 import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
-import { runFailed } from "../exitCodes.ts";
-import { count, duration } from "../render/amounts.ts";
-import { act, type DemoOptions, type Stage, tellLeader } from "./act.ts";
+import { failed } from "../exitCodes.ts";
+import { count, duration, type Screen } from "../render/text.ts";
 import { chooseValue, measureSpeeds } from "./calibrate.ts";
-import { demoOutput } from "./demoOutput.ts";
-import { type KillPlan, noKillYet } from "./killPlan.ts";
+import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
 import { type DemoReport, reportOf, saveDemoResult } from "./report.ts";
+import { type DemoOutput, demoOutput } from "./screen.ts";
 import { makeTracker } from "./tracker.ts";
 
-const lookEveryMs = 250;
-/** A busy moment of storage is no reason to give up; this many looks in a row are. */
+export interface DemoOptions {
+  readonly to?: number | undefined;
+  readonly instances: number;
+  readonly kill: boolean;
+  readonly out: string;
+  readonly cores: number;
+  /** Where other commands find the instances. */
+  readonly stateFile: string | undefined;
+  readonly screen: Screen;
+}
+
+/** What the steps of the demo share. */
+interface Stage extends KillStage {
+  readonly session: Session;
+  readonly options: DemoOptions;
+  readonly embedded: Embedded;
+  readonly client: Client;
+  readonly output: DemoOutput;
+}
+
+const pollMs = 250;
+/** Consecutive polls that storage may refuse as busy. */
 const busyMax = 40;
 
 /**
- * The whole demo on its screen: starts everything, counts, kills, saves the result and stops everything again.
- * Undefined when Ctrl-C came first. Whatever happens, no process is left.
+ * The whole demo on its screen: starts storage and instances, counts, kills, saves the result and stops everything.
+ * Undefined after Ctrl-C or a failed run. No process is left in any case.
  */
 export async function runDemo(session: Session, options: DemoOptions): Promise<DemoReport | undefined> {
   const { cli } = session;
-  const startedMs = cli.clock.monotonicMs();
+  const { instances, cores, stateFile } = options;
   const now = () => cli.clock.monotonicMs();
-  const names = Array.from({ length: options.instances }, (_, index) => instanceName(index));
+  const startedMs = now();
   const tracker = makeTracker({
-    names,
-    cores: options.cores,
-    threads: threadsPerInstance(options.cores, options.instances),
-    startedMs,
+    names: Array.from({ length: instances }, (_, index) => instanceName(index)),
+    ...{ cores, threads: threadsPerInstance(cores, instances), startedMs },
     onNote: (note) => output.note(note),
   });
+  const note: KillStage["note"] = (text, mood = "plain") => tracker.note(text, mood, now());
   const output = demoOutput(options.screen, () => tracker.view(now()));
   cli.signal.addEventListener("abort", () => tracker.enter("stopping"));
   let embedded: Embedded | undefined;
   try {
     tracker.enter("starting Azurite and the instances");
-    embedded = await startEmbedded({
-      instances: options.instances,
-      stateFile: options.stateFile,
-      stopGraceMs: 3_000,
-      onEvent: (event) => tracker.onEvent(event, now()),
-    });
-    const hint = options.stateFile === undefined ? "" : " (inspect: leasefold show)";
-    tracker.note(
-      `Azurite and ${named(options.instances)} started in ${seconds(embedded.startMs)}${hint}`,
-      "plain",
-      now(),
-    );
-    const { connectionString } = embedded;
-    const client = await cli.connect({ connection: connectionString });
-    const report = await play({ session, options, tracker, embedded, client, output, now });
+    const onEvent: Parameters<typeof startEmbedded>[0]["onEvent"] = (event) => tracker.onEvent(event, now());
+    embedded = await startEmbedded({ instances, stateFile, stopGraceMs: 3_000, onEvent });
+    const what = `Azurite and ${instances} ${instances === 1 ? "instance" : "instances"}`;
+    const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
+    note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
+    const client = await cli.connect({ connection: embedded.connectionString });
+    const stage = { session, options, tracker, embedded, instances: embedded.instances, client, output };
+    const report = await countPrimes({ ...stage, now, note });
     await output.end();
     return report === undefined ? undefined : { ...report, totalS: (now() - startedMs) / 1_000 };
   } finally {
@@ -65,82 +77,82 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
   }
 }
 
-async function play(stage: Stage): Promise<DemoReport | undefined> {
-  const { session, options, tracker, embedded, client, output, now } = stage;
-  const { signal } = session.cli;
-  const to = options.to ?? (await choose(stage));
-  if (to === undefined || signal.aborted) return undefined;
+async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
+  const { session, options, tracker, client } = stage;
+  const to = options.to ?? (await chooseTo(stage));
+  if (to === undefined || session.cli.signal.aborted) return undefined;
   tracker.enter("planning");
   const { run } = await submit(client, { calculation: "primes", params: { to } });
   tracker.submitted(to);
 
-  const watched = await watch(stage, run);
+  const watched = await untilEnded(stage, run);
   if (watched === undefined) return undefined;
-  const { view, plan } = watched;
+  const { view, kill } = watched;
   if (view.phase !== "complete") {
-    await output.end();
+    await stage.output.end();
     await session.note(`the run is ${view.word}: ${view.error?.message ?? "no reason given"}`);
-    session.setExitCode(runFailed);
+    session.exitCode = failed;
     return undefined;
   }
-  if (options.kill && plan.killed === undefined) {
-    tracker.note("it was over before a leader could be killed", "plain", now());
-  }
+  if (options.kill && kill.killed === undefined) stage.note("the run ended before a leader could be killed");
   const saved = await saveDemoResult(session.cli, client, await findManifest(client, run), options.out);
-  const { startMs } = embedded;
-  return reportOf({ to, view, plan, saved, startMs, hostCalls: tracker.hostCalls(), out: options.out });
+  const { startMs } = stage.embedded;
+  return reportOf({ to, view, kill, saved, startMs, hostCalls: tracker.hostCalls(), out: options.out });
 }
 
 /** A value that keeps this machine busy for about half a minute; undefined after Ctrl-C. */
-async function choose({ session, options, tracker, now }: Stage): Promise<number | undefined> {
+async function chooseTo({ session, options, tracker, note }: Stage): Promise<number | undefined> {
   const { clock, signal } = session.cli;
   tracker.enter("measuring how fast this machine counts");
   const threads = options.instances * threadsPerInstance(options.cores, options.instances);
   const speeds = await measureSpeeds(clock, signal);
   if (signal.aborted) return undefined;
-  const { to, seconds: takes } = chooseValue(speeds, Math.min(options.cores, threads));
-  tracker.note(`${count(to)} should take about ${duration(takes)} here`, "plain", now());
+  const { to, seconds } = chooseValue(speeds, Math.min(options.cores, threads));
+  note(`${count(to)} should take about ${duration(seconds)} here`);
   return to;
 }
 
-/** The storage under the demo has ended. */
+/** The demo's own storage has ended. */
 class BrokenError extends StorageError {
   constructor(why: string) {
     super("busy", "", undefined, why);
   }
 }
 
-/** Looks at the run until it is over, and kills on the way. Undefined after Ctrl-C. */
-async function watch(
+/** Polls the run until it has ended, and kills on the way. Undefined after Ctrl-C. */
+async function untilEnded(
   stage: Stage,
   run: string,
-): Promise<{ readonly view: RunView; readonly plan: KillPlan } | undefined> {
-  const { session, options, tracker, embedded, client, now } = stage;
+): Promise<{ readonly view: RunView; readonly kill: KillState } | undefined> {
+  const { session, options, tracker, client, now, note } = stage;
   const { clock, signal } = session.cli;
-  let plan = noKillYet;
+  let kill = noKillYet;
   let busy = 0;
-  // A client would try again for a long time before it gave up on storage that is gone.
-  const broken = embedded.broken.then((why) => Promise.reject(new BrokenError(why)));
+  // A client would retry for a long time if storage is gone.
+  const broken = stage.embedded.broken.then((why) => Promise.reject(new BrokenError(why)));
   broken.catch(() => undefined);
   while (!signal.aborted) {
     try {
-      const look = Promise.all([status(client, run), leader(client)]);
-      const [view, seen] = await Promise.race([look, broken]);
+      const polled = Promise.all([status(client, run), leader(client)]);
+      const [view, seen] = await Promise.race([polled, broken]);
       busy = 0;
-      tellLeader(tracker, () => tracker.seeLeader(seen, now()), plan, now());
+      const before = tracker.leader();
+      tracker.seeLeader(seen, now());
+      const leads = tracker.leader();
+      // The takeover after the kill is noted with its time.
+      const isTakeover = kill.killed !== undefined && kill.takeover === undefined;
+      if (leads !== undefined && leads.term !== before?.term && !isTakeover)
+        note(`${leads.name} won the lease and leads in term ${leads.term}`);
       tracker.seeRun(view, now());
-      if (!view.active) return { view, plan };
+      if (!view.active) return { view, kill };
     } catch (error) {
       busy += 1;
-      const passing =
-        error instanceof StorageError && !(error instanceof BrokenError) && error.kind === "busy";
-      if (!passing || busy > busyMax) throw error;
+      const isBusy =
+        error instanceof StorageError && error.kind === "busy" && !(error instanceof BrokenError);
+      if (!isBusy || busy > busyMax) throw error;
     }
-    if (options.kill) plan = await act(stage, plan);
-    await clock.sleep(lookEveryMs, signal);
+    if (options.kill) kill = await killAndRestart(stage, kill);
+    await clock.sleep(pollMs, signal);
   }
   return undefined;
 }
-
-const seconds = (ms: number): string => duration(ms / 1_000);
-const named = (instances: number): string => `${instances} ${instances === 1 ? "instance" : "instances"}`;

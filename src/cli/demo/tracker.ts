@@ -2,28 +2,12 @@ import type { LeaderView } from "../../client/leader.ts";
 import type { RunView } from "../../client/runView.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../model/calls.ts";
-import { makeInstanceTrack, outputCreated } from "./instanceTrack.ts";
-import type { DemoView, LeaderFact, Note } from "./renderDemo.ts";
+import { appEventOf } from "../render/instances.ts";
+import type { DemoView, InstanceFact, LeaderFact, Note } from "./screen.ts";
 
-/**
- * Puts together what the demo knows: events of the instances, looks at the leader record and at the run. Time is
- * an argument.
- */
-export interface Tracker {
-  onEvent(event: InstanceEvent, nowMs: number): void;
-  seeLeader(seen: LeaderView, nowMs: number): void;
-  seeRun(run: RunView, nowMs: number): void;
-  enter(stage: string): void;
-  submitted(to: number): void;
-  note(text: string, mood: Note["mood"], nowMs: number): void;
-  leader(): { readonly name: string; readonly term: number } | undefined;
-  /** 0 to 1. */
-  share(): number;
-  /** Of the host itself, since the run was submitted. */
-  hostCalls(): CallCounts;
-  view(nowMs: number): DemoView;
-}
+export type Tracker = ReturnType<typeof makeTracker>;
 
+/** Collects what the demo knows from instance events, the leader record and the run. Time is an argument. */
 export function makeTracker(of: {
   readonly names: readonly string[];
   readonly cores: number;
@@ -31,113 +15,178 @@ export function makeTracker(of: {
   readonly threads: number;
   readonly startedMs: number;
   readonly onNote?: (note: Note) => void;
-}): Tracker {
-  const instances = new Map(of.names.map((name) => [name, makeInstanceTrack(name, of.threads)]));
+}) {
+  const instances = new Map(of.names.map((name) => [name, new InstanceTrack(name, of.threads)]));
   const notes: Note[] = [];
   const samples: Sample[] = [];
   let stage = "";
   let to: number | undefined;
-  let packs: { readonly done: number; readonly total: number } | undefined;
-  let created = 0;
+  let planned: { readonly done: number; readonly total: number } | undefined;
   let over = false;
-  let hostCallsBefore: CallCounts = noCalls;
+  let hostCallsBefore = noCalls;
   let term = 0;
   let leading: { readonly name: string; readonly term: number } | undefined;
   let leaderSinceMs = 0;
 
   const hostCallsNow = () => [...instances.values()].map((one) => one.hostCalls()).reduce(addCalls, noCalls);
-  const nobodyLeads = (nowMs: number) => {
-    if (leading === undefined) return;
-    leading = undefined;
+  const setLeader = (next: typeof leading, nowMs: number): void => {
+    if (leading === next) return;
+    leading = next;
     leaderSinceMs = nowMs;
   };
-  /** The state says what the leader has seen; workers' own word fills the time without one. */
-  const packsNow = () =>
-    packs === undefined
-      ? undefined
-      : { total: packs.total, done: Math.min(packs.total, Math.max(packs.done, created)) };
+  /** Without a leader the run's state does not change, so the workers' own events count as well. */
+  const packsNow = (): typeof planned => {
+    if (planned === undefined) return undefined;
+    const created = [...instances.values()].reduce((sum, { packs }) => sum + packs, 0);
+    return { total: planned.total, done: Math.min(planned.total, Math.max(planned.done, created)) };
+  };
   const leaderFact = (nowMs: number): LeaderFact => {
     if (over) return { kind: "not-needed" };
     const forMs = nowMs - leaderSinceMs;
     if (leading !== undefined) return { kind: "leading", ...leading, forMs };
     return term === 0 ? { kind: "none-yet" } : { kind: "nobody", forMs };
   };
-  const note = (text: string, mood: Note["mood"], nowMs: number) => {
-    const made = { atMs: nowMs - of.startedMs, text, mood };
-    notes.push(made);
-    of.onNote?.(made);
-  };
 
   return {
-    onEvent(event, nowMs) {
-      const one = instances.get(event.instance);
-      if (one === undefined) return;
-      one.onEvent(event);
-      if (event.kind === "log" && outputCreated(event.message)) created += 1;
+    onEvent(event: InstanceEvent, nowMs: number): void {
+      instances.get(event.instance)?.onEvent(event);
       const ended = event.kind === "state" && (event.state === "dead" || event.state === "restarting");
-      if (ended && leading?.name === event.instance) nobodyLeads(nowMs);
+      if (ended && leading?.name === event.instance) setLeader(undefined, nowMs);
     },
-    seeLeader(seen, nowMs) {
-      if (seen.kind === "nobody") nobodyLeads(nowMs);
-      // The record of a leader that was killed says `leading` until another takes its place.
+    seeLeader(seen: LeaderView, nowMs: number): void {
+      if (seen.kind === "nobody") setLeader(undefined, nowMs);
+      // The record of a killed leader says `leading` until another takes over.
       if (seen.kind !== "leading" || seen.term <= term) return;
       term = seen.term;
-      leading = { name: seen.holder, term };
-      leaderSinceMs = nowMs;
+      setLeader({ name: seen.holder, term }, nowMs);
     },
-    seeRun(run, nowMs) {
+    seeRun(run: RunView, nowMs: number): void {
       over = !run.active;
-      if (run.packs !== undefined) packs = { done: run.packs.done, total: run.packs.total };
-      const now = packsNow();
-      if (now === undefined) return;
-      samples.push({ atMs: nowMs, done: now.done });
-      // Shown once no pack is left.
+      if (run.packs !== undefined) planned = { done: run.packs.done, total: run.packs.total };
+      const packs = packsNow();
+      if (packs === undefined) return;
+      samples.push({ atMs: nowMs, done: packs.done });
+      // The screen shows the stage once all packs are done.
       stage = over ? run.word : "folding into one result";
     },
-    enter(next) {
+    enter(next: string): void {
       stage = next;
     },
-    submitted(value) {
+    submitted(value: number): void {
       to = value;
       hostCallsBefore = hostCallsNow();
     },
-    note,
-    leader: () => leading,
-    share() {
-      const now = packsNow();
-      return now === undefined || now.total === 0 ? 0 : now.done / now.total;
+    note(text: string, mood: Note["mood"], nowMs: number): void {
+      const note = { atMs: nowMs - of.startedMs, text, mood };
+      notes.push(note);
+      of.onNote?.(note);
     },
-    hostCalls: () => subtractCalls(hostCallsNow(), hostCallsBefore),
-    view(nowMs) {
-      const now = packsNow();
-      const folding = now !== undefined && now.done === now.total;
+    leader: () => leading,
+    /** Share of the packs that are done, 0 to 1. */
+    share(): number {
+      const packs = packsNow();
+      return packs === undefined || packs.total === 0 ? 0 : packs.done / packs.total;
+    },
+    /** Calls of the Functions host itself since the submit. */
+    hostCalls: (): CallCounts => subtractCalls(hostCallsNow(), hostCallsBefore),
+    view(nowMs: number): DemoView {
+      const packs = packsNow();
+      const folding = packs !== undefined && packs.done === packs.total;
       const packsPerS = speedOf(samples, nowMs);
+      const leader = over ? undefined : leading?.name;
       return {
-        ...{ to, cores: of.cores, stage, notes, elapsedMs: nowMs - of.startedMs },
-        ...(now === undefined ? {} : { packs: now }),
+        ...{ to, cores: of.cores, stage, notes, elapsedMs: nowMs - of.startedMs, leader: leaderFact(nowMs) },
+        ...(packs === undefined ? {} : { packs }),
         ...(packsPerS === undefined ? {} : { packsPerS }),
-        leader: leaderFact(nowMs),
-        instances: [...instances.values()].map((one) =>
-          one.fact(!over && leading?.name === one.name, folding),
-        ),
+        instances: [...instances.values()].map((one) => one.fact(leader === one.name, folding)),
       };
     },
   };
 }
 
-/** How much was done at one moment. */
+/** The activity of one instance, from its events; a restarted instance is another process. */
+class InstanceTrack {
+  readonly name: string;
+  packs = 0;
+  readonly #threads: number;
+  #state: Extract<InstanceEvent, { kind: "state" }>["state"] = "starting";
+  #startedBefore = false;
+  #reason: string | undefined;
+  /** Messages in progress. */
+  readonly #working = new Set<string>();
+  /** Calls of earlier processes, as each counts from zero. */
+  #earlierCalls = noCalls;
+  #calls = noCalls;
+
+  constructor(name: string, threads: number) {
+    this.name = name;
+    this.#threads = threads;
+  }
+
+  onEvent(event: InstanceEvent): void {
+    if (event.kind === "started" && /^worker(Urgent)?$/.test(event.function))
+      this.#working.add(event.invocation);
+    if (event.kind === "ended") this.#working.delete(event.invocation);
+    if (event.kind === "stats") this.#calls = event.hostCalls;
+    if (event.kind === "log" && isPackDone(event.message)) this.packs += 1;
+    if (event.kind !== "state") return;
+    this.#state = event.state;
+    this.#reason = event.reason;
+    if (event.state === "running") this.#startedBefore = true;
+    else this.#working.clear();
+    if (event.state !== "starting") return;
+    this.#earlierCalls = this.hostCalls();
+    this.#calls = noCalls;
+  }
+
+  hostCalls(): CallCounts {
+    return addCalls(this.#earlierCalls, this.#calls);
+  }
+
+  /** `folding`: all packs are done, so that a message in progress folds them. */
+  fact(leads: boolean, folding: boolean): InstanceFact {
+    const { name, packs } = this;
+    const gone = {
+      starting: this.#startedBefore ? "restarting" : "starting",
+      restarting: "ended, restarts",
+      stopped: "frozen",
+      dead: this.#reason ?? "dead",
+      running: undefined,
+    }[this.#state];
+    if (gone !== undefined) return { name, packs, doing: gone, mood: "gone" };
+    const work = this.#workText(folding);
+    if (leads) return { name, packs, doing: work === "" ? "leading" : `leading, ${work}`, mood: "leading" };
+    return { name, packs, doing: work || "idle", mood: work === "" ? "idle" : "working" };
+  }
+
+  #workText(folding: boolean): string {
+    const { size } = this.#working;
+    if (size === 0 || folding) return size === 0 ? "" : "folding";
+    const computing = Math.min(size, this.#threads);
+    const waiting = size === computing ? "" : `, ${size - computing} waiting`;
+    return `computing ${computing} ${computing === 1 ? "pack" : "packs"}${waiting}`;
+  }
+}
+
+/** Whether a log line says that a pack's partial was written for the first time. */
+function isPackDone(message: string): boolean {
+  const app = appEventOf(message);
+  return app?.event === "work-done" && app["kind"] === "compute" && app["outcome"] === "created";
+}
+
 export interface Sample {
   readonly atMs: number;
+  /** Packs. */
   readonly done: number;
 }
 
 const windowMs = 6_000;
-const leastMs = 1_000;
+const spanMsMin = 1_000;
 
-/** Packs per second over the last seconds; undefined until that can be said. */
+/** Packs per second over the last seconds; undefined until samples span a second. */
 export function speedOf(samples: readonly Sample[], nowMs: number): number | undefined {
   const last = samples.at(-1);
   const first = samples.find(({ atMs }) => atMs >= nowMs - windowMs);
-  if (last === undefined || first === undefined || last.atMs - first.atMs < leastMs) return undefined;
+  if (last === undefined || first === undefined || last.atMs - first.atMs < spanMsMin) return undefined;
   return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
 }

@@ -1,8 +1,6 @@
 import type { RunView } from "../../client/runView.ts";
 import type { Clock } from "../../storage/ports.ts";
-import type { Screen } from "../cli.ts";
-import { count, duration, percent, perSecond } from "./amounts.ts";
-import { clip } from "./text.ts";
+import { clip, count, duration, percent, perSecond, type Screen } from "./text.ts";
 
 /** `████████░░░░░░░░` for a share of 0 to 1. */
 export function bar(share: number, width: number): string {
@@ -10,7 +8,7 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-/** Packs that have an outcome, out of all. */
+/** The share of packs that have ended. */
 export const shareOf = (view: RunView): number =>
   view.packs === undefined || view.packs.total === 0
     ? Number(!view.active)
@@ -27,10 +25,7 @@ const gap = "  ";
 const barWidth = 20;
 const barWidthMin = 5;
 
-/**
- * How a run stands, on one line that fits: `computing  ████░░░░  42 %  84/200 packs  12.3/s  9 s left`. The bar
- * gives way first.
- */
+/** State of a run on one line: `computing  ████░░░░  42 %  84/200 packs  12.3/s  9 s left`. The bar shrinks first. */
 export function progressLine(view: RunView, columns: number): string {
   const { packs } = view;
   if (packs === undefined)
@@ -53,15 +48,15 @@ function termOf({ active, terms }: RunView): readonly string[] {
   return active && last !== undefined ? [`term ${last.term}`] : [];
 }
 
-/** A line that is rewritten in place on a terminal; elsewhere a new line when it matters. */
+/** A line that is rewritten in place on a terminal; elsewhere a new line for each change. */
 export interface LiveLine {
-  /** `key` tells whether something happened; a line with the same key is only repeated now and then. */
+  /** Without a terminal, a line with the same `key` is repeated only now and then. */
   show(line: string, key: string): Promise<void>;
-  /** Ends the live line, so that what follows begins on a line of its own. */
+  /** Ends the line. */
   end(): Promise<void>;
 }
 
-/** Where lines cannot be rewritten, one with nothing new in it is printed no more often than this. */
+/** Minimum time between lines with the same key without a terminal. */
 const quietMs = 5_000;
 
 export function liveLine(screen: Screen, clock: Clock): LiveLine {

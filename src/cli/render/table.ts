@@ -1,69 +1,55 @@
-import type { Screen } from "../cli.ts";
-import { clip, paint, type Style, wrap } from "./text.ts";
+import { clip, paint, type Screen, type Style, wrap } from "./text.ts";
 
-export interface Column {
-  readonly title: string;
-  readonly right?: boolean;
-  /** Gives way when the table is too wide; without one the table may run over. */
-  readonly gives?: boolean;
-  /** Then goes on below, where it would be cut. */
-  readonly wraps?: boolean;
-}
+export type Column =
+  | string
+  | { readonly title: string; readonly right?: boolean; readonly shrinks?: "clip" | "wrap" };
 
-export interface Cell {
-  readonly text: string;
-  readonly style: Style;
-}
+/** A column of numbers. */
+export const right = (title: string): Column => ({ title, right: true });
+/** The column that is clipped when the table is too wide; a table without one may exceed the width. */
+export const clipped = (title: string): Column => ({ title, shrinks: "clip" });
+/** The column that continues below when the table is too wide. */
+export const wrapped = (title: string): Column => ({ title, shrinks: "wrap" });
 
-/** A column that gives way keeps at least this width, so that something can still be read. */
-const narrowest = 8;
+export type Row = readonly (string | { readonly text: string; readonly style: Style })[];
+
+/** A column that shrinks keeps at least this width, to stay readable. */
+const shrunkMin = 8;
 const gap = "  ";
 
-/** Rows under a head line, within the width of the screen. Ends with a newline. */
-export function table(
-  screen: Screen,
-  columns: readonly Column[],
-  rows: readonly (readonly (string | Cell)[])[],
-): string {
-  const textOf = (cell: string | Cell | undefined): string =>
-    typeof cell === "string" ? cell : (cell?.text ?? "");
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...rows.map((row) => textOf(row[index]).length)),
-  );
-  const total = widths.reduce((sum, width) => sum + width, 0) + gap.length * (columns.length - 1);
-  const giving = columns.findIndex(({ gives }) => gives === true);
-  if (total > screen.columns && giving >= 0) {
-    widths[giving] = Math.max(narrowest, (widths[giving] ?? 0) - (total - screen.columns));
-  }
-  const line = (cells: readonly (string | Cell)[], style?: Style): string => {
-    const lines = columns.map(({ wraps }, index) => {
-      const text = textOf(cells[index]);
-      return wraps ? wrap(text, widths[index] ?? 0) : [text];
-    });
-    const height = Math.max(...lines.map((one) => one.length));
-    return Array.from({ length: height }, (_, row) => lineOf(cells, lines, row, style)).join("\n");
+/** Rows under a header, within the width of the screen. Ends with a newline. */
+export function table(screen: Screen, columns: readonly Column[], rows: readonly Row[]): string {
+  const specs = columns.map((column) => (typeof column === "string" ? { title: column } : column));
+  const head = specs.map(({ title }) => ({ text: title, style: "bold" }) as const);
+  const textOf = (row: Row, index: number): string => {
+    const cell = row[index] ?? "";
+    return typeof cell === "string" ? cell : cell.text;
   };
-  const lineOf = (
-    cells: readonly (string | Cell)[],
-    lines: readonly (readonly string[])[],
-    row: number,
-    style: Style | undefined,
-  ): string =>
-    columns
-      .map(({ right }, index) => {
-        const cell = cells[index];
-        const width = widths[index] ?? 0;
-        const text = clip(lines[index]?.[row] ?? "", width);
-        const last = index === columns.length - 1;
-        const padded = right === true ? text.padStart(width) : last ? text : text.padEnd(width);
-        const own = typeof cell === "object" ? cell.style : style;
-        return own === undefined ? padded : paint(screen, own, padded);
-      })
-      .join(gap)
-      .trimEnd();
-  const head = line(
-    columns.map(({ title }) => title),
-    "bold",
+  const widths = specs.map((_, index) =>
+    Math.max(...[head, ...rows].map((row) => textOf(row, index).length)),
   );
-  return `${[head, ...rows.map((row) => line(row))].join("\n")}\n`;
+  const total = widths.reduce((sum, width) => sum + width, 0) + gap.length * (specs.length - 1);
+  const shrinking = specs.findIndex(({ shrinks }) => shrinks !== undefined);
+  if (total > screen.columns && shrinking >= 0) {
+    widths[shrinking] = Math.max(shrunkMin, (widths[shrinking] ?? 0) - (total - screen.columns));
+  }
+  const linesOf = (row: Row): readonly string[] => {
+    const cells = specs.map(({ shrinks }, index) => {
+      const [text, width] = [textOf(row, index), widths[index] ?? 0];
+      return shrinks === "wrap" ? wrap(text, width) : [clip(text, width)];
+    });
+    const height = Math.max(...cells.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, at) =>
+      specs
+        .map((spec, index) => {
+          const [text, width, cell] = [cells[index]?.[at] ?? "", widths[index] ?? 0, row[index]];
+          const isLast = index === specs.length - 1;
+          const padded = spec.right ? text.padStart(width) : isLast ? text : text.padEnd(width);
+          return typeof cell === "object" ? paint(screen, cell.style, padded) : padded;
+        })
+        .join(gap)
+        .trimEnd(),
+    );
+  };
+  return `${[head, ...rows].flatMap(linesOf).join("\n")}\n`;
 }

@@ -1,12 +1,20 @@
 import { styleText } from "node:util";
 import type { RunWord } from "../../client/runView.ts";
-import type { Screen } from "../cli.ts";
+
+/** Where a command writes: a terminal, a pipe or a file. */
+export interface Screen {
+  readonly isTty: boolean;
+  readonly columns: number;
+  readonly color: boolean;
+  /** Resolves when the text was taken, so that a slow reader slows a stream down. */
+  write(text: string | Uint8Array): Promise<void>;
+}
 
 export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan" | "inverse";
 
-/** Plain where the screen shows no colour. */
-export const paint = (screen: Pick<Screen, "colour">, style: Style, text: string): string =>
-  screen.colour ? styleText(style, text, { validateStream: false }) : text;
+/** Plain where the screen shows no color. */
+export const paint = (screen: Pick<Screen, "color">, style: Style, text: string): string =>
+  screen.color ? styleText(style, text, { validateStream: false }) : text;
 
 const styles: Readonly<Record<RunWord | "unreadable" | "needs-newer-version", Style>> = {
   waiting: "dim",
@@ -24,36 +32,74 @@ const styles: Readonly<Record<RunWord | "unreadable" | "needs-newer-version", St
   "needs-newer-version": "yellow",
 };
 
-/** Each state of a run has one colour everywhere. */
+/** Each state of a run has the same color everywhere. */
 export const styleOfWord = (word: keyof typeof styles): Style => styles[word];
 
-/**
- * Text of a stored record, an error or a message on one line, without anything that a terminal would obey: what
- * a calculation throws and what lies in a queue is anybody's text.
- */
+/** Text on one line without control characters: errors of calculations and messages of queues may hold any text. */
 export const oneLine = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a terminal.
   text.replace(/[\s\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, " ").trim();
 
-/** Cut to a width, with a sign that something is missing. */
+/** Cut to a width, with an ellipsis. */
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 
-/** Lines of whole words; a word that is too long for a line is cut into it. */
+/** Lines of whole words; a word longer than a line is split. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").flatMap((one) => pieces(one, width))) {
-    if (line !== "" && line.length + 1 + word.length > width) {
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + Math.min(word.length, width) > width) {
       lines.push(line);
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;
+    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width));
   }
   return [...lines, line];
 }
 
-function pieces(word: string, width: number): string[] {
-  const cut: string[] = [];
-  for (let at = 0; at < word.length; at += width) cut.push(word.slice(at, at + width));
-  return cut.length === 0 ? [""] : cut;
+export const count = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/** `0.8 s`, `3 s`, `42 s`, `3 min 12 s`, `5 h 3 min`, `2 d 4 h`. */
+export function duration(seconds: number): string {
+  if (seconds < 9.95) return `${Number(Math.max(0, seconds).toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(whole / 86_400), "d"],
+    [Math.floor(whole / 3600) % 24, "h"],
+    [Math.floor(whole / 60) % 60, "min"],
+    [whole % 60, "s"],
+  ];
+  const first = parts.findIndex(([value]) => value > 0);
+  const shown = parts.slice(first, first + 2).filter(([value]) => value > 0);
+  return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }
+
+/** `812 B`, `1.2 KB`, `3.4 GB`, in powers of 1,000. */
+export function bytes(value: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let unit = 0;
+  let amount = value;
+  while (amount >= 999.95 && unit < units.length - 1) {
+    amount /= 1000;
+    unit += 1;
+  }
+  return unit === 0 ? `${amount} B` : `${amount.toFixed(1)} ${units[unit]}`;
+}
+
+/** Two digits that count, because most runs cost fractions of a cent. */
+export function dollars(value: number): string {
+  if (value === 0) return "$0";
+  if (value >= 1) return `$${value.toFixed(2)}`;
+  const digits = Math.min(8, 1 - Math.floor(Math.log10(value)));
+  return `$${value.toFixed(digits)}`;
+}
+
+/** A rate with about three digits. */
+export const perSecond = (value: number): string =>
+  `${value >= 100 ? count(value) : value.toFixed(value >= 10 ? 1 : 2)}/s`;
+
+/** Rounded down, so that 100 % means all of it. */
+export const percent = (part: number, whole: number): string =>
+  `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`;

@@ -6,14 +6,14 @@ import { type LocalFile, localFilePath, readLocalFile } from "../../local/localF
 import { createPrivate } from "../../local/privateFile.ts";
 import { ConfigError } from "../../model/errors.ts";
 import type { Cli, Session } from "../cli.ts";
-import { duration } from "../render/amounts.ts";
+import { duration } from "../render/text.ts";
 
 const readyMs = 60_000;
-const lookMs = 50;
+const pollMs = 50;
 
 /**
- * Runs the same `up` in a process of its own that outlives this one and its terminal, and waits until all
- * instances are ready. What it prints goes to a file beside their state.
+ * Runs the same `up` in a process that outlives this one and its terminal, and waits until all instances are ready. Its
+ * output goes to a log file beside the state file.
  */
 export async function detachUp(session: Session, args: readonly string[]): Promise<void> {
   const { cli } = session;
@@ -30,19 +30,17 @@ export async function detachUp(session: Session, args: readonly string[]): Promi
   });
   await log.close();
   let ended = false;
-  child.once("exit", () => {
+  const onEnd = (): void => {
     ended = true;
-  });
-  child.once("error", () => {
-    ended = true;
-  });
+  };
+  child.once("exit", onEnd).once("error", onEnd);
 
-  const local = await ready(cli, stateFile, child.pid, () => ended);
+  const local = await untilReady(cli, stateFile, child.pid, () => ended);
   if (local === undefined) {
     if (!ended) child.kill("SIGTERM");
-    const said = (await readFile(logFile, "utf8")).trim().split("\n").at(-1) ?? "";
-    const why = said.replace(/^leasefold: /, "") || `it was not ready after ${readyMs / 1_000} s`;
-    throw new ConfigError("not-up", `it did not start: ${why}`);
+    const last = (await readFile(logFile, "utf8")).trim().split("\n").at(-1) ?? "";
+    const why = last.replace(/^leasefold: /, "") || `not ready after ${readyMs / 1_000} s`;
+    throw new ConfigError("not-up", `the instances did not start: ${why}`);
   }
   child.unref();
   if (session.json()) return await session.printJson({ instances: local.instances });
@@ -53,18 +51,18 @@ export async function detachUp(session: Session, args: readonly string[]): Promi
   );
 }
 
-/** Undefined where it ended, was not ready in time, or Ctrl-C came first. */
-async function ready(
-  cli: Cli,
+/** Undefined if the process ended or was not ready in time, or after Ctrl-C. */
+async function untilReady(
+  { clock, signal }: Cli,
   stateFile: string,
   pid: number | undefined,
   ended: () => boolean,
 ): Promise<LocalFile | undefined> {
-  const untilMs = cli.clock.monotonicMs() + readyMs;
-  while (!ended() && !cli.signal.aborted && cli.clock.monotonicMs() < untilMs) {
+  const untilMs = clock.monotonicMs() + readyMs;
+  while (!ended() && !signal.aborted && clock.monotonicMs() < untilMs) {
     const found = await readLocalFile(stateFile);
     if (found.kind === "found" && found.local.supervisorPid === pid) return found.local;
-    await cli.clock.sleep(lookMs, cli.signal);
+    await clock.sleep(pollMs, signal);
   }
   return undefined;
 }

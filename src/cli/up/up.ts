@@ -1,18 +1,19 @@
 import { mkdir } from "node:fs/promises";
-import { isAbsolute, resolve } from "node:path";
+import { createServer } from "node:net";
+import { resolve } from "node:path";
 import type { Command } from "commander";
+import { loadCalculations } from "../../calculations/registry.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { InputError, StorageError } from "../../model/errors.ts";
-import type { ConnectOptions, Session } from "../cli.ts";
-import { checkNamespace } from "../connect.ts";
-import { wholeOption } from "../options.ts";
-import { duration } from "../render/amounts.ts";
-import { instanceLine } from "../render/instanceEvent.ts";
-import { paint } from "../render/text.ts";
+import { calculationFiles } from "../askedCalculation.ts";
+import type { Session } from "../cli.ts";
+import { type ConnectOptions, checkNamespace } from "../connect.ts";
+import { badOption, checkRange, systemCode, wholeOption } from "../options.ts";
+import { instanceLine } from "../render/instances.ts";
+import { duration, paint } from "../render/text.ts";
 import { detachUp } from "./detachUp.ts";
-import { checkCalculations, checkInstances, checkPorts } from "./instanceOptions.ts";
 import { reloadChanged } from "./reloadChanged.ts";
 
 interface Options extends ConnectOptions {
@@ -24,7 +25,9 @@ interface Options extends ConnectOptions {
   readonly detach?: boolean;
 }
 
-/** Instances drain for some seconds; one that does not is killed. */
+/** More instances on one machine only compete for its cores. */
+const instancesMax = 16;
+/** Instances drain for some seconds; one that takes longer is killed. */
 const stopMs = 15_000;
 
 /** `leasefold up`: storage and instances on this machine until Ctrl-C. */
@@ -46,88 +49,96 @@ export function addUp(program: Command, session: Session): void {
     });
 }
 
-/** Everything a user can get wrong is told before anything starts. */
+/** Checks all options before anything starts. Returns the files of calculations, absolute. */
 async function check(session: Session, options: Options): Promise<readonly string[]> {
   const { env, folder } = session.cli;
   if (options.namespace !== undefined) checkNamespace(options.namespace);
-  checkInstances(options.instances);
+  checkRange("instances", options.instances, 1, instancesMax);
   const found = await readLocalFile(await localFilePath(env, folder));
   if (found.kind === "found") {
     const { supervisorPid, instances } = found.local;
-    const what = instances.length === 1 ? "1 instance runs" : `${instances.length} instances run`;
-    const stop = `"leasefold down" stops ${instances.length === 1 ? "it" : "them"}`;
-    throw new InputError(
-      "conflict",
-      "already-up",
-      `${what} in this folder already (process ${supervisorPid}); ${stop}`,
-    );
+    const one = instances.length === 1;
+    const what = one ? "1 instance runs" : `${instances.length} instances run`;
+    const stop = `"leasefold down" stops ${one ? "it" : "them"}`;
+    const message = `${what} in this folder already (process ${supervisorPid}); ${stop}`;
+    throw new InputError("conflict", "already-up", message);
   }
   await checkPorts(options.port, options.instances);
-  if (options.data !== undefined) await makeFolder(options.data, folder);
-  return await checkCalculations(session.cli, options.calculation);
+  const { data } = options;
+  if (data !== undefined)
+    await mkdir(resolve(folder, data), { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+      throw badOption("data", `cannot make the folder ${data} (${systemCode(cause)})`);
+    });
+  const asked = options.calculation.map((file) => resolve(folder, file));
+  const files = [...new Set([...calculationFiles(env, folder), ...asked])];
+  const bad = files.find((file) => file.includes(","));
+  if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
+  await loadCalculations(files);
+  return files;
 }
+
+/** Each instance uses one port, from `first` on. */
+async function checkPorts(first: number | undefined, instances: number): Promise<void> {
+  if (first === undefined) return;
+  checkRange("port", first, 1, 65_536 - instances);
+  for (let port = first; port < first + instances; port += 1) {
+    if (!(await isFree(port))) throw badOption("port", `${port}: the port is in use`);
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const server = createServer();
+    server.once("error", () => done(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
+  });
 
 async function up(session: Session, options: Options, calculations: readonly string[]): Promise<void> {
   const { cli } = session;
-  session.setStopMs(stopMs);
-  const lines: string[] = [];
-  let told = false;
+  session.stopMs = stopMs;
+  const { data } = options;
+  let isUp = false;
   let noneRuns = false;
-  /** Before the first line of all, what the instances say waits. */
-  const tell = (line: string): void => {
-    if (session.json()) return;
-    if (told) void session.print(line);
-    else lines.push(line);
+  const ready = Promise.withResolvers<void>();
+  /** Lines of instances wait for the first lines of all. */
+  const print = (line: string): void => {
+    if (!session.json()) void ready.promise.then(() => session.print(line));
+  };
+  const printNow = (line: string): void => {
+    const time = new Date(cli.clock.wallMs()).toTimeString().slice(0, 8);
+    print(`${paint(cli.out, "dim", time)}  ${line}`);
+  };
+  const onEvent = (event: InstanceEvent): void => {
+    // States are no news while all instances start or all stop.
+    const isNews = event.kind !== "state" || (isUp && !cli.signal.aborted);
+    const line = isNews ? instanceLine(event) : undefined;
+    if (line !== undefined) printNow(line);
+    if (!isUp || event.kind !== "state") return;
+    const before = noneRuns;
+    noneRuns = embedded.instances.instances.every(({ down }) => down !== undefined);
+    // The reason why a run makes no progress.
+    if (noneRuns && !before) print("no instance runs: runs wait until one can be started again");
   };
   const embedded = await startEmbedded({
     instances: options.instances,
     httpPort: options.port,
-    dataDir: options.data === undefined ? undefined : resolve(cli.folder, options.data),
+    dataDir: data === undefined ? undefined : resolve(cli.folder, data),
     calculations,
     namespace: options.namespace,
     stateFile: await localFilePath(cli.env, cli.folder),
-    onEvent(event) {
-      tellEvent(session, event, tell, told);
-      if (!told || event.kind !== "state") return;
-      const before = noneRuns;
-      noneRuns = embedded.instances.instances.every(({ down }) => down !== undefined);
-      // Whoever waits for a run should learn here why nothing moves.
-      if (noneRuns && !before) tell("no instance runs: runs wait until one can be started again");
-    },
+    onEvent,
   });
   try {
-    await tellReady(session, embedded, options.data);
-    told = true;
-    for (const line of lines) await session.print(line);
-    if (options.watch === true) {
-      const { signal } = cli;
-      void reloadChanged(cli, calculations, embedded.instances, signal, (line) =>
-        tellNow(session, line, tell),
-      );
-    }
+    await tellReady(session, embedded, data);
+    isUp = true;
+    ready.resolve();
+    if (options.watch === true)
+      void reloadChanged(cli, calculations, embedded.instances, cli.signal, printNow);
     await untilStopped(cli.signal, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {
     await embedded.stop();
   }
-}
-
-function tellNow(session: Session, line: string, tell: (line: string) => void): void {
-  const time = new Date(session.cli.clock.wallMs()).toTimeString().slice(0, 8);
-  tell(`${paint(session.cli.out, "dim", time)}  ${line}`);
-}
-
-function tellEvent(
-  session: Session,
-  event: InstanceEvent,
-  tell: (line: string) => void,
-  isUp: boolean,
-): void {
-  // While all of them start, or all of them stop, their states are no news.
-  if (event.kind === "state" && (!isUp || session.cli.signal.aborted)) return;
-  const line = instanceLine(event);
-  if (line === undefined) return;
-  tellNow(session, line, tell);
 }
 
 async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
@@ -146,35 +157,26 @@ async function tellReady(session: Session, embedded: Embedded, data: string | un
   await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);
 }
 
-/** Until Ctrl-C, or until it cannot go on. */
+/** Until Ctrl-C, or until storage has ended, which is an error. */
 async function untilStopped(signal: AbortSignal, embedded: Embedded): Promise<void> {
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
     signal.addEventListener("abort", () => resolve(undefined));
   });
   const why = await Promise.race([stopped, embedded.broken]);
-  // Ctrl-C may have ended both in the same moment.
-  if (why !== undefined && !signal.aborted) {
-    throw new StorageError("busy", "", undefined, `${why}; everything is stopped`);
-  }
+  // Ctrl-C may also have ended the storage.
+  if (why === undefined || signal.aborted) return;
+  throw new StorageError("busy", "", undefined, `${why}; everything is stopped`);
 }
 
-async function makeFolder(data: string, folder: string): Promise<void> {
-  try {
-    await mkdir(resolve(folder, data), { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-    throw new InputError("invalid", "bad-option", `--data: cannot make the folder ${data} (${code})`, {
-      field: "data",
-    });
-  }
-}
-
-const argumentsOf = (options: Options, calculations: readonly string[]): readonly string[] => [
-  ...["up", "--instances", String(options.instances)],
-  ...(options.data === undefined ? [] : ["--data", options.data]),
-  ...(options.port === undefined ? [] : ["--port", String(options.port)]),
-  ...(options.watch === true ? ["--watch"] : []),
-  ...calculations.flatMap((file) => ["--calculation", isAbsolute(file) ? file : resolve(file)]),
-  ...(options.namespace === undefined ? [] : ["--namespace", options.namespace]),
+const argumentsOf = (
+  { instances, data, port, watch, namespace }: Options,
+  calculations: readonly string[],
+): readonly string[] => [
+  ...["up", "--instances", String(instances)],
+  ...(data === undefined ? [] : ["--data", data]),
+  ...(port === undefined ? [] : ["--port", String(port)]),
+  ...(watch === true ? ["--watch"] : []),
+  ...calculations.flatMap((file) => ["--calculation", file]),
+  ...(namespace === undefined ? [] : ["--namespace", namespace]),
 ];

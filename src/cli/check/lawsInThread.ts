@@ -1,0 +1,147 @@
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { FileAccess } from "../../calculations/files.ts";
+import type { Finding, LawName } from "../../calculations/laws/findings.ts";
+import { type CallName, calls as callNames } from "../../calculations/laws/subject.ts";
+import { ConfigError, InputError } from "../../model/errors.ts";
+import { taskFiles } from "../../worker/threads/taskFiles.ts";
+import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
+import type { FromThread } from "../../worker/threads/threadTask.ts";
+import type { Cli } from "../cli.ts";
+import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried } from "./checkThread.ts";
+
+export interface CheckRequest extends LawsOrder {
+  /** The longest time of one call of user code. */
+  readonly limitMs: number;
+}
+
+export interface ThreadSetup {
+  readonly access: FileAccess;
+  readonly memoryMb: number;
+  readonly packLimitMs: number;
+}
+
+/** The thread ended before it had tried every law, because of user code. */
+export interface ThreadEnd {
+  readonly law: LawName | undefined;
+  /** Such as `compute of chunk 3` or `merge`. */
+  readonly doing: string;
+  readonly why: "time" | "memory" | "exit" | "crash";
+  readonly message: string;
+}
+
+export interface LawsInThread {
+  readonly calculation: string;
+  /** As the command line gives them. */
+  readonly params: unknown;
+  readonly ended: LawsTried | ThreadEnd;
+}
+
+/** The shortest limit for the start of the thread and its files; enough on a busy machine. */
+const loadMsMin = 15_000;
+/** How often the count of calls is read. */
+const pollMs = 100;
+
+/**
+ * Tries the laws in a thread, and terminates it if one call of user code takes longer than the limit. Throws
+ * `ConfigError` for a file that does not load, `InputError` for wrong parameters, and `AbortError` after Ctrl-C.
+ */
+export async function lawsInThread(
+  { clock, signal, err }: Pick<Cli, "clock" | "signal" | "err">,
+  { limitMs, ...order }: CheckRequest,
+  { access, memoryMb, packLimitMs }: ThreadSetup,
+  onFinding: (finding: Finding) => void,
+): Promise<LawsInThread> {
+  const calls = new Int32Array(new SharedArrayBuffer(12));
+  const { port1, port2 } = new MessageChannel();
+  const limits = { heapBytesMax: memoryMb * 1e6, packLimitMs };
+  const workerData: CheckThreadData = { ...order, limits, calls, port: port2 };
+  const file = threadFile(import.meta.dirname, "checkThread");
+  const streams = { stdout: true, stderr: true };
+  const worker = new Worker(file, {
+    ...{ workerData, transferList: [port2], ...streams, ...threadStart(memoryMb) },
+  });
+  for (const stream of [worker.stdout, worker.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => void err.write(text));
+
+  const done = Promise.withResolvers<LawsInThread>();
+  let loaded = { calculation: "", params: {} as unknown };
+  let law: LawName | undefined;
+  const end = (why: ThreadEnd["why"], message: string): void => {
+    const isLoaded = Atomics.load(calls, 0) > 0;
+    const doing = isLoaded ? lastCall(calls) : "loading the file";
+    const shown = `${order.name ?? order.files.at(-1)}: ${doing} ${message}`;
+    if (isLoaded) done.resolve({ ...loaded, ended: { law, doing, why, message } });
+    else done.reject(new ConfigError("bad-calculation-file", shown));
+  };
+  worker.on("message", (message: FromCheckThread) => {
+    if (message.say === "loaded") loaded = message;
+    else if (message.say === "trying") law = message.law;
+    else if (message.say === "found") onFinding(message.finding);
+    else if (message.say === "tried") done.resolve({ ...loaded, ended: message.tried });
+    else done.reject(errorOf(message));
+  });
+  worker.on("error", (error: Error & { code?: string }) => {
+    const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    if (isMemory) end("memory", `needs more than the ${memoryMb} MB of a thread`);
+    else end("crash", `crashed its thread: ${error.message}`);
+  });
+  worker.on("exit", () => end("exit", "ended its thread, as process.exit does"));
+  const over = new AbortController();
+  serveFiles(port1, access, over.signal, done.reject);
+  const stop = (): void => done.reject(new DOMException("the check was stopped", "AbortError"));
+  signal.addEventListener("abort", stop, { once: true });
+
+  const watch = async (): Promise<void> => {
+    let seen = 0;
+    let sinceMs = clock.monotonicMs();
+    while (!over.signal.aborted) {
+      await clock.sleep(pollMs, over.signal);
+      const now = Atomics.load(calls, 0);
+      const nowMs = clock.monotonicMs();
+      const callLimitMs = now === 0 ? Math.max(loadMsMin, limitMs) : limitMs;
+      if (now !== seen) [seen, sinceMs] = [now, nowMs];
+      else if (nowMs - sinceMs > callLimitMs) end("time", `has not ended after ${callLimitMs / 1000} s`);
+    }
+  };
+  void watch();
+  try {
+    return await done.promise;
+  } finally {
+    over.abort();
+    signal.removeEventListener("abort", stop);
+    port1.close();
+    await worker.terminate();
+  }
+}
+
+function lastCall(calls: Int32Array): string {
+  const call = callNames[Atomics.load(calls, 1)] as CallName;
+  const index = Atomics.load(calls, 2);
+  return index < 0 ? call : `${call} of chunk ${index}`;
+}
+
+/** Answers the thread's requests for files. An error that a calculation cannot handle, such as no storage, ends the check. */
+function serveFiles(
+  port: MessagePort,
+  access: FileAccess,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): void {
+  const answer = taskFiles(access, signal);
+  port.on("message", async (message: FromThread) => {
+    if (message.say !== "list" && message.say !== "read") return;
+    try {
+      const reply = await answer(message);
+      const moved = reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [];
+      if (!signal.aborted) port.postMessage({ ...reply, id: message.id }, moved);
+    } catch (error) {
+      onError(error);
+    }
+  });
+  port.unref();
+}
+
+function errorOf({ kind, code, message, details }: Extract<FromCheckThread, { say: "failed" }>): Error {
+  if (kind === "input") return new InputError("invalid", code, message, details);
+  return kind === "setting" ? new ConfigError(code, message) : new Error(message);
+}

@@ -1,0 +1,77 @@
+import { rm } from "node:fs/promises";
+import { Argument, type Command } from "commander";
+import { findLocalFile, type LocalFile } from "../../local/localFile.ts";
+import { isAlive } from "../../local/supervisor.ts";
+import { ConfigError, LeasefoldError } from "../../model/errors.ts";
+import type { Cli, Session } from "../cli.ts";
+
+const things = ["connection", "key", "url"] as const;
+
+/** `leasefold show [what]`: how other programs, such as curl, reach local instances. The one command that prints secrets. */
+export function addShow(program: Command, session: Session): void {
+  program
+    .command("show")
+    .description("connection string (for Storage Explorer), API key and URL of the instances that run here")
+    .addArgument(new Argument("[what]", "only this one, for use in other commands").choices(things))
+    .action(async (what: (typeof things)[number] | undefined) => {
+      const found = await findLocalFile(session.cli.env, session.cli.folder);
+      if (found.kind !== "found") {
+        throw new ConfigError("nothing-runs", 'no instance runs here: start instances with "leasefold up"');
+      }
+      const { connectionString: connection, functionKey: key, instances } = found.local;
+      const url = instances.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
+      const values = { connection, key, url: `${url}/api` };
+      if (session.json()) return await session.printJson(what === undefined ? values : values[what]);
+      if (what !== undefined) return await session.print(values[what]);
+      for (const [name, value] of Object.entries(values)) await session.print(`${name.padEnd(10)}  ${value}`);
+    });
+}
+
+/** Instances drain within some seconds; those that still run after this are killed. */
+const drainMs = 15_000;
+/** Instances and storage end by themselves after their supervisor was killed. */
+const orphansMs = 5_000;
+const pollMs = 50;
+
+/** `leasefold down`: stops the instances of this folder, and waits until they have ended. */
+export function addDown(program: Command, session: Session): void {
+  program
+    .command("down")
+    .description('stop what "leasefold up" started in this folder, and wait until it is gone')
+    .action(async () => {
+      const found = await findLocalFile(session.cli.env, session.cli.folder);
+      const stopped = found.kind === "found" ? found.local.instances.length : 0;
+      if (found.kind === "found") await stop(session.cli, found.local);
+      // A crash left the file behind; its process id may be another process's by now.
+      else if (found.kind !== "missing") await rm(found.path, { force: true });
+      if (session.json()) return await session.printJson({ stopped });
+      const text = `stopped ${stopped} ${stopped === 1 ? "instance" : "instances"}`;
+      await session.print(found.kind === "found" ? text : "nothing runs here");
+    });
+}
+
+async function stop(cli: Cli, { supervisorPid, azuritePid, instances }: LocalFile): Promise<void> {
+  const all = [supervisorPid, azuritePid, ...instances.map(({ pid }) => pid)];
+  const pids = all.filter((pid) => pid !== undefined);
+  for (const [signal, waitMs] of [
+    ["SIGTERM", drainMs],
+    ["SIGKILL", orphansMs],
+  ] as const) {
+    try {
+      process.kill(supervisorPid, signal);
+    } catch {
+      // It has just ended.
+    }
+    if (await ended(cli, pids, waitMs)) return;
+  }
+  throw new LeasefoldError("not-down", `some processes did not end: ${pids.filter(isAlive).join(", ")}`);
+}
+
+async function ended({ clock, signal }: Cli, pids: readonly number[], waitMs: number): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + waitMs;
+  while (pids.some(isAlive)) {
+    if (signal.aborted || clock.monotonicMs() >= untilMs) return false;
+    await clock.sleep(pollMs, signal);
+  }
+  return true;
+}

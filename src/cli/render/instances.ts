@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { InstanceEvent } from "../../local/instances.ts";
+import type { LocalFile } from "../../local/localFile.ts";
+import { duration, oneLine } from "./text.ts";
+
+const schema = z.looseObject({ event: z.string() });
+
+/** An event that the app has logged as JSON; undefined for any other line. */
+export function appEventOf(message: string): z.infer<typeof schema> | undefined {
+  if (!message.startsWith("{")) return undefined;
+  try {
+    return schema.parse(JSON.parse(message));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What happened on an instance, on one line for people; undefined if it is not worth one. */
+export function instanceLine(event: InstanceEvent): string | undefined {
+  if (event.kind === "state") return stateLine(event);
+  if (event.kind !== "log") return undefined;
+  const { instance, level } = event;
+  const app = appEventOf(event.message);
+  if (app?.event === "lease-claimed") return `${instance} leads in term ${app["term"]}`;
+  if (app?.event === "lease-released" && Number(app["term"]) > 0 && app["cause"] !== "done") {
+    return `${instance} gave up the lead of term ${app["term"]} (${app["cause"]})`;
+  }
+  if (app?.event === "run-ended") {
+    return oneLine(`run ${app["run"]} is ${app["phase"]}, ${app["packs"]} packs`);
+  }
+  if (!["warning", "error", "critical"].includes(level)) return undefined;
+  const { event: name, uid: _uid, ...fields } = app ?? { event: event.message };
+  const text = Object.entries(fields).map(([field, value]) => `${field}=${value}`);
+  return `${instance} ${level}: ${oneLine([name, ...text].join(" "))}`;
+}
+
+function stateLine({ instance, state, reason, pauseMs = 0 }: Extract<InstanceEvent, { kind: "state" }>) {
+  const why = reason === undefined ? "" : ` (${oneLine(reason)})`;
+  switch (state) {
+    case "restarting": {
+      const pause = pauseMs > 1_000 ? ` in ${duration(pauseMs / 1_000)}` : "";
+      return `${instance} ended${why} and is started again${pause}`;
+    }
+    case "dead":
+      return reason === "stopped" ? undefined : `${instance} is dead${why}`;
+    case "running":
+      return `${instance} is ready`;
+    default:
+      return undefined;
+  }
+}
+
+/** Which instances of `leasefold up` have ended and wait for their restart, on one line; undefined if all run. */
+export function instancesDown(instances: LocalFile["instances"]): string | undefined {
+  const down = instances.flatMap(({ name, down }) =>
+    down === undefined ? [] : [`${name} ended ${times(down.ends)} (${oneLine(down.reason)})`],
+  );
+  if (down.length === 0) return undefined;
+  const one = down.length === 1;
+  const which =
+    down.length === instances.length
+      ? "no instance runs"
+      : `${down.length} of ${instances.length} instances ${one ? "does" : "do"} not run`;
+  return `${which}: ${down.join(", ")}; "leasefold up" starts ${one ? "it" : "them"} again`;
+}
+
+const times = (ends: number): string => (ends === 1 ? "once" : `${ends} times`);
