@@ -9,7 +9,7 @@ import { addTask, type Draft, layoutOf } from "./draft.ts";
  * Seals every shard of which each pack has its outcome: its member set is fixed from here, and a failed pack that
  * succeeds later is not folded. With more than one shard it is then combined by a worker.
  */
-export function sealShards(draft: Draft, nowMs: number): void {
+export function sealShards(draft: Draft): void {
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
@@ -26,12 +26,12 @@ export function sealShards(draft: Draft, nowMs: number): void {
     state.sealed[name] = { ...(failed === 0 ? {} : { members: open.done }), gen, node: false };
     delete state.open[name];
     draft.decided = true;
-    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);
+    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);
   }
 }
 
 /** Has a node above the shards combined once every node that it folds is there. */
-export function askForGroups(draft: Draft, nowMs: number): void {
+export function askForGroups(draft: Draft): void {
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
@@ -43,13 +43,13 @@ export function askForGroups(draft: Draft, nowMs: number): void {
       if (name in state.groups || !nodesThere(state, level - 1, from, to)) continue;
       state.groups[name] = { gen: state.generation, node: false };
       draft.decided = true;
-      askForNode(draft, level, index, nowMs);
+      askForNode(draft, level, index);
     }
   }
 }
 
 /** Has the result made once everything it folds is there. From the confirmed record on, a cancel is too late. */
-export function askForFinish(draft: Draft, nowMs: number): void {
+export function askForFinish(draft: Draft): void {
   const { state } = draft;
   if (state.phase !== "computing" || state.paused || draft.ending !== undefined) return;
   const layout = layoutOf(state);
@@ -57,7 +57,7 @@ export function askForFinish(draft: Draft, nowMs: number): void {
   const counts = nodeCounts(layout);
   if (!nodesThere(state, counts.length, 0, counts.at(-1) ?? 0)) return;
   state.phase = "finishing";
-  addTask(draft, "finish", nowMs);
+  addTask(draft, "finish");
 }
 
 function nodesThere(state: State, level: number, from: number, to: number): boolean {
@@ -68,5 +68,5 @@ function nodesThere(state: State, level: number, from: number, to: number): bool
   return true;
 }
 
-const askForNode = (draft: Draft, level: number, index: number, nowMs: number): void =>
-  addTask(draft, workName({ kind: "node", level, index }), nowMs);
+const askForNode = (draft: Draft, level: number, index: number): void =>
+  addTask(draft, workName({ kind: "node", level, index }));

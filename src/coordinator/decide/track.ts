@@ -14,7 +14,7 @@ import { workName } from "../../model/names.ts";
 import { parseOutputFacts } from "../../model/output.ts";
 import { packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import type { Seen, SeenOutput } from "../look/seen.ts";
+import type { Seen } from "../poll/seen.ts";
 import { type Draft, layoutOf } from "./draft.ts";
 
 /** Takes over the plan once a worker has written it: from here the run computes. */
@@ -39,7 +39,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
-  const found = byShard(parts, (pack) => shardOf(layout, pack));
+  const found = groupBy(parts, ({ index }) => shardOf(layout, index));
   for (const shard of shards) {
     const open = state.open[shard];
     if (open === undefined) continue;
@@ -68,7 +68,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 
-/** Marks the nodes that are there. */
+/** Marks the nodes that exist. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
   for (const { level, index, contentType } of nodes) {
@@ -85,18 +85,15 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   }
 }
 
-function byShard(
-  parts: readonly SeenOutput[],
-  shardOfPack: (pack: number) => number,
-): Map<number, SeenOutput[]> {
-  const shards = new Map<number, SeenOutput[]>();
-  for (const part of parts) {
-    const shard = shardOfPack(part.index);
-    const found = shards.get(shard);
-    if (found === undefined) shards.set(shard, [part]);
-    else found.push(part);
+/** `Map.groupBy`, which Node 20 lacks. */
+export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
   }
-  return shards;
+  return groups;
 }
 
 /** Whether a pack has its outcome, done or failed. Bitmaps are decoded once for all questions. */
@@ -122,7 +119,7 @@ export function outcomeOf(state: State): (pack: number) => "done" | "failed" | "
   };
 }
 
-/** Sent packs without an outcome, in send order; looks only at open shards. */
+/** Sent packs without an outcome, in send order; only open shards can have any. */
 export function unfinishedPacks(state: State): number[] {
   if (state.layout === undefined) return [];
   const outcome = outcomeOf(state);
@@ -171,8 +168,8 @@ export function tally(state: State): void {
     done += countBits(doneBits);
     failed += countBits(failedBits);
     const sent = Math.min(Math.max(state.cursor - range.from, 0), size);
-    for (let place = 0; place < sent; place += 1) {
-      if (!hasBit(doneBits, place) && !hasBit(failedBits, place)) inFlight += 1;
+    for (let index = 0; index < sent; index += 1) {
+      if (!hasBit(doneBits, index) && !hasBit(failedBits, index)) inFlight += 1;
     }
     if (Number(name) === lastShard) {
       if (hasBit(doneBits, size - 1)) last = "done";

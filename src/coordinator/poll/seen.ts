@@ -4,19 +4,16 @@ import type { Work } from "../../model/names.ts";
 import { packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
-import type { DecideTime } from "../decide/decide.ts";
-import { type Memory, nodeOf } from "../decide/draft.ts";
+import { type DecideTime, nodeOf, type RunNotes } from "../decide/draft.ts";
 import { isInFullSwing, outOfOrderMs } from "../decide/pace.ts";
 import { silentAfterMs } from "../decide/resend.ts";
 
-/** What one look at storage found of one run. The decisions see storage only through this. */
+/** What one poll found of one run. The decisions see storage only through this. */
 export interface Seen {
-  /** Storage's time of this look. */
-  readonly nowMs: number;
   readonly spec: Spec;
   readonly marker: Marker;
   readonly plan?: Plan;
-  /** Partials listed, of the shards that were looked at. */
+  /** Partials listed, of the shards that were listed. */
   readonly parts: readonly SeenOutput[];
   /** Shards of which every partial there was is in `parts`. */
   readonly shards: ReadonlySet<number>;
@@ -44,17 +41,13 @@ export interface SeenOtherCode {
 }
 
 export interface SeenOutput {
-  /** The pack. */
   readonly index: number;
   /** Tells how it came about, see `parseOutputFacts`. */
   readonly contentType: string;
 }
 
-export interface SeenNode {
+export interface SeenNode extends SeenOutput {
   readonly level: number;
-  readonly index: number;
-  /** Tells how it came about, see `parseOutputFacts`. */
-  readonly contentType: string;
 }
 
 export interface SeenFailure {
@@ -70,13 +63,13 @@ export interface SeenFailure {
   readonly final: boolean;
 }
 
-/** Neighbouring shards that one list call brings: `10 ** digits` of them from `shard` on. */
+/** Neighboring shards that one list call brings: `10 ** digits` of them from `shard` on. */
 export interface ShardGroup {
   readonly shard: number;
   readonly digits: number;
 }
 
-/** Which calls one look is worth, given the state. Sealed shards are never looked for again. */
+/** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
 export interface Wanted {
   readonly plan: boolean;
   readonly groups: readonly ShardGroup[];
@@ -87,16 +80,16 @@ export interface Wanted {
   readonly queued: boolean;
 }
 
-export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs }: DecideTime): Wanted {
+export function wantedOf(state: State, notes: RunNotes, { localMs, nowMs, limitMs }: DecideTime): Wanted {
   const layout = state.layout;
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   return {
     plan: state.phase === "planning" && "plan" in state.tasks,
     groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
-    nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
+    nodes: computing ? nodesToPoll(state, notes, localMs) : [],
     failures:
-      (localMs - memory.failuresMs >= failuresEveryMs || memory.wantsFailures) &&
+      (localMs - notes.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
     queued:
@@ -104,7 +97,7 @@ export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs
       !state.paused &&
       state.inFlight > 0 &&
       nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) + outOfOrderMs(state) &&
-      localMs - memory.countedMs >= limits.queuesEveryMs,
+      localMs - notes.countedMs >= limits.queuesEveryMs,
   };
 }
 
@@ -116,11 +109,11 @@ const lastEndMs = ({ progress, batches }: State): number =>
 const nodesTogether = 12;
 const nodesEveryMs = 10_000;
 
-function nodesToLookFor(state: State, memory: Memory, localMs: number) {
+function nodesToPoll(state: State, notes: RunNotes, localMs: number) {
   const nodes = Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []);
   const packsOver =
     state.layout !== undefined && state.cursor >= packsOf(state.layout) && state.inFlight === 0;
-  const due = packsOver || nodes.length >= nodesTogether || localMs - memory.nodesMs >= nodesEveryMs;
+  const due = packsOver || nodes.length >= nodesTogether || localMs - notes.nodesMs >= nodesEveryMs;
   return due ? nodes : [];
 }
 
@@ -146,7 +139,7 @@ function shardsToList(state: State): number[] {
 const groupsWanted = 2;
 
 /**
- * Joins neighbours while there are more than two calls to make, because a list is paid by the page: names are sorted
+ * Joins neighbors while there are more than two calls to make, because a list is paid by the page: names are sorted
  * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page, which also brings the
  * names of sealed shards beside.
  */
