@@ -60,14 +60,13 @@ async function openRun(
   const spec = await readSpec(term, id);
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
   if (spec?.uid !== marker.uid) return "to-delete";
-  const { uid, generation, cap, redo, code } = marker;
-  const chain = await sealState(term, term.leader, { id, uid, generation, cap, redo, code, nowMs });
+  const chain = await sealState(term, term.leader, { ...marker, id, nowMs });
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, state, await manifestOrNone(term, state));
     return "over";
   }
-  const { phase, packsDone, paused } = state;
+  const { uid, phase, packsDone, paused } = state;
   term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
   const recorded = Object.keys(state.tasks).map((name) => taskKey(state, name));
   const notes = newRunNotes(term.clock.monotonicMs(), state.rate, recorded);

@@ -96,20 +96,18 @@ async function writeAll(runs: readonly TermRun[]): Promise<void> {
 
 /** Who is served first: a run whose marker changed, then whoever has waited longest. */
 function turnTaking() {
-  const last = new Map<string, { readonly etag: string; readonly turn: number }>();
+  const last = new Map<string, number>();
   let turn = 0;
-  const rank = ({ id, etag }: ListedMarker): number => {
-    const seen = last.get(id);
-    return seen === undefined || seen.etag !== etag ? 0 : seen.turn;
-  };
+  const keyOf = ({ id, etag }: ListedMarker) => `${id} ${etag}`;
+  const rank = (marker: ListedMarker) => last.get(keyOf(marker)) ?? 0;
   return {
     order(markers: readonly ListedMarker[]): ListedMarker[] {
-      const ids = new Set(markers.map(({ id }) => id));
-      for (const id of last.keys()) if (!ids.has(id)) last.delete(id);
+      const keys = new Set(markers.map(keyOf));
+      for (const key of last.keys()) if (!keys.has(key)) last.delete(key);
       turn += 1;
       return [...markers].sort((a, b) => rank(a) - rank(b));
     },
-    taken: ({ id, etag }: ListedMarker): void => void last.set(id, { etag, turn }),
+    taken: (marker: ListedMarker): void => void last.set(keyOf(marker), turn),
   };
 }
 

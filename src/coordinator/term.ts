@@ -17,7 +17,7 @@ export interface CoordinatorPorts {
   readonly log: Log;
   /** Is told with each list of the markers. */
   tellActive?(term: number, runs: number): void;
-  /** Numbers of state writes; never the same twice in a process. */
+  /** Numbers of state writes, over all runs: never the same twice in a process. */
   nextSequence(): number;
   /** Time limit of one attempt of a pack, as workers have it. */
   readonly packLimitMs: number;

@@ -62,16 +62,6 @@ export function coordinator(ports: TickPorts, options: CoordinatorOptions): Coor
   let busy = false;
   let wokenMeanwhile = false;
 
-  async function raceUntilHeard(request: TickRequest): Promise<Raced> {
-    let raced = await contender.race(request);
-    // A wake that came after our list of the markers must not be lost with it.
-    while (wokenMeanwhile && raced.outcome.kind === "nothingToLead") {
-      wokenMeanwhile = false;
-      raced = await contender.race(request);
-    }
-    return raced;
-  }
-
   return {
     async tick(request) {
       if (busy) {
@@ -79,14 +69,17 @@ export function coordinator(ports: TickPorts, options: CoordinatorOptions): Coor
         return { kind: "busy" };
       }
       if (contender.isAway()) {
-        // The wake may be for an instance that understands more; it stays in the queue for that one.
         if (request.startedBy === "wake") await contender.passOnWake();
         return { kind: "away" };
       }
       busy = true;
       let raced: Raced;
       try {
-        raced = await raceUntilHeard(request);
+        do {
+          // A wake that came after our list of the markers must not be lost with it.
+          wokenMeanwhile = false;
+          raced = await contender.race(request);
+        } while (wokenMeanwhile && raced.outcome.kind === "nothingToLead");
       } finally {
         busy = false;
         wokenMeanwhile = false;
@@ -132,6 +125,7 @@ class Contender {
     return this.#ports.clock.monotonicMs() < this.#awayUntilMs;
   }
 
+  /** A wake may be for an instance that understands more; it stays in the queue for that one. */
   async passOnWake(): Promise<void> {
     const { storage, names } = this.#ports;
     const wake = encodeWake(wakeFromLeader);

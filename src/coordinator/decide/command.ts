@@ -1,7 +1,7 @@
-import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import { emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
@@ -9,7 +9,7 @@ import type { DecideTime, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 import { beginTurn } from "./restart.ts";
-import { tally } from "./track.ts";
+import { bitsOf, tally } from "./track.ts";
 
 /**
  * Takes over what the marker wants. A cancel before `finishing` ends the run, or with `keep` what is not done of it;
@@ -64,19 +64,15 @@ export function giveUpRest(draft: Draft): void {
       if (fresh !== undefined && packsOfShard(layout, shard).from < state.doubtUpTo) fresh.recount = true;
     }
     const open = state.open[shard];
-    if (open !== undefined && open.recount !== true)
-      open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));
+    if (open === undefined || open.recount === true) continue;
+    const { size, done } = bitsOf(layout, shard, open);
+    const missing = emptyBitmap(size);
+    for (let index = 0; index < size; index += 1) if (!hasBit(done, index)) setBit(missing, index);
+    open.failed = encodeBitmap(missing);
   }
   state.cursor = packsOf(layout);
   state.again = {};
   tally(state);
-}
-
-function missingOf(open: State["open"][string], size: number): string {
-  const done = decodeBitmap(open.done, size);
-  const missing = emptyBitmap(size);
-  for (let index = 0; index < size; index += 1) if (!hasBit(done, index)) setBit(missing, index);
-  return encodeBitmap(missing);
 }
 
 /**

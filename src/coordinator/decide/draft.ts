@@ -108,28 +108,17 @@ export interface RunNotes {
   shardsFrom: number;
 }
 
+const never = Number.NEGATIVE_INFINITY;
+
 export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string> = []): RunNotes => ({
-  window: 0,
-  starved: false,
-  rateSinceMs: rate > 0 ? Number.NEGATIVE_INFINITY : localMs,
-  phaseSinceMs: localMs,
-  wroteMs: localMs,
-  unwritten: new Set(),
-  tasksUnwritten: 0,
-  tasksSent: new Set(),
-  doubtful: new Set(doubtful),
-  dirty: false,
-  failuresMs: Number.NEGATIVE_INFINITY,
-  failuresAtMs: Number.NEGATIVE_INFINITY,
-  manyFailures: false,
-  wantsFailures: false,
+  ...{ window: 0, starved: false, dirty: false, manyFailures: false, wantsFailures: false },
+  ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
+  rateSinceMs: rate > 0 ? never : localMs,
+  ...{ failuresMs: never, failuresAtMs: never, countedMs: never },
   stragglerInMs: Number.POSITIVE_INFINITY,
-  failuresFrom: 0,
-  nodesMs: localMs,
-  tried: new Map(),
-  aliveMs: new Map(),
-  countedMs: Number.NEGATIVE_INFINITY,
-  shardsFrom: 0,
+  ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
+  ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
+  ...{ tried: new Map(), aliveMs: new Map() },
 });
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;

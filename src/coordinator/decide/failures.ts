@@ -1,13 +1,13 @@
-import { decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap.ts";
+import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import { workName } from "../../model/names.ts";
-import { chunksOfPack, packsOfShard, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Tolerance } from "../../model/run.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../poll/seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
 import { resendPack, sendsOf } from "./resend.ts";
-import { groupBy, outcomeOf, tally } from "./track.ts";
+import { bitsOf, groupBy, outcomeOf, tally } from "./track.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
@@ -146,9 +146,7 @@ function markFailed(draft: Draft, pack: number): void {
   const shard = shardOf(layout, pack);
   const open = state.open[shard];
   if (open === undefined || open.recount) return;
-  const packs = packsOfShard(layout, shard);
-  const size = sizeOf(packs);
-  const failed = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
+  const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
   delete state.again[pack];

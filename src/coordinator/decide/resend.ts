@@ -169,7 +169,7 @@ export function resendPack(
     atMs: at.nowMs,
     late: before.late + (why.straggler === true ? 1 : 0),
     since: why.silent === true ? send : before.since,
-    ...(alone ? { alone } : {}),
+    alone: alone || undefined,
   };
   state.sentAgain += 1;
   addSend(draft, { pack, send, urgent: true, repeat: true, alone });

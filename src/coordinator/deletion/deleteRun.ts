@@ -1,10 +1,10 @@
 import { decodeJson } from "../../model/decode.ts";
-import { CorruptDataError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
+import { unlessCorrupt } from "../poll/poll.ts";
 import { type ListedMarker, type PageBudget, type Term, takePages } from "../term.ts";
 
 /** What a deletion needs of a term. */
@@ -78,18 +78,11 @@ async function deleteSpec(
 ): Promise<boolean> {
   const name = specBlob(id);
   const found = await blobs.read(runs, name, { signal: leader.lost });
-  if (found.kind === "missing" || !mayBelongTo(found.body, name, uid)) return true;
+  if (found.kind === "missing") return true;
+  const spec = await unlessCorrupt(() => decodeJson(specSchema, found.body, name));
+  if (spec !== undefined && spec.uid !== uid) return true;
   leader.assertLeading();
   const { etag } = found.properties;
   const removed = await blobs.remove(runs, name, { ifMatch: etag, signal: leader.lost });
   return removed !== "conflict";
-}
-
-function mayBelongTo(body: Uint8Array, name: string, uid: string): boolean {
-  try {
-    return decodeJson(specSchema, body, name).uid === uid;
-  } catch (error) {
-    if (error instanceof CorruptDataError) return true;
-    throw error;
-  }
 }

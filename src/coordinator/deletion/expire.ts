@@ -8,8 +8,7 @@ import {
   foldersOn,
   inspectFolder,
   inspectSpec,
-  oldRecords,
-  oldSpecs,
+  oldOn,
   type UidFolder,
   whyInspect,
 } from "./sweep.ts";
@@ -134,8 +133,8 @@ async function nextPage(term: SweepTerm, sweep: Sweep, container: string, keepMs
     const why = whyInspect(folder, rules);
     if (why.expired || why.quiet) sweep.waiting.push((of) => inspectFolder(of, folder, why, rules));
   }
-  for (const id of oldSpecs(page.blobs, rules)) sweep.waiting.push((of) => inspectSpec(of, id, rules));
-  const records = oldRecords(page.blobs, rules);
+  const { specIds, records } = oldOn(page.blobs, rules);
+  for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
   if (records.length > 0) sweep.waiting.push((of) => removeRecords(of, container, records));
   sweep.page = last ? { container: index + 1 } : { container: index, cursor: page.cursor, open };
 }

@@ -32,8 +32,8 @@ type Dated = Pick<ListedBlob, "name" | "lastModifiedMs">;
 const inFolder = /^([^/]+)\/([^/]+)\/(.+)$/;
 
 /**
- * Takes a page, in the order of its names, and gives the folders that ended on it; the last one may go on with the
- * next page and is kept as `open`.
+ * Takes a page, in the order of its names, and gives the folders that ended on it; the last one may continue
+ * on the next page and is kept as `open`.
  */
 export function foldersOn(
   page: readonly Dated[],
@@ -42,8 +42,7 @@ export function foldersOn(
   const ended: UidFolder[] = [];
   let current = open;
   for (const { name, lastModifiedMs } of page) {
-    const match = inFolder.exec(name);
-    const [, id, uid, rest] = match ?? [];
+    const [, id, uid, rest] = inFolder.exec(name) ?? [];
     if (id === undefined || uid === undefined || rest === undefined || !runIdPattern.test(id)) continue;
     if (current === undefined || current.id !== id || current.uid !== uid) {
       if (current !== undefined) ended.push(current);
@@ -56,20 +55,17 @@ export function foldersOn(
   return { ended, open: current };
 }
 
-/** Ids whose spec is that old: a submit that broke off leaves nothing else, and no folder tells of it. */
-export const oldSpecs = (page: readonly Dated[], rules: SweepRules): string[] =>
-  page
-    .filter(({ lastModifiedMs }) => rules.nowMs - lastModifiedMs > rules.keepMs)
-    .flatMap(({ name }) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []);
-
-/** Records of messages that nobody understood are kept as long as runs are. */
-export const oldRecords = (page: readonly Dated[], rules: SweepRules): string[] =>
-  page
-    .filter(
-      ({ name, lastModifiedMs }) =>
-        name.startsWith(droppedBlobs) && rules.nowMs - lastModifiedMs > rules.keepMs,
-    )
-    .map(({ name }) => name);
+/**
+ * What is old on a page and in no folder: ids of specs, because a submit that broke off leaves nothing else, and records
+ * of messages that nobody understood, which are kept as long as runs are.
+ */
+export function oldOn(page: readonly Dated[], { nowMs, keepMs }: SweepRules) {
+  const old = page.filter(({ lastModifiedMs }) => nowMs - lastModifiedMs > keepMs).map(({ name }) => name);
+  return {
+    specIds: old.flatMap((name) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []),
+    records: old.filter((name) => name.startsWith(droppedBlobs)),
+  };
+}
 
 export interface SweepRules {
   /** Storage's time. */

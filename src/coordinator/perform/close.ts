@@ -1,5 +1,4 @@
 import { addCalls, decodeCalls } from "../../model/calls.ts";
-import { CorruptDataError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { shardsOf } from "../../model/packs.ts";
@@ -8,7 +7,7 @@ import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
-import { readManifest } from "../poll/poll.ts";
+import { readManifest, unlessCorrupt } from "../poll/poll.ts";
 import type { ListedMarker, Term, TermRun } from "../term.ts";
 import { assertLegalMove } from "./perform.ts";
 import { sendAll } from "./send.ts";
@@ -60,14 +59,8 @@ export function logEnd(
 }
 
 /** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
-export async function manifestOrNone(term: Term, state: State): Promise<Manifest | undefined> {
-  try {
-    return await readManifest(term, state);
-  } catch (error) {
-    if (error instanceof CorruptDataError) return undefined;
-    throw error;
-  }
-}
+export const manifestOrNone = (term: Term, state: State): Promise<Manifest | undefined> =>
+  unlessCorrupt(() => readManifest(term, state));
 
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */
 export async function cleanUp(

@@ -11,7 +11,7 @@ import { type Log, logEvents } from "../../model/log.ts";
 import { isVouched } from "../../model/manifestFits.ts";
 import { runBlobs } from "../../model/names.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
-import { readSpec } from "../poll/poll.ts";
+import { readSpec, unlessCorrupt } from "../poll/poll.ts";
 import type { ListedMarker, Term, TermRun } from "../term.ts";
 import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
@@ -111,7 +111,8 @@ async function failUnreadable(
   if (uid === undefined) throw error;
   const blob = runBlobs(id, uid).state;
   const there = await blobs.read(names.runs, blob, { signal: leader.lost });
-  const known = there.kind === "found" ? stateOrNone(there.body, blob) : undefined;
+  const known =
+    there.kind === "found" ? await unlessCorrupt(() => decodeJson(stateSchema, there.body, blob)) : undefined;
   const generation = wholeOr(metadata["generation"], 1);
   const cap = wholeOr(metadata["cap"], limits.capDefault);
   const first = known ?? firstState({ run: id, uid, generation, cap, nowMs });
@@ -142,12 +143,3 @@ const wholeOr = (text: string | undefined, otherwise: number): number => {
   const value = Number(text);
   return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
 };
-
-function stateOrNone(body: Uint8Array, blob: string): State | undefined {
-  try {
-    return decodeJson(stateSchema, body, blob);
-  } catch (error) {
-    if (error instanceof CorruptDataError) return undefined;
-    throw error;
-  }
-}

@@ -2,11 +2,11 @@ import { decodeJson, wireVersion } from "../../model/decode.ts";
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { type Names, runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/names.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import type { Storage } from "../../storage/ports.ts";
 import { beginGeneration } from "../decide/restart.ts";
-import type { Leader } from "../term.ts";
+import type { CoordinatorPorts, Leader } from "../term.ts";
 
 /** Another term owns the state of some run, so mine is over for all of them. `seenTerm` is the term found there. */
 export class DeposedError extends LeasefoldError {
@@ -17,12 +17,9 @@ export class DeposedError extends LeasefoldError {
   }
 }
 
-export interface StateStore {
+export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
-  readonly names: Names;
-  /** Grows with every call, over all runs of a term: other bytes never share a number. */
-  nextSequence(): number;
-}
+};
 
 /**
  * The If-Match chain of a run's `state.json`. A new term seals it first, so that every write still in flight from
@@ -45,32 +42,24 @@ export interface StateChain {
   write(next: State): Promise<"written" | "adopted">;
 }
 
-export interface SealRequest {
+export type SealRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
   readonly id: string;
-  readonly uid: string;
-  readonly generation: number;
-  readonly cap: number;
-  /** How a new generation begins where other code is to compute it. */
-  readonly redo?: Marker["redo"];
-  readonly code?: string | undefined;
   readonly nowMs: number;
-}
+};
 
 /**
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written
  * again for its generation; a marker of a higher one begins that.
  */
 export async function sealState(store: StateStore, leader: Leader, run: SealRequest): Promise<StateChain> {
-  const { id, uid, generation, cap, redo, code, nowMs } = run;
+  const { id, uid, generation, cap, nowMs } = run;
   const blob = runBlobs(id, uid).state;
   const mine = { term: leader.term, holder: leader.holder, atMs: nowMs };
   for (;;) {
     const found = await readState(store, blob, leader.lost);
     if (found === undefined) {
-      const first = owned(store, leader, {
-        ...firstState({ run: id, uid, generation, cap, nowMs }),
-        terms: [mine],
-      });
+      const unowned = firstState({ run: id, uid, generation, cap, nowMs });
+      const first = owned(store, leader, { ...unowned, terms: [mine] });
       leader.assertLeading();
       const write = { contentType: "application/json", signal: leader.lost };
       const created = await store.storage.blobs.create(store.names.runs, blob, JSON.stringify(first), write);
@@ -85,7 +74,7 @@ export async function sealState(store: StateStore, leader: Leader, run: SealRequ
     const ours = state.termid === leader.termid;
     if (!retried && (over || ours)) return chain;
     if (!ours && state.term >= leader.term) throw new DeposedError(state.term);
-    const next = retried ? beginGeneration(state, { generation, cap, redo, code }, nowMs) : state;
+    const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     const written = { ...next, terms, updatedMs: nowMs };
     // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan.
@@ -104,9 +93,7 @@ export async function sealState(store: StateStore, leader: Leader, run: SealRequ
 
 const owned = (store: StateStore, { term, termid }: Leader, state: State): State => ({
   ...state,
-  v: wireVersion,
-  term,
-  termid,
+  ...{ v: wireVersion, term, termid },
   sequence: store.nextSequence(),
 });
 

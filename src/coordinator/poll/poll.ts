@@ -1,4 +1,5 @@
 import { decodeJson } from "../../model/decode.ts";
+import { CorruptDataError } from "../../model/errors.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
@@ -71,11 +72,11 @@ export async function poll(
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
     ...told,
-    ...(failuresNow ? { otherCode } : {}),
+    otherCode: failuresNow ? otherCode : undefined,
     unlisted: wanted.groups.length > 0 && groups.length === 0,
-    ...(queued === undefined ? {} : { queued }),
-    ...(plan?.kind === "found" ? { plan: decodeJson(planSchema, plan.body, at.plan) } : {}),
-    ...(manifest === undefined ? {} : { manifest }),
+    queued,
+    plan: plan?.kind === "found" ? decodeJson(planSchema, plan.body, at.plan) : undefined,
+    manifest,
   };
 }
 
@@ -120,6 +121,16 @@ export async function readSpec({ storage, names, leader }: Term, id: string): Pr
   const name = specBlob(id);
   const found = await storage.blobs.read(names.runs, name, { signal: leader.lost });
   return found.kind === "found" ? decodeJson(specSchema, found.body, name) : undefined;
+}
+
+/** What a read gives, or undefined where its bytes do not decode. */
+export async function unlessCorrupt<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CorruptDataError) return undefined;
+    throw error;
+  }
 }
 
 /** A list costs as much as a dozen heads, and a long run has hundreds of nodes on it. */

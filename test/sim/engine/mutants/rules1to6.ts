@@ -173,11 +173,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 5,
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
-    edits: edit(
-      "coordinator/decide/track.ts",
-      "if (failed !== undefined) clearBit(failed, index - packs.from);",
-      "",
-    ),
+    edits: edit("coordinator/decide/track.ts", "clearBit(failed, index - packs.from);", ""),
   },
   {
     without: "the generation in a node's name",
