@@ -1,173 +1,146 @@
 import { limits } from "../model/limits.ts";
+import { logEvents } from "../model/log.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
-import type { ListedBlob } from "../storage/ports.ts";
+import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
-import { unsentTasks } from "./decide/draft.ts";
-import { hasComeToRest } from "./decide/rest.ts";
-import type { Share } from "./decide/window.ts";
+import { type DecideTime, type Draft, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
-import { look } from "./look/look.ts";
-import { type OpenRun, openRun } from "./look/openRun.ts";
-import type { PageBudget } from "./look/pageBudget.ts";
-import { close, type ListedMarker } from "./perform/close.ts";
-import { type CoordinatorPorts, perform } from "./perform/perform.ts";
-import type { Ownership } from "./perform/stateChain.ts";
-import { judge, type TroubledRuns } from "./perform/trouble.ts";
+import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
+import { perform, writeState } from "./perform/perform.ts";
+import { handleRunError } from "./perform/runErrors.ts";
+import { sealState } from "./perform/stateChain.ts";
+import { poll, readSpec } from "./poll/poll.ts";
+import type { ListedMarker, PageBudget, Term, TermRun } from "./term.ts";
 
-/** What a leader has at hand for one loop. */
+/** What all runs share in one loop of a leader. */
 export interface Loop {
-  readonly runs: Map<string, OpenRun>;
-  readonly nowMs: number;
-  readonly newer: { gaveWay: boolean };
-  readonly troubled: TroubledRuns;
-  readonly budget: PageBudget;
+  readonly pages: PageBudget;
   /** Pages for the partials of one run, so that a large one leaves some to those beside it. */
-  pagesEach: number;
-  readonly shareOf: (id: string) => Share;
+  pagesPerRun: number;
+  /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
+  readonly shares: ReadonlyMap<string, number | undefined>;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;
   /** Set where something is left to do at once. */
   hurry: boolean;
 }
 
-/** Takes one run a look further. Its trouble stays its own; only what ends the term is thrown on. */
-export async function advance(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  loop: Loop,
-  blob: ListedBlob,
-): Promise<void> {
-  const { runs, nowMs, newer, troubled } = loop;
-  const listed = { id: blob.name, etag: blob.etag };
+/** Polls one run and advances it. Its failure stays its own; only what ends the term is thrown on. */
+export async function advance(term: Term, loop: Loop, listed: ListedMarker): Promise<void> {
   try {
-    const marker = decodeMarker(blob.metadata, blob.name);
-    if (marker.want === "delete") return await executeDelete(ports, leader, loop, marker, listed);
-    const run = await runOf(ports, leader, runs, marker, listed, nowMs);
+    const marker = decodeMarker(listed.metadata, listed.id);
+    if (marker.want === "delete") return await executeDelete(term, loop, marker, listed);
+    const run = await openRun(term, marker, listed);
     if (run === "over") return;
-    if (run === "to-delete") return await goOnDeleting(ports, leader, loop, marker.uid, listed);
-    await lookAndDecide(ports, leader, loop, run, marker, listed);
-    // A look that had nothing to write says nothing of the writes that failed before.
-    if (!run.memory.dirty) troubled.over(blob);
+    if (run === "to-delete") return await continueDeletion(term, loop, marker.uid, listed);
+    await advanceOpen(run, loop);
+    // A poll that had nothing to write says nothing of the writes that failed before.
+    if (!run.notes.dirty) term.backoff.clear(listed);
   } catch (error) {
-    await judge(ports, leader, runs, { listed, blob, nowMs, newer, troubled }, error);
+    await handleRunError(term, listed, error);
   }
 }
 
-/** The run as this term holds it; taken over first where it does not yet, or where it begins anew. */
-async function runOf(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  runs: Map<string, OpenRun>,
+/**
+ * The run as this term holds it. It is taken over first where this term has not done so yet, or where a new generation
+ * begins. `over`: it had ended, and only the end of its clean-up was missing. `to-delete`: its spec is gone, so what is
+ * left of it goes too.
+ */
+async function openRun(
+  term: Term,
   marker: Marker,
   listed: ListedMarker,
-  nowMs: number,
-): Promise<OpenRun | "over" | "to-delete"> {
-  const known = runs.get(listed.id);
-  if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase)) return known;
-  runs.delete(listed.id);
-  const opened = await openRun(ports, leader, marker, listed, nowMs);
-  if (typeof opened !== "string") runs.set(listed.id, opened);
-  return opened;
+): Promise<TermRun | "over" | "to-delete"> {
+  const { id, nowMs } = listed;
+  const known = term.runs.get(id);
+  if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase))
+    return Object.assign(known, { marker, listed });
+  term.runs.delete(id);
+  const spec = await readSpec(term, id);
+  // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
+  if (spec?.uid !== marker.uid) return "to-delete";
+  const chain = await sealState(term, term.leader, { ...marker, id, nowMs });
+  const state = chain.state();
+  if (isFinal(state.phase)) {
+    await cleanUp(term, listed, state, await manifestOrNone(term, state));
+    return "over";
+  }
+  const { uid, phase, packsDone, paused } = state;
+  term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
+  const recorded = Object.keys(state.tasks).map((name) => taskKey(state, name));
+  const notes = newRunNotes(term.clock.monotonicMs(), state.rate, recorded);
+  const run: TermRun = { term, spec, chain, notes, working: state, listed, marker };
+  term.runs.set(id, run);
+  return run;
 }
 
-async function lookAndDecide(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  loop: Loop,
-  run: OpenRun,
-  marker: Marker,
-  listed: ListedMarker,
-): Promise<void> {
-  const { nowMs, budget } = loop;
-  const { spec, memory, working } = run;
-  const share = loop.shareOf(listed.id);
-  const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
-  const time = { nowMs, localMs: ports.clock.monotonicMs(), limitMs };
-  const subject = { spec, state: working, marker, time, pagesMax: loop.pagesEach };
-  // They are put before the next write, and so share its room.
-  const owed = unsentTasks(run.chain.state(), memory).length;
-  const seen = await look(ports.storage, ports.names, subject, memory, budget, leader.lost);
+async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
+  const { term, spec, working, notes, listed, marker } = run;
+  const time = timeOf(run);
+  const share = loop.shares.get(listed.id);
+  // They are sent before the next write, and so share its room.
+  const owed = unsentTasks(run.chain.state(), notes).length;
+  const seen = await poll(run, time, { pages: loop.pages, pagesMax: loop.pagesPerRun });
   if (seen.unlisted) loop.unlisted.add(listed.id);
-  const draft = decide(working, seen, memory, time, share, owed);
+  const draft = decide(working, seen, notes, { ...time, share, owed });
   if (draft.ending !== undefined) {
-    const { state, ending } = draft;
-    await close(ports, leader, run, ending, { state, manifest: seen.manifest }, listed, nowMs);
-    loop.runs.delete(listed.id);
+    await close(run, draft.state, draft.ending, seen.manifest);
+    term.runs.delete(listed.id);
     return;
   }
   const finishing = draft.state.phase === "finishing" && working.phase !== "finishing";
-  if (finishing && !(await markerStands(ports, leader, listed))) {
+  if (finishing && !(await markerStands(run))) {
     loop.hurry = true;
     return;
   }
-  // What was adopted is older than this look.
-  if ((await perform(ports, leader, run, draft, time)) === "adopted") return;
-  await sendMore(ports, leader, run, share, nowMs);
-  if (hasComeToRest(run.chain.state(), marker, spec, time))
-    await layToRest(ports, leader, loop, run, marker, listed);
+  // What was adopted is older than this poll.
+  if ((await perform(run, draft)) === "adopted") return;
+  await sendMore(run, share);
+  if (hasComeToRest(run.chain.state(), marker, spec, time)) await layToRest(run);
 }
 
-/** Says on the marker that nobody has to lead for this command any more; the next command takes that back. */
-async function layToRest(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  loop: Loop,
-  run: OpenRun,
-  marker: Marker,
-  listed: ListedMarker,
-): Promise<void> {
-  if (run.memory.dirty) await run.chain.write(run.working);
-  leader.assertLeading();
-  const metadata = encodeMarker({ ...marker, rests: marker.command });
-  const options = { ifMatch: listed.etag, signal: leader.lost };
-  const told = await ports.storage.blobs.setMetadata(ports.names.active, listed.id, metadata, options);
-  if (told.kind === "replaced") loop.runs.delete(listed.id);
+function timeOf({ term, spec, listed }: TermRun): DecideTime {
+  const limitMs = Math.min(term.packLimitMs, spec.packLimitMs ?? term.packLimitMs);
+  return { nowMs: listed.nowMs, localMs: term.clock.monotonicMs(), limitMs };
+}
+
+/** A command that came between the list and the record of `finishing` must still count, so the marker is read again. */
+async function markerStands({ term, listed }: TermRun): Promise<boolean> {
+  const { storage, names, leader } = term;
+  const now = await storage.blobs.head(names.active, listed.id, { signal: leader.lost });
+  return now.kind === "found" && now.properties.etag === listed.etag;
 }
 
 /** Fills the window in rounds of sends and a state write; after a few of them the other runs have their turn. */
-async function sendMore(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  run: OpenRun,
-  share: Share,
-  nowMs: number,
-): Promise<void> {
+async function sendMore(run: TermRun, share: number | undefined): Promise<void> {
   for (let round = 1; round < limits.sendRoundsMax; round += 1) {
-    const more = decideMore(run.working, run.memory, share, nowMs);
-    if (more.packs.length === 0) return;
-    const done = await perform(ports, leader, run, more, { nowMs, localMs: ports.clock.monotonicMs() });
-    if (done === "adopted") return;
+    const more: Draft = decideMore(run.working, run.notes, { ...timeOf(run), share });
+    if (more.packs.length === 0 || (await perform(run, more)) === "adopted") return;
   }
 }
 
-async function executeDelete(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  loop: Loop,
-  marker: Marker,
-  listed: ListedMarker,
-): Promise<void> {
-  if ((await beginDeletion(ports, leader, marker, listed.id)) === "begun")
-    return goOnDeleting(ports, leader, loop, marker.uid, listed);
+/** Says on the marker that nobody has to lead for this command any more; the next command takes that back. */
+async function layToRest(run: TermRun): Promise<void> {
+  const { term, listed, marker } = run;
+  const { storage, names, leader } = term;
+  if (run.notes.dirty && (await writeState(run, run.working)) === "adopted") return;
   leader.assertLeading();
-  const { blobs } = ports.storage;
-  await blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
+  const metadata = encodeMarker({ ...marker, rests: marker.command });
+  const options = { ifMatch: listed.etag, signal: leader.lost };
+  const reply = await storage.blobs.setMetadata(names.active, listed.id, metadata, options);
+  if (reply.kind === "replaced") term.runs.delete(listed.id);
 }
 
-async function goOnDeleting(
-  ports: CoordinatorPorts,
-  leader: Ownership,
-  loop: Loop,
-  uid: string,
-  listed: ListedMarker,
-): Promise<void> {
-  loop.runs.delete(listed.id);
-  if ((await deleteRun(ports, leader, uid, listed, loop.budget)) === "more") loop.hurry = true;
+async function executeDelete(term: Term, loop: Loop, marker: Marker, listed: ListedMarker): Promise<void> {
+  if ((await beginDeletion(term, marker, listed.id)) === "begun")
+    return continueDeletion(term, loop, marker.uid, listed);
+  const { storage, names, leader } = term;
+  leader.assertLeading();
+  await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
 }
 
-/** A command that came between the list and the record of `finishing` must still count, so the marker is looked at again. */
-async function markerStands(ports: CoordinatorPorts, leader: Ownership, listed: ListedMarker) {
-  const now = await ports.storage.blobs.head(ports.names.active, listed.id, { signal: leader.lost });
-  return now.kind === "found" && now.properties.etag === listed.etag;
+async function continueDeletion(term: Term, loop: Loop, uid: string, listed: ListedMarker): Promise<void> {
+  term.runs.delete(listed.id);
+  if ((await deleteRun(term, listed, uid, loop.pages)) === "more") loop.hurry = true;
 }

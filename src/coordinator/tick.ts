@@ -10,13 +10,13 @@ import { limits } from "../model/limits.ts";
 import { type Log, logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
-import type { Clock, Random } from "../storage/ports.ts";
-import { type CoordinateSettings, coordinate } from "./coordinate.ts";
-import { expiry } from "./deletion/expire.ts";
-import { anyRunToLead } from "./look/markers.ts";
-import type { CoordinatorPorts } from "./perform/perform.ts";
+import type { Clock, ContentLease, Random } from "../storage/ports.ts";
+import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
+import { type Expiry, expiry } from "./deletion/expire.ts";
+import { GiveWayError } from "./perform/runErrors.ts";
 import { DeposedError } from "./perform/stateChain.ts";
-import { GiveWayError } from "./perform/trouble.ts";
+import { anyRunToLead } from "./poll/markers.ts";
+import type { CoordinatorPorts } from "./term.ts";
 
 /**
  * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
@@ -40,7 +40,7 @@ export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly k
 export interface CoordinatorOptions {
   readonly holder: string;
   readonly region?: string | undefined;
-  /** What this app tells of itself in the lease record; nothing is decided by it. */
+  /** What this app says of itself in the lease record; nothing is decided by it. */
   readonly about?: Readonly<Record<string, string>> | undefined;
   readonly election: ElectionSettings;
   readonly loop: CoordinateSettings;
@@ -50,147 +50,162 @@ export interface CoordinatorOptions {
   readonly keepDays: number;
 }
 
-export function coordinator(
-  ports: Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive"> & {
-    readonly random: Random;
-    readonly onElection: OnElectionEvent;
-    /** Sees the lease record at each look of a contender. */
-    readonly onPoll?: (record: LeaderRecord) => void;
-  },
-  options: CoordinatorOptions,
-): Coordinator {
-  const { storage, names, clock, random, log } = ports;
-  const lease = storage.lease(names.coordination, leaderBlob);
-  const newer = { gaveWay: false };
-  let sequence = 0;
-  const shell: CoordinatorPorts = {
-    ...ports,
-    nextSequence: () => ++sequence,
-    packLimitMs: options.packLimitMs,
-    tellActive: activeGauge(clock, log),
-  };
-  const old = expiry(shell, options.keepDays);
+type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive"> & {
+  readonly random: Random;
+  readonly onElection: OnElectionEvent;
+  /** Sees the lease record at each poll of a contender. */
+  readonly onPoll?: (record: LeaderRecord) => void;
+};
+
+export function coordinator(ports: TickPorts, options: CoordinatorOptions): Coordinator {
+  const contender = new Contender(ports, options);
   let busy = false;
-  let askedAgain = false;
-  let aboveTerm = 0;
-  let awayUntilMs = 0;
+  let wokenMeanwhile = false;
+
+  return {
+    async tick(request) {
+      if (busy) {
+        wokenMeanwhile ||= request.startedBy === "wake";
+        return { kind: "busy" };
+      }
+      if (contender.isAway()) {
+        if (request.startedBy === "wake") await contender.passOnWake();
+        return { kind: "away" };
+      }
+      busy = true;
+      let raced: Raced;
+      try {
+        do {
+          // A wake that came after our list of the markers must not be lost with it.
+          wokenMeanwhile = false;
+          raced = await contender.race(request);
+        } while (wokenMeanwhile && raced.outcome.kind === "nothingToLead");
+      } finally {
+        busy = false;
+        wokenMeanwhile = false;
+      }
+      // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
+      // when this process can answer it too.
+      await raced.afterRelease?.();
+      return raced.outcome;
+    },
+  };
+}
+
+interface Raced {
+  readonly outcome: RaceOutcome;
+  readonly afterRelease?: (() => Promise<void>) | undefined;
+}
+
+/** One process that races for the lease, and what it remembers from term to term. */
+class Contender {
+  readonly #ports: CoordinatorPorts & TickPorts;
+  readonly #options: CoordinatorOptions;
+  readonly #lease: ContentLease;
+  readonly #expiry: Expiry;
+  readonly #newer = { gaveWay: false };
+  #sequence = 0;
+  #aboveTerm = 0;
+  #awayUntilMs = 0;
+
+  constructor(ports: TickPorts, options: CoordinatorOptions) {
+    this.#ports = {
+      ...ports,
+      nextSequence: () => ++this.#sequence,
+      packLimitMs: options.packLimitMs,
+      tellActive: activeGauge(ports.clock, ports.log),
+    };
+    this.#options = options;
+    this.#lease = ports.storage.lease(ports.names.coordination, leaderBlob);
+    this.#expiry = expiry(this.#ports, options.keepDays);
+  }
+
+  /** It gave way to a newer version a moment ago. */
+  isAway(): boolean {
+    return this.#ports.clock.monotonicMs() < this.#awayUntilMs;
+  }
+
+  /** A wake may be for an instance that understands more; it stays in the queue for that one. */
+  async passOnWake(): Promise<void> {
+    const { storage, names } = this.#ports;
+    const wake = encodeWake(wakeFromLeader);
+    await storage.queues.send(names.wake, wake, { visibleInS: limits.secondWakeS }).catch(() => {});
+  }
+
+  async race(request: TickRequest): Promise<Raced> {
+    const { clock, random, onElection: on, onPoll } = this.#ports;
+    const { holder, region, about, election } = this.#options;
+    const { startedAtMonotonicMs, startedBy, stopping } = request;
+    let afterRelease: Raced["afterRelease"];
+    const outcome = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
+      ...{ holder, region, about, startedAtMonotonicMs, startedBy, stopping, aboveTerm: this.#aboveTerm },
+      worthLeading: async ({ poll, signal }) =>
+        (await anyRunToLead(this.#ports, signal)) || (await this.#expiry.dueWhenIdle(poll, signal)),
+      lead: async (leadership) => {
+        afterRelease = await this.#lead(leadership);
+      },
+    });
+    return outcome.kind === "led" && outcome.handedOver ? { outcome, afterRelease } : { outcome };
+  }
 
   /**
-   * Gives what is for when the lease is free again. Throws what ended the term too early, so that its outcome tells;
-   * the wake then surfaces by itself, and whoever it calls does not run into the same at once.
+   * Leads one term and gives what is to be done once the lease is free again. Throws what ended the term too early, so
+   * that its outcome tells; the wake then becomes visible by itself, and whoever it calls does not meet the same at once.
    */
-  async function lead(leadership: Leadership): Promise<() => Promise<void>> {
+  async #lead(leadership: Leadership): Promise<() => Promise<void>> {
+    const { storage, names, clock } = this.#ports;
     const wake = keepDeadMansWake(
       { queues: storage.queues, clock },
       { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost },
     );
-    const after = async (): Promise<void> => {
+    const term = newTerm(this.#ports, leadership, this.#newer);
+    try {
+      await coordinate(term, this.#options.loop);
+      // Between two slices a run that came meanwhile has its turn.
+      while (!leadership.signal.aborted && (await this.#expiry.due(leadership.lost))) {
+        await this.#expiry.slice(leadership);
+        await coordinate(term, this.#options.loop);
+      }
+    } catch (error) {
+      this.#noteEnd(leadership, error);
+    }
+    return async () => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too.
       const active = await anyRunToLead({ storage, names }).catch(() => true);
       if (active) await wake.handOver();
       else await wake.remove();
     };
-    try {
-      await coordinate(shell, leadership, options.loop, newer);
-      // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await old.due(leadership.lost))) {
-        await old.slice(leadership);
-        await coordinate(shell, leadership, options.loop, newer);
-      }
-    } catch (error) {
-      if (error instanceof DeposedError) {
-        aboveTerm = Math.max(aboveTerm, error.seenTerm);
-        log(logEvents.deposed({ term: leadership.term, seenTerm: error.seenTerm }));
-      }
-      if (error instanceof GiveWayError) {
-        newer.gaveWay = true;
-        awayUntilMs = clock.monotonicMs() + options.election.leaseDurationS * 1_000;
-        log(logEvents.gaveWay({ term: leadership.term, message: error.message }));
-      }
-      // These three are ends of a term like others: two have an event of their own, the election tells of the third.
-      const told = [DeposedError, GiveWayError, LostLeadership].some((end) => error instanceof end);
-      if (!told) {
-        const code = error instanceof LeasefoldError ? error.code : "unexpected";
-        const { term } = leadership;
-        log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
-        throw error;
-      }
+  }
+
+  /** Takes note of why a term ended early; throws what is none of the ordinary reasons. */
+  #noteEnd({ term }: Leadership, error: unknown): void {
+    const { clock, log } = this.#ports;
+    if (error instanceof DeposedError) {
+      this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
+      log(logEvents.deposed({ term, seenTerm: error.seenTerm }));
+    } else if (error instanceof GiveWayError) {
+      this.#newer.gaveWay = true;
+      this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
+      log(logEvents.gaveWay({ term, message: error.message }));
+    } else if (!(error instanceof LostLeadership)) {
+      // The election itself tells of a lost lease.
+      const code = error instanceof LeasefoldError ? error.code : "unexpected";
+      log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
+      throw error;
     }
-    return after;
   }
-
-  /** `after` is for when the lease is free again. */
-  async function raceOnce(
-    request: TickRequest,
-  ): Promise<{ readonly outcome: RaceOutcome; readonly after?: (() => Promise<void>) | undefined }> {
-    let after: (() => Promise<void>) | undefined;
-    const { onElection: on, onPoll } = ports;
-    const outcome = await race({ lease, clock, random, on, onPoll }, options.election, {
-      holder: options.holder,
-      region: options.region,
-      about: options.about,
-      startedAtMonotonicMs: request.startedAtMonotonicMs,
-      startedBy: request.startedBy,
-      aboveTerm,
-      stopping: request.stopping,
-      worthLeading: async ({ poll, signal }) =>
-        (await anyRunToLead({ storage, names }, signal)) || (await old.dueWhenIdle(poll, signal)),
-      lead: async (leadership) => {
-        after = await lead(leadership);
-      },
-    });
-    return outcome.kind === "led" && outcome.handedOver ? { outcome, after } : { outcome };
-  }
-
-  const passOn = () =>
-    storage.queues
-      .send(names.wake, encodeWake(wakeFromLeader), { visibleInS: limits.secondWakeS })
-      .catch(() => {});
-
-  return {
-    async tick(request) {
-      if (busy) {
-        askedAgain ||= request.startedBy === "wake";
-        return { kind: "busy" };
-      }
-      if (clock.monotonicMs() < awayUntilMs) {
-        // The wake may be for an instance that understands more; it stays in the queue for that one.
-        if (request.startedBy === "wake") await passOn();
-        return { kind: "away" };
-      }
-      busy = true;
-      let ended: Awaited<ReturnType<typeof raceOnce>>;
-      try {
-        ended = await raceOnce(request);
-        // A wake that came after our look at the markers must not be lost with it.
-        while (askedAgain && ended.outcome.kind === "nothingToLead") {
-          askedAgain = false;
-          ended = await raceOnce(request);
-        }
-      } finally {
-        busy = false;
-        askedAgain = false;
-      }
-      // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
-      // when this process can answer it too.
-      await ended.after?.();
-      return ended.outcome;
-    },
-  };
 }
 
-const everyMs = 60_000;
-
 /**
- * Tells how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts count
- * on the first as a sign of life, and on the second as the end of what one would wait for.
+ * Logs how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts take
+ * the first as a sign of life, and the second as the end of what they wait for.
  */
 export function activeGauge(clock: Clock, log: Log): (term: number, runs: number) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   let idleTerm: number | undefined;
   return (term, runs) => {
     const nowMs = clock.monotonicMs();
-    if (runs === 0 ? idleTerm === term : nowMs - toldAtMs < everyMs) return;
+    if (runs === 0 ? idleTerm === term : nowMs - toldAtMs < 60_000) return;
     if (runs === 0) idleTerm = term;
     else toldAtMs = nowMs;
     log(logEvents.leading({ term, runs }));

@@ -17,10 +17,10 @@ export const limits = {
   /** List pages of one loop of a leader, over all runs; so many are left for the runs however long the list of markers is. */
   pagesPerLoopMax: 25,
   pagesForRunsMin: 5,
-  /** A run that meets trouble is tried again after this, then after twice as long; the log tells of it so often. */
-  troublePauseMs: 500,
-  troublePauseMsMax: 30_000,
-  troubleToldEveryMs: 60_000,
+  /** A run whose poll failed is polled again after this, then after twice as long; the log tells of it so often. */
+  backoffMs: 500,
+  backoffMsMax: 30_000,
+  backoffToldEveryMs: 60_000,
   /** Packs aimed at in a run: enough to balance a few hundred workers, few enough to cost nothing. */
   packsAimed: 200,
   /** A pack much shorter than this is all overhead. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { computing, manifest, marker, memory, part, parts, planOf } from "../support/runFixtures.ts";
+import { computing, manifest, marker, part, parts, planOf, runNotes } from "../support/runFixtures.ts";
 import { allSent, first, startMs, step, tasksOf } from "./deciding.ts";
 
 describe("the journey of a run", () => {
@@ -43,11 +43,11 @@ describe("the journey of a run", () => {
   test("a larger run combines each sealed shard, and finishes when every node is there", () => {
     let state = { ...computing(400), cap: 2000, rate: 1000 };
     // 400 packs make 20 shards of 20; the window needs a few looks to send them all.
-    const mind = memory();
+    const notes = runNotes();
     for (let at = 0; state.cursor < 400; at += 1) {
-      state = { ...step(state, { parts: parts(0, state.cursor) }, mind, at * 1000).state, rate: 1000 };
+      state = { ...step(state, { parts: parts(0, state.cursor) }, notes, at * 1000).state, rate: 1000 };
     }
-    const sealed = step(state, { parts: parts(0, 400) }, mind, 60_000);
+    const sealed = step(state, { parts: parts(0, 400) }, notes, 60_000);
     expect(Object.keys(sealed.state.sealed)).toHaveLength(20);
     expect(sealed.state.open).toEqual({});
     const combined = [...Array(20).keys()].map((index) => ({ level: 1, ...part(index, 5) }));

@@ -1,9 +1,10 @@
 import { decide } from "../../src/coordinator/decide/decide.ts";
-import { type Draft, type Memory, taskMessage, unsentTasks } from "../../src/coordinator/decide/draft.ts";
+import { type Draft, newDraft, type RunNotes, unsentTasks } from "../../src/coordinator/decide/draft.ts";
+import { taskMessage } from "../../src/coordinator/decide/messages.ts";
 import { silentAfterMs } from "../../src/coordinator/decide/resend.ts";
-import type { Seen } from "../../src/coordinator/look/seen.ts";
+import type { Seen } from "../../src/coordinator/poll/seen.ts";
 import { firstState, type State } from "../../src/model/state.ts";
-import { memory, seen } from "../support/runFixtures.ts";
+import { runNotes, seen } from "../support/runFixtures.ts";
 
 /** When the tests of the decisions begin, storage's time; `afterMs` counts from here. */
 export const startMs = 1_000_000;
@@ -13,27 +14,35 @@ export const silentMs = silentAfterMs({ limitMs });
 
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
-/** Decides once, `afterMs` after the start, after a look at all there is: failures were listed in it too. */
-export function step(state: State, found: Partial<Seen> = {}, mind: Memory = memory(), afterMs = 0): Draft {
-  mind.failuresMs = afterMs;
-  mind.failuresAtMs = found.nowMs ?? startMs + afterMs;
-  return decideOn(state, found, mind, afterMs);
+/** Decides once, `afterMs` after the start, after a poll of all there is: failures were listed in it too. */
+export function step(
+  state: State,
+  found: Partial<Seen> = {},
+  notes: RunNotes = runNotes(),
+  afterMs = 0,
+): Draft {
+  notes.failuresMs = afterMs;
+  notes.failuresAtMs = startMs + afterMs;
+  return decideOn(state, found, notes, afterMs);
 }
 
 /** The same without a list of failures. */
-export function decideOn(state: State, found: Partial<Seen>, mind: Memory, afterMs: number): Draft {
-  const what = seen({ nowMs: startMs + afterMs, ...found });
-  return decide(state, what, mind, { nowMs: what.nowMs, localMs: afterMs, limitMs });
+export function decideOn(state: State, found: Partial<Seen>, notes: RunNotes, afterMs: number): Draft {
+  return decide(state, seen(found), notes, { nowMs: startMs + afterMs, localMs: afterMs, limitMs });
 }
 
+/** A draft of nothing yet, for tests of single steps. */
+export const draftOf = (state: State, notes = runNotes(), nowMs = startMs): Draft =>
+  newDraft(state, notes, { nowMs, localMs: 0, limitMs });
+
 /** The tasks that are sent once this decision is confirmed. */
-export const tasksOf = ({ state }: Pick<Draft, "state">, mind: Memory = memory()) =>
-  unsentTasks(state, mind).map((name) => {
+export const tasksOf = ({ state }: Pick<Draft, "state">, notes: RunNotes = runNotes()) =>
+  unsentTasks(state, notes).map((name) => {
     const { kind, send } = taskMessage(state, name, false);
     return { kind, send };
   });
 
-/** As `perform` leaves the state once every task was put. */
+/** As `perform` leaves the state once every task was sent. */
 export const allSent = (state: State): State => ({
   ...state,
   tasks: Object.fromEntries(

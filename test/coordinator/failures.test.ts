@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "../../src/model/limits.ts";
-import { computing, failure, memory, packFailure, part, parts, spec } from "../support/runFixtures.ts";
+import { computing, failure, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
 import { allSent, first, silentMs, startMs, step, tasksOf } from "./deciding.ts";
 
 const tolerant = { ...spec, tolerate: { chunks: 4 } };
@@ -105,12 +105,17 @@ describe("failures of packs", () => {
 
   test("a silent resend takes nothing away from the record of the send before, which comes later and still counts", () => {
     const overtime = (send: number) => packFailure(0, send, "error", { code: "time-limit" });
-    const silent = step(sent(), { spec: tolerant }, memory(), silentMs + 1);
+    const silent = step(sent(), { spec: tolerant }, runNotes(), silentMs + 1);
     expect(silent.state.again[0]).toMatchObject({ sends: 2, since: 2 });
-    const late = step(silent.state, { spec: tolerant, failures: [overtime(1)] }, memory(), silentMs + 2_000);
+    const late = step(
+      silent.state,
+      { spec: tolerant, failures: [overtime(1)] },
+      runNotes(),
+      silentMs + 2_000,
+    );
     expect([late.packs, late.state.packsFailed]).toEqual([[], 0]);
     const both = [overtime(1), overtime(2)];
-    const ended = step(late.state, { spec: tolerant, failures: both }, memory(), silentMs + 4_000);
+    const ended = step(late.state, { spec: tolerant, failures: both }, runNotes(), silentMs + 4_000);
     expect([ended.packs, ended.state.packsFailed]).toEqual([[], 1]);
   });
 

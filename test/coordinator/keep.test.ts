@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { giveUpRest } from "../../src/coordinator/decide/command.ts";
-import { newDraft } from "../../src/coordinator/decide/draft.ts";
 import { beginGeneration } from "../../src/coordinator/decide/restart.ts";
 import { decodeBitmap, hasBit } from "../../src/model/bitmap.ts";
 import { packsOf, shardsOf } from "../../src/model/packs.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, marker, memory, packFailure, part, parts, spec } from "../support/runFixtures.ts";
-import { first, startMs, step, tasksOf } from "./deciding.ts";
+import { computing, marker, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
+import { draftOf, first, startMs, step, tasksOf } from "./deciding.ts";
 
 const cancelled = { ...marker, want: "cancelled", keep: "1", command: 1 } as const;
 const gappedMembers = Buffer.from([0b0101]).toString("base64url");
@@ -136,7 +135,7 @@ describe("a cancel that keeps what is done", () => {
   });
 
   test("given up twice is the same as once", () => {
-    const draft = newDraft({ ...step(computing(400)).state, keep: true });
+    const draft = draftOf({ ...step(computing(400)).state, keep: true });
     giveUpRest(draft);
     const once = structuredClone(draft.state);
     giveUpRest(draft);
@@ -149,12 +148,12 @@ describe("a deadline", () => {
   const begun = () => ({ ...step(computing(4)).state, createdMs: startMs });
 
   test.each([true, false])("that is not past changes nothing (keep %j)", (keep) => {
-    const draft = step(begun(), { spec: within(keep) }, memory(), 60_000);
+    const draft = step(begun(), { spec: within(keep) }, runNotes(), 60_000);
     expect([draft.ending, draft.state.keep]).toEqual([undefined, undefined]);
   });
 
   test("fails the run that is past it, and says which", () => {
-    const draft = step(begun(), { spec: within(false), parts: [part(0)] }, memory(), 60_001);
+    const draft = step(begun(), { spec: within(false), parts: [part(0)] }, runNotes(), 60_001);
     const message = "it did not end within its deadline of 60 s";
     expect(draft.ending).toEqual({ phase: "failed", error: { code: "deadline", message } });
   });
@@ -163,7 +162,7 @@ describe("a deadline", () => {
     for (const paused of [false, true]) {
       const state = { ...begun(), paused };
       const found = { spec: within(true), parts: [part(0), part(2)] };
-      const draft = step(state, found, memory(), 60_001);
+      const draft = step(state, found, runNotes(), 60_001);
       expect(draft.ending).toBeUndefined();
       expect(draft.state).toMatchObject({ phase: "finishing", keep: true, paused: false, packsDone: 2 });
       expect(draft.state.sealed[0]?.members).toBe(gappedMembers);
@@ -171,19 +170,19 @@ describe("a deadline", () => {
   });
 
   test("fails a run without a plan even with keep: there is nothing to finish", () => {
-    const draft = step(step(first()).state, { spec: within(true) }, memory(), 60_001);
+    const draft = step(step(first()).state, { spec: within(true) }, runNotes(), 60_001);
     expect(draft.ending?.error?.code).toBe("deadline");
   });
 
   test("lets a run that is finishing end", () => {
     const finishing = step(begun(), { parts: parts(0, 4) }).state;
-    const draft = step(finishing, { spec: within(false) }, memory(), 60_001);
+    const draft = step(finishing, { spec: within(false) }, runNotes(), 60_001);
     expect([draft.ending, draft.state.phase]).toEqual([undefined, "finishing"]);
   });
 
   test("does not fail a run that a cancel with keep is finishing", () => {
     const kept = step(begun(), { marker: cancelled, shards: new Set(), spec: within(false) });
-    const draft = step(kept.state, { marker: cancelled, spec: within(false) }, memory(), 60_001);
+    const draft = step(kept.state, { marker: cancelled, spec: within(false) }, runNotes(), 60_001);
     expect(draft.ending).toBeUndefined();
   });
 
@@ -193,7 +192,7 @@ describe("a deadline", () => {
     const draft = step(
       retried,
       { spec: within(false), marker: { ...marker, generation: 2 } },
-      memory(),
+      runNotes(),
       90_000,
     );
     expect(draft.ending).toBeUndefined();

@@ -1,5 +1,5 @@
-import { coordinate, type Leader } from "../../src/coordinator/coordinate.ts";
-import type { CoordinatorPorts } from "../../src/coordinator/perform/perform.ts";
+import { coordinate, newTerm } from "../../src/coordinator/coordinate.ts";
+import type { CoordinatorPorts, Leader } from "../../src/coordinator/term.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import { namesOf, runBlobs, specBlob } from "../../src/model/names.ts";
@@ -86,9 +86,8 @@ export function leadOnTwin() {
         if (signal === leader.signal) before = list;
         return clock.sleep(pauseMs, signal);
       };
-      const leading = coordinate({ ...ports, clock: { ...clock, sleep } }, leader, settings, {
-        gaveWay: false,
-      });
+      const term = newTerm({ ...ports, clock: { ...clock, sleep } }, leader, { gaveWay: false });
+      const leading = coordinate(term, settings);
       leading.catch(() => {});
       await world.advance(ms);
       end.abort();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newDraft, newMemory } from "../../src/coordinator/decide/draft.ts";
+import { type Draft, newDraft, newRunNotes, type RunNotes } from "../../src/coordinator/decide/draft.ts";
 import { trackRefused } from "../../src/coordinator/decide/refused.ts";
 import { limits } from "../../src/model/limits.ts";
 import { firstState, type State } from "../../src/model/state.ts";
@@ -11,29 +11,34 @@ const note = (atMs: number, theirs: string | undefined = "sum@2", generation = 1
 });
 const limitMs = 60_000;
 
-/** Each look's notes are of that moment. */
-function looks(state: State, timesMs: readonly number[], of = note) {
-  const memory = newMemory(0);
-  let draft = newDraft(state);
-  for (const nowMs of timesMs) {
-    draft = newDraft(draft.state);
-    trackRefused(draft, memory, { otherCode: [of(nowMs)], nowMs }, { limitMs });
-  }
+/** Decides on what instances with other code have said. */
+function track(state: State, notes: RunNotes, nowMs: number, otherCode?: ReturnType<typeof note>[]): Draft {
+  const draft = newDraft(state, notes, { nowMs, localMs: 0, limitMs });
+  trackRefused(draft, otherCode === undefined ? {} : { otherCode });
+  return draft;
+}
+
+/** Each poll's notes are of that moment. */
+function polls(state: State, timesMs: readonly number[]): Draft {
+  const notes = newRunNotes(0);
+  let draft: Draft | undefined;
+  for (const nowMs of timesMs) draft = track(draft?.state ?? state, notes, nowMs, [note(nowMs)]);
+  if (draft === undefined) throw new Error("no poll");
   return draft;
 }
 
 describe("a run whose work is enqueued again by instances with other code", () => {
   it("says at once what it waits for", () => {
-    const { state, noted, ending } = looks(planning, [1_000]);
+    const { state, noted, ending } = polls(planning, [1_000]);
     expect(state.otherCode).toEqual({ wanted: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
     expect({ noted, ending }).toEqual({ noted: true, ending: undefined });
   });
 
   it("fails with what to do when nothing has ended for the limit, also under a new leader", () => {
     const endMs = 1_000 + limits.identityWaitMs + limitMs;
-    expect(looks(planning, [1_000, endMs]).ending).toBeUndefined();
-    const waiting = looks(planning, [1_000]).state;
-    expect(looks(waiting, [endMs + 1]).ending).toMatchObject({
+    expect(polls(planning, [1_000, endMs]).ending).toBeUndefined();
+    const waiting = polls(planning, [1_000]).state;
+    expect(polls(waiting, [endMs + 1]).ending).toMatchObject({
       phase: "failed",
       error: {
         code: "other-code",
@@ -43,14 +48,12 @@ describe("a run whose work is enqueued again by instances with other code", () =
   });
 
   it("takes it back with any outcome, with a sign of life, while it is paused, and when the notes end", () => {
-    const waiting = looks(planning, [1_000]).state;
+    const waiting = polls(planning, [1_000]).state;
     const seenThen = (change: Partial<State>, atMs = 2_000, aliveMs?: number) => {
-      const memory = newMemory(0);
-      trackRefused(newDraft(waiting), memory, { nowMs: 1_500 }, { limitMs });
-      if (aliveMs !== undefined) memory.aliveMs.set("plan", aliveMs);
-      const draft = newDraft({ ...waiting, ...change });
-      trackRefused(draft, memory, { otherCode: [note(2_000)], nowMs: atMs }, { limitMs });
-      return draft.state.otherCode;
+      const notes = newRunNotes(0);
+      track(waiting, notes, 1_500);
+      if (aliveMs !== undefined) notes.aliveMs.set("plan", aliveMs);
+      return track({ ...waiting, ...change }, notes, atMs, [note(2_000)]).state.otherCode;
     };
     expect(seenThen({})).toBeDefined();
     expect(seenThen({ paused: true })).toBeUndefined();
@@ -61,6 +64,6 @@ describe("a run whose work is enqueued again by instances with other code", () =
   });
 
   it("is not said for notes of a generation before", () => {
-    expect(looks({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
+    expect(polls({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
   });
 });

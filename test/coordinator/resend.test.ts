@@ -1,35 +1,36 @@
 import { describe, expect, test } from "vitest";
-import type { Draft, Memory } from "../../src/coordinator/decide/draft.ts";
+import type { Draft, RunNotes } from "../../src/coordinator/decide/draft.ts";
 import { outOfOrderMs, stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
-import { look } from "../../src/coordinator/look/look.ts";
-import { type Seen, wantedOf } from "../../src/coordinator/look/seen.ts";
+import { poll } from "../../src/coordinator/poll/poll.ts";
+import { type Seen, wantedOf } from "../../src/coordinator/poll/seen.ts";
+import type { Leader } from "../../src/coordinator/term.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
 import type { Storage } from "../../src/storage/ports.ts";
-import { computing, marker, memory, packFailure, parts, spec } from "../support/runFixtures.ts";
+import { computing, marker, packFailure, parts, runNotes, spec } from "../support/runFixtures.ts";
 import { decideOn, limitMs, silentMs, startMs, step } from "./deciding.ts";
 
 /** Twelve packs of 100 ms, of which all but the last are done after a second: that one is presumed begun from then on. */
-function lastOfTwelve(mind: Memory): State {
-  const sent = step(computing(12), {}, mind).state;
-  return step(sent, { parts: parts(0, 11, 100) }, mind, 1_000).state;
+function lastOfTwelve(notes: RunNotes): State {
+  const sent = step(computing(12), {}, notes).state;
+  return step(sent, { parts: parts(0, 11, 100) }, notes, 1_000).state;
 }
-const lateAfterMs = 1_000 + stragglerAfterMs(lastOfTwelve(memory()), limitMs);
-const silenceMs = silentMs + outOfOrderMs(lastOfTwelve(memory()));
+const lateAfterMs = 1_000 + stragglerAfterMs(lastOfTwelve(runNotes()), limitMs);
+const silenceMs = silentMs + outOfOrderMs(lastOfTwelve(runNotes()));
 const at = (afterMs: number) => ({ nowMs: startMs + afterMs, localMs: afterMs, limitMs });
 
 /** The sends of each of these looks. */
 function sendsOver(
   state: State,
-  mind: Memory,
+  notes: RunNotes,
   times: readonly number[],
   found: (afterMs: number) => Partial<Seen> = () => ({}),
 ): [Draft["packs"][number], number][] {
   const sends: [Draft["packs"][number], number][] = [];
   let now = state;
   for (const afterMs of times) {
-    const draft = step(now, found(afterMs), mind, afterMs);
+    const draft = step(now, found(afterMs), notes, afterMs);
     for (const one of draft.packs) sends.push([one, afterMs]);
     now = draft.state;
   }
@@ -43,8 +44,8 @@ describe("a straggler", () => {
   const begun = { work: { kind: "pack", shard: 0, pack: 11 }, generation: 1 } as const;
 
   test("whose resend began is resent once, urgently and as a repeat, and then only after the silence of that send", () => {
-    const mind = memory();
-    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 1_100), (afterMs) =>
+    const notes = runNotes();
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 1_100), (afterMs) =>
       afterMs < 5_000 ? {} : { alive: [{ ...begun, atMs: startMs + 5_000 }] },
     );
     expect(sends).toEqual([
@@ -54,8 +55,8 @@ describe("a straggler", () => {
   });
 
   test("is resent twice more while no attempt of a resend is known to have begun, as if each had gone to a dead instance", () => {
-    const mind = memory();
-    const sends = sendsOver(lastOfTwelve(mind), mind, seconds(1, 600));
+    const notes = runNotes();
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 600));
     expect(sends).toEqual([
       [{ ...repeat, send: 2 }, 4_000],
       [{ ...repeat, send: 3 }, 7_000],
@@ -64,31 +65,31 @@ describe("a straggler", () => {
   });
 
   test("is waited for along with its resend, while a silent send is not waited for any more", () => {
-    const mind = memory();
-    const late = step(lastOfTwelve(mind), {}, mind, lateAfterMs + 1).state;
+    const notes = runNotes();
+    const late = step(lastOfTwelve(notes), {}, notes, lateAfterMs + 1).state;
     expect(late.again[11]).toMatchObject({ sends: 2, late: 1, since: 1 });
-    const silent = step(late, {}, mind, lateAfterMs + 2 + silenceMs).state;
+    const silent = step(late, {}, notes, lateAfterMs + 2 + silenceMs).state;
     expect(silent.again[11]).toMatchObject({ sends: 3, late: 1, since: 3 });
   });
 
   test("is foreseen, so that the leader looks when it becomes one", () => {
-    const mind = memory();
-    step(lastOfTwelve(mind), {}, mind, lateAfterMs - 700);
-    expect(mind.stragglerInMs).toBe(700);
-    step(lastOfTwelve(mind), {}, mind, lateAfterMs + 1);
-    expect(mind.stragglerInMs).toBe(Number.POSITIVE_INFINITY);
+    const notes = runNotes();
+    step(lastOfTwelve(notes), {}, notes, lateAfterMs - 700);
+    expect(notes.stragglerInMs).toBe(700);
+    step(lastOfTwelve(notes), {}, notes, lateAfterMs + 1);
+    expect(notes.stragglerInMs).toBe(Number.POSITIVE_INFINITY);
   });
 
   test("needs no time of messages that passed it once every sent pack is presumed begun", () => {
-    const mind = memory();
+    const notes = runNotes();
     const marks = [0, 1_000_000].map((atMs) => ({ atMs, ended: 0, computeMs: atMs }));
-    const three = step({ ...computing(3), durationsMs: Array(10).fill(10_000), rate: 0.1 }, {}, mind).state;
+    const three = step({ ...computing(3), durationsMs: Array(10).fill(10_000), rate: 0.1 }, {}, notes).state;
     const sent = { ...three, progress: { ...three.progress, marks } };
     const begun = (upTo: number, afterMs: number) => ({ upTo, atMs: startMs + afterMs });
     const allowanceMs = outOfOrderMs(sent);
     expect(allowanceMs).toBeGreaterThan(10_000);
     const first = (more: Partial<State>, afterMs: number) =>
-      step({ ...sent, rate: 0, ...more }, {}, mind, afterMs).packs.some(({ pack }) => pack === 0);
+      step({ ...sent, rate: 0, ...more }, {}, notes, afterMs).packs.some(({ pack }) => pack === 0);
     expect(first({ begun: [begun(1, 0)] }, 30_000 + allowanceMs)).toBe(false);
     expect(first({ begun: [begun(1, 0)] }, 30_001 + allowanceMs)).toBe(true);
     expect(first({ begun: [begun(1, 0), begun(3, 5_000)] }, 35_000)).toBe(false);
@@ -96,68 +97,72 @@ describe("a straggler", () => {
   });
 
   test("is known to a new leader by the state alone, as soon as it has listed the failures", () => {
-    const state = lastOfTwelve(memory());
-    const mind = memory();
-    expect(decideOn(state, {}, mind, lateAfterMs + 1).packs).toEqual([]);
-    expect(wantedOf(state, mind, at(lateAfterMs + 1)).failures).toBe(true);
-    expect(step(state, {}, mind, lateAfterMs + 2).packs).toMatchObject([{ pack: 11, send: 2 }]);
+    const state = lastOfTwelve(runNotes());
+    const notes = runNotes();
+    expect(decideOn(state, {}, notes, lateAfterMs + 1).packs).toEqual([]);
+    expect(wantedOf(state, notes, at(lateAfterMs + 1)).failures).toBe(true);
+    expect(step(state, {}, notes, lateAfterMs + 2).packs).toMatchObject([{ pack: 11, send: 2 }]);
   });
 
   test("whose attempt threw is tried by workers and is not sent again before the silence", () => {
-    const mind = memory();
+    const notes = runNotes();
     const tried = [packFailure(11, 1, "error", { attempts: 1 })];
-    const state = step(lastOfTwelve(mind), { tried }, mind, 2_000).state;
-    expect(sendsOver(state, mind, seconds(4, 900, 10))).toEqual([]);
-    expect(step(state, {}, mind, 1_001 + silenceMs).packs).toHaveLength(1);
+    const state = step(lastOfTwelve(notes), { tried }, notes, 2_000).state;
+    expect(sendsOver(state, notes, seconds(4, 900, 10))).toEqual([]);
+    expect(step(state, {}, notes, 1_001 + silenceMs).packs).toHaveLength(1);
   });
 
   test("is not sent again before failures were listed once more", () => {
-    const mind = memory();
-    const state = lastOfTwelve(mind);
+    const notes = runNotes();
+    const state = lastOfTwelve(notes);
     // Its worker may have written a note since this look.
-    mind.failuresMs = lateAfterMs - 100;
-    mind.failuresAtMs = startMs + lateAfterMs - 100;
-    expect(wantedOf(state, mind, at(lateAfterMs - 10)).failures).toBe(false);
-    expect(decideOn(state, {}, mind, lateAfterMs + 50).packs).toEqual([]);
-    expect(wantedOf(state, mind, at(lateAfterMs + 50)).failures).toBe(true);
-    expect(step(state, {}, mind, lateAfterMs + 60).packs).toEqual([
+    notes.failuresMs = lateAfterMs - 100;
+    notes.failuresAtMs = startMs + lateAfterMs - 100;
+    expect(wantedOf(state, notes, at(lateAfterMs - 10)).failures).toBe(false);
+    expect(decideOn(state, {}, notes, lateAfterMs + 50).packs).toEqual([]);
+    expect(wantedOf(state, notes, at(lateAfterMs + 50)).failures).toBe(true);
+    expect(step(state, {}, notes, lateAfterMs + 60).packs).toEqual([
       expect.objectContaining({ pack: 11, send: 2 }),
     ]);
   });
 
   test("of many is one of at most eight at a time in a small run", () => {
-    const mind = memory();
-    let state = step(computing(100), {}, mind).state;
-    state = step(state, { parts: parts(0, 60, 100) }, mind, 1_000).state;
+    const notes = runNotes();
+    let state = step(computing(100), {}, notes).state;
+    state = step(state, { parts: parts(0, 60, 100) }, notes, 1_000).state;
     state = { ...state, begun: [{ upTo: 100, atMs: startMs }] };
-    expect(step(state, {}, mind, 10_000).packs).toHaveLength(limits.duplicatesMin);
+    expect(step(state, {}, notes, 10_000).packs).toHaveLength(limits.duplicatesMin);
   });
 });
 
 test("a look for failures that storage did not answer is none", async () => {
-  const mind = memory();
-  const { state } = step(computing(12), {}, mind);
-  mind.failuresMs = Number.NEGATIVE_INFINITY;
-  mind.failuresAtMs = Number.NEGATIVE_INFINITY;
+  const notes = runNotes();
+  const { state } = step(computing(12), {}, notes);
+  notes.failuresMs = Number.NEGATIVE_INFINITY;
+  notes.failuresAtMs = Number.NEGATIVE_INFINITY;
   const storage = { blobs: { list: () => Promise.reject(new Error("busy")) } } as unknown as Storage;
-  const subject = { spec, state, marker, time: { nowMs: 0, localMs: 5_000, limitMs }, pagesMax: 5 };
-  const { signal } = new AbortController();
-  await expect(look(storage, namesOf("x"), subject, mind, { left: 9 }, signal)).rejects.toThrow("busy");
-  expect([mind.failuresMs, mind.failuresAtMs]).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+  const leader = { lost: new AbortController().signal } as Leader;
+  const run = { term: { storage, names: namesOf("x"), leader }, spec, working: state, marker, notes };
+  const time = { nowMs: 0, localMs: 5_000, limitMs };
+  await expect(poll(run, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
+  expect([notes.failuresMs, notes.failuresAtMs]).toEqual([
+    Number.NEGATIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+  ]);
 });
 
 describe("packs that only wait in the queue", () => {
   /** A hundred packs in flight of 60 s each, of which two are computed at once. */
-  const slow = (mind: Memory): State => ({
-    ...step(computing(200), {}, mind).state,
+  const slow = (notes: RunNotes): State => ({
+    ...step(computing(200), {}, notes).state,
     ...{ rate: 2 / 60, durationsMs: Array(10).fill(60_000), cursor: 100, packsDone: 0 },
   });
 
   test("are no stragglers, however long they wait", () => {
-    const mind = memory();
-    let state = slow(mind);
+    const notes = runNotes();
+    let state = slow(notes);
     for (let afterMs = 0; afterMs <= 900_000; afterMs += 5_000) {
-      const draft = step(state, {}, mind, afterMs);
+      const draft = step(state, {}, notes, afterMs);
       for (const { pack } of draft.packs.filter((one) => one.send > 1)) expect(pack).toBeLessThan(2);
       state = { ...draft.state, rate: 2 / 60 };
     }
@@ -165,17 +170,17 @@ describe("packs that only wait in the queue", () => {
   });
 
   test("are not silent either, but for those that are presumed begun", () => {
-    const mind = memory();
-    const begun = step(slow(mind), {}, mind).state;
-    const later = step({ ...begun, rate: 0.001 }, {}, mind, silentMs + 1);
+    const notes = runNotes();
+    const begun = step(slow(notes), {}, notes).state;
+    const later = step({ ...begun, rate: 0.001 }, {}, notes, silentMs + 1);
     expect(later.packs.filter((one) => one.send > 1).map(({ pack }) => pack)).toEqual([0, 1]);
   });
 
   test("stay begun when the rate falls because workers died", () => {
-    const mind = memory();
-    const begun = step({ ...slow(mind), rate: 20 / 60 }, {}, mind).state;
+    const notes = runNotes();
+    const begun = step({ ...slow(notes), rate: 20 / 60 }, {}, notes).state;
     expect(begun.begun).toEqual([{ upTo: 23, atMs: startMs }]);
-    expect(step({ ...begun, rate: 0.001 }, {}, mind, 5_000).state.begun).toEqual(begun.begun);
+    expect(step({ ...begun, rate: 0.001 }, {}, notes, 5_000).state.begun).toEqual(begun.begun);
   });
 
   test("all count as begun long ago where the queues hold fewer messages than packs are in flight", () => {
@@ -185,8 +190,8 @@ describe("packs that only wait in the queue", () => {
       { queued: 99, afterMs: silentMs + 1 },
       { queued: 99, afterMs: 1_000 },
     ].map(({ queued, afterMs }) => {
-      const state = { ...slow(memory()), cap: 100, begun: [{ upTo: 2, atMs: startMs + afterMs }] };
-      return step(state, { queued, marker: capped }, memory(), afterMs);
+      const state = { ...slow(runNotes()), cap: 100, begun: [{ upTo: 2, atMs: startMs + afterMs }] };
+      return step(state, { queued, marker: capped }, runNotes(), afterMs);
     });
     expect(enough?.packs).toEqual([]);
     // The two that were begun a moment ago have their own time, and what was just sent has its own too.
@@ -199,25 +204,25 @@ describe("packs that only wait in the queue", () => {
 });
 
 describe("the count of the queues", () => {
-  const idle = () => step(computing(12), {}, memory()).state;
+  const idle = () => step(computing(12), {}, runNotes()).state;
   const silence = silentMs + 1;
 
   test("is asked for only after such a time without any outcome, and once a minute", () => {
-    const mind = memory();
+    const notes = runNotes();
     const state = idle();
-    expect(wantedOf(state, mind, at(silentMs)).queued).toBe(false);
-    expect(wantedOf(state, mind, at(silence)).queued).toBe(true);
-    mind.countedMs = silence;
-    expect(wantedOf(state, mind, at(silence + limits.queuesEveryMs - 1)).queued).toBe(false);
-    expect(wantedOf(state, mind, at(silence + limits.queuesEveryMs)).queued).toBe(true);
+    expect(wantedOf(state, notes, at(silentMs)).queued).toBe(false);
+    expect(wantedOf(state, notes, at(silence)).queued).toBe(true);
+    notes.countedMs = silence;
+    expect(wantedOf(state, notes, at(silence + limits.queuesEveryMs - 1)).queued).toBe(false);
+    expect(wantedOf(state, notes, at(silence + limits.queuesEveryMs)).queued).toBe(true);
   });
 
   test("is not asked for where something ended meanwhile, or the run is paused or has nothing in flight", () => {
-    const mind = memory();
-    const ended = step(idle(), { parts: parts(0, 1) }, mind, 5_000).state;
-    expect(wantedOf(ended, mind, at(silence)).queued).toBe(false);
-    expect(wantedOf({ ...idle(), paused: true }, mind, at(silence)).queued).toBe(false);
-    expect(wantedOf({ ...idle(), inFlight: 0 }, mind, at(silence)).queued).toBe(false);
+    const notes = runNotes();
+    const ended = step(idle(), { parts: parts(0, 1) }, notes, 5_000).state;
+    expect(wantedOf(ended, notes, at(silence)).queued).toBe(false);
+    expect(wantedOf({ ...idle(), paused: true }, notes, at(silence)).queued).toBe(false);
+    expect(wantedOf({ ...idle(), inFlight: 0 }, notes, at(silence)).queued).toBe(false);
   });
 });
 
@@ -236,17 +241,17 @@ test.each([
 });
 
 test("before the first outcome packs are late after thrice their planned time and half a minute, from their send", () => {
-  const mind = memory();
-  const state = step(computing(12), {}, mind).state;
+  const notes = runNotes();
+  const state = step(computing(12), {}, notes).state;
   const lateMs = 3 * 500 + limits.lateFirstMs;
-  expect(step(state, {}, mind, lateMs).packs).toEqual([]);
-  expect(step(state, {}, mind, lateMs + 1).packs).toHaveLength(limits.duplicatesMin);
+  expect(step(state, {}, notes, lateMs).packs).toEqual([]);
+  expect(step(state, {}, notes, lateMs + 1).packs).toHaveLength(limits.duplicatesMin);
 });
 
 test("whatever the counts, silence longer than the host can hide a message is answered by another send", () => {
   const resent = { sends: 4, atMs: startMs, late: 3, since: 1 };
   const again = { 0: resent, 1: resent };
   const state = { ...step(computing(2)).state, again };
-  expect(step(state, {}, memory(), silentMs).packs.map(({ pack }) => pack)).toEqual([]);
-  expect(step(state, {}, memory(), silentMs + 1).packs.map(({ pack }) => pack)).toEqual([0, 1]);
+  expect(step(state, {}, runNotes(), silentMs).packs.map(({ pack }) => pack)).toEqual([]);
+  expect(step(state, {}, runNotes(), silentMs + 1).packs.map(({ pack }) => pack)).toEqual([0, 1]);
 });

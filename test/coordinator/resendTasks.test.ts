@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "../../src/model/limits.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, failure, memory, parts } from "../support/runFixtures.ts";
+import { computing, failure, parts, runNotes } from "../support/runFixtures.ts";
 import { allSent, decideOn, silentMs, startMs, step, tasksOf } from "./deciding.ts";
 
 const finishing = (more: Partial<State> = {}): State => ({
@@ -17,26 +17,26 @@ describe("a task that nothing is heard of", () => {
     ["half a minute where tasks of its kind are short", {}, limits.taskLateMs],
     ["thrice the longest of its kind", { taskMsMax: { finish: 25_000 } }, 75_000],
   ])("is recorded and resent after %s, once where that attempt began", (_what, more, lateMs) => {
-    const mind = memory();
-    expect(tasksOf(step(finishing(more), {}, mind, lateMs))).toEqual([]);
-    const draft = step(finishing(more), {}, mind, lateMs + 1);
+    const notes = runNotes();
+    expect(tasksOf(step(finishing(more), {}, notes, lateMs))).toEqual([]);
+    const draft = step(finishing(more), {}, notes, lateMs + 1);
     expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
     expect(draft.decided).toBe(true);
     expect(draft.state.tasks["finish"]).toMatchObject({ late: 1, since: 1 });
     const begun = { alive: alive(lateMs + 2) };
-    const next = allSent(step(allSent(draft.state), begun, mind, lateMs + 2).state);
+    const next = allSent(step(allSent(draft.state), begun, notes, lateMs + 2).state);
     for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
-      expect(tasksOf(step(next, {}, mind, afterMs))).toEqual([]);
-    const silent = step(next, {}, mind, lateMs + 3 + silentMs);
+      expect(tasksOf(step(next, {}, notes, afterMs))).toEqual([]);
+    const silent = step(next, {}, notes, lateMs + 3 + silentMs);
     expect(silent.state.tasks["finish"]).toMatchObject({ sends: 3, late: 1, since: 3 });
   });
 
   test("is resent twice more while no attempt is known to have begun", () => {
-    const mind = memory();
+    const notes = runNotes();
     let state = finishing();
     const sends: number[] = [];
     for (let afterMs = 0; afterMs < silentMs; afterMs += 1_000) {
-      const draft = step(state, {}, mind, afterMs);
+      const draft = step(state, {}, notes, afterMs);
       sends.push(...tasksOf(draft).map(({ send }) => send));
       state = allSent(draft.state);
     }
@@ -54,36 +54,36 @@ describe("a task that nothing is heard of", () => {
     const open = { 1: { done: "" } };
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), ...more, tasks, open, sealed };
-    const mind = memory();
-    const combines = (afterMs: number) => tasksOf(step(state, {}, mind, afterMs)).length;
+    const notes = runNotes();
+    const combines = (afterMs: number) => tasksOf(step(state, {}, notes, afterMs)).length;
     expect(combines(limits.taskLateMs + 60_000)).toBe(0);
     expect(combines(limits.taskLateMs + 60_001)).toBe(1);
   });
 
   test("counts from its last sign of life", () => {
-    const mind = memory();
-    const state = step(finishing(), { alive: alive(600_000) }, mind, 601_000).state;
-    expect(tasksOf(step(state, {}, mind, 600_000 + limits.taskLateMs))).toEqual([]);
-    expect(tasksOf(step(state, {}, mind, 600_001 + limits.taskLateMs))).toHaveLength(1);
+    const notes = runNotes();
+    const state = step(finishing(), { alive: alive(600_000) }, notes, 601_000).state;
+    expect(tasksOf(step(state, {}, notes, 600_000 + limits.taskLateMs))).toEqual([]);
+    expect(tasksOf(step(state, {}, notes, 600_001 + limits.taskLateMs))).toHaveLength(1);
   });
 
   test("and is at work in a new term is not sent again by a leader that has not listed the signs", () => {
-    const mind = memory();
-    expect(tasksOf(decideOn(finishing(), {}, mind, 100_000))).toEqual([]);
-    expect(mind.wantsFailures).toBe(true);
-    expect(tasksOf(step(finishing(), { alive: alive(95_000) }, mind, 100_000))).toEqual([]);
+    const notes = runNotes();
+    expect(tasksOf(decideOn(finishing(), {}, notes, 100_000))).toEqual([]);
+    expect(notes.wantsFailures).toBe(true);
+    expect(tasksOf(step(finishing(), { alive: alive(95_000) }, notes, 100_000))).toEqual([]);
   });
 
   test("gives no sign of life by a note of another generation", () => {
     const notes = alive(30_000).map((one) => ({ ...one, generation: 2 }));
-    expect(tasksOf(step(finishing(), { alive: notes }, memory(), 31_000))).toHaveLength(1);
+    expect(tasksOf(step(finishing(), { alive: notes }, runNotes(), 31_000))).toHaveLength(1);
   });
 
   test("because its attempts throw is tried by workers and is not sent again before the silence", () => {
-    const mind = memory();
+    const notes = runNotes();
     const tried = [failure({ kind: "finish" }, 1, "error", 1, { attempts: 2 })];
-    const { state } = step(finishing(), { tried }, mind, 5_000);
-    expect(tasksOf(step(state, {}, mind, silentMs))).toEqual([]);
-    expect(tasksOf(step(state, {}, mind, silentMs + 1))).toHaveLength(1);
+    const { state } = step(finishing(), { tried }, notes, 5_000);
+    expect(tasksOf(step(state, {}, notes, silentMs))).toEqual([]);
+    expect(tasksOf(step(state, {}, notes, silentMs + 1))).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { hasComeToRest } from "../../src/coordinator/decide/command.ts";
 import { stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
-import { hasComeToRest, rests } from "../../src/coordinator/decide/rest.ts";
-import { anyRunToLead } from "../../src/coordinator/look/markers.ts";
+import { anyRunToLead, rests } from "../../src/coordinator/poll/markers.ts";
 import { limits } from "../../src/model/limits.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { State } from "../../src/model/state.ts";

@@ -2,14 +2,15 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sealShards } from "../../src/coordinator/decide/combine.ts";
 import { decide } from "../../src/coordinator/decide/decide.ts";
-import { type Draft, layoutOf, newDraft } from "../../src/coordinator/decide/draft.ts";
+import { type Draft, layoutOf } from "../../src/coordinator/decide/draft.ts";
 import { beginGeneration, beginTurn } from "../../src/coordinator/decide/restart.ts";
 import { tally, unfinishedPacks } from "../../src/coordinator/decide/track.ts";
-import type { Seen } from "../../src/coordinator/look/seen.ts";
+import type { Seen } from "../../src/coordinator/poll/seen.ts";
 import { emptyBitmap, encodeBitmap, fullBitmap, setBit } from "../../src/model/bitmap.ts";
 import { shardOf, shardsOf } from "../../src/model/packs.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, marker, memory, part, parts, seen } from "../support/runFixtures.ts";
+import { computing, marker, part, parts, runNotes, seen } from "../support/runFixtures.ts";
+import { draftOf } from "./deciding.ts";
 
 const bits = (size: number, members: readonly number[]): string => {
   const set = emptyBitmap(size);
@@ -17,8 +18,8 @@ const bits = (size: number, members: readonly number[]): string => {
   return encodeBitmap(set);
 };
 
-const step = (state: State, found: Partial<Seen> = {}, mind = memory()): Draft =>
-  decide(state, seen(found), mind, { nowMs: 1_000_000, localMs: 0, limitMs: 300_000 });
+const step = (state: State, found: Partial<Seen> = {}, notes = runNotes()): Draft =>
+  decide(state, seen(found), notes, { nowMs: 1_000_000, localMs: 0, limitMs: 300_000 });
 
 /** 400 packs in 20 shards of 20, closed: shard 3 has a gap, 5 was never folded, from 10 on nothing was sent. */
 function closed(): State {
@@ -55,7 +56,7 @@ test("a retry computes exactly the packs without a partial, and what came late i
     }
   // A worker of the first generation wrote two more after the end, one of them beyond the recorded cursor.
   there.add(70).add(205);
-  const mind = memory();
+  const notes = runNotes();
   const sent: number[] = [];
   for (let turn = 0; turn < 40 && state.cursor < 400; turn += 1) {
     const listed = new Set(
@@ -67,7 +68,7 @@ test("a retry computes exactly the packs without a partial, and what came late i
     const draft = step(
       state,
       { marker: { ...marker, generation: 2 }, parts: found.map((one) => part(one)), shards: listed },
-      mind,
+      notes,
     );
     for (const { pack, send } of draft.packs) {
       expect(send).toBe(1);
@@ -144,7 +145,7 @@ test("what the bitmaps say is what is counted, whatever was done to them", () =>
         tally(state);
         expect(state).toMatchObject({ ...want, inFlight: unfinishedPacks(state).length });
         // Sealing moves bitmaps and changes no count.
-        sealShards({ ...newDraft(state), state }, 0);
+        sealShards({ ...draftOf(state), state });
         tally(state);
         expect(state).toMatchObject(want);
       },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { DeposedError, type Ownership, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import type { Leader } from "../../src/coordinator/term.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf, runBlobs } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
@@ -10,14 +11,15 @@ import { virtualWorld } from "../support/virtualClock.ts";
 const names = namesOf("t");
 const blob = runBlobs("r", "u").state;
 const request = { id: "r", uid: "u", generation: 1, cap: 2000, nowMs: 5 };
-const owner = (term: number, more: Partial<Ownership> = {}): Ownership => ({
+const leader = (term: number, more: Partial<Leader> = {}): Leader => ({
   ...{ term, termid: `term ${term}`, holder: `h${term}` },
-  ...{ lost: new AbortController().signal, assertLeading() {} },
+  ...{ signal: new AbortController().signal, lost: new AbortController().signal },
+  ...{ assertLeading() {}, progress() {}, note() {} },
   ...more,
 });
 let storage: MemoryStorage;
 let sequence = 0;
-const store = () => ({ blobs: storage.blobs, names, nextSequence: () => ++sequence });
+const store = () => ({ storage, names, nextSequence: () => ++sequence });
 
 beforeEach(async () => {
   const world = virtualWorld();
@@ -58,7 +60,7 @@ describe("the seal of a state", () => {
         const last = { ...(await stored()), cursor: 10 + 20 * time, packsDone: time };
         await replace(names.runs, blob, JSON.stringify(last), { ifMatch: found.properties.etag });
       });
-      const chain = await sealState(store(), owner(9), request);
+      const chain = await sealState(store(), leader(9), request);
       expect(raced()).toBe(times);
       const sealed = { term: 9, termid: "term 9", cursor: 10 + 20 * times, packsDone: times };
       expect(chain.state()).toMatchObject(sealed);
@@ -77,7 +79,7 @@ describe("the seal of a state", () => {
       const ifMatch = found.kind === "found" ? found.properties.etag : "";
       await replace(names.runs, blob, JSON.stringify(other), { ifMatch });
     });
-    const failed = await sealState(store(), owner(9), request).catch((error: unknown) => error);
+    const failed = await sealState(store(), leader(9), request).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(DeposedError);
     expect((failed as DeposedError).seenTerm).toBe(term);
     expect(await stored()).toMatchObject({ termid: "another" });
@@ -86,12 +88,12 @@ describe("the seal of a state", () => {
   test("ends a term whose run was deleted meanwhile", async () => {
     await put({ ...computing(400), term: 4, termid: "term 4" });
     racing(1, async () => storage.operator.deleteBlob(names.runs, blob));
-    await expect(sealState(store(), owner(9), request)).rejects.toBeInstanceOf(DeposedError);
+    await expect(sealState(store(), leader(9), request)).rejects.toBeInstanceOf(DeposedError);
   });
 
   test("of a state that is the own one already writes nothing", async () => {
     await put({ ...computing(400), term: 9, termid: "term 9", sequence: 3 });
-    const chain = await sealState(store(), owner(9), request);
+    const chain = await sealState(store(), leader(9), request);
     expect(chain.state().sequence).toBe(3);
     expect((await stored()).sequence).toBe(3);
   });
@@ -100,33 +102,33 @@ describe("the seal of a state", () => {
 describe("packs that the leader before may have sent and did not live to record", () => {
   const old = () => ({ ...computing(4_000), term: 4, termid: "term 4", cursor: 30 });
 
-  test.each<[string, Partial<Ownership>, number]>([
+  test.each<[string, Partial<Leader>, number]>([
     ["a leader that died", {}, 30 + limits.sendsPerWriteMax],
     ["one whose lease was broken", { cameBy: "broken" }, 30 + limits.sendsPerWriteMax],
     ["one that handed over", { cameBy: "handed-over" }, 0],
   ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
     await put(old());
-    const chain = await sealState(store(), owner(9, more), request);
+    const chain = await sealState(store(), leader(9, more), request);
     expect(chain.state().doubtUpTo).toBe(doubtUpTo);
   });
 
   test("stay doubted over several leaders that die, and are never doubted less", async () => {
     await put({ ...old(), doubtUpTo: 900 });
-    expect((await sealState(store(), owner(9), request)).state().doubtUpTo).toBe(900);
+    expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(900);
   });
 
   test("are none for the same term, nor where a retry begins", async () => {
     await put({ ...old(), term: 9, termid: "term 9" });
-    expect((await sealState(store(), owner(9), request)).state().doubtUpTo).toBe(0);
+    expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(0);
     storage.operator.overwriteBlob(names.runs, blob, JSON.stringify({ ...old(), phase: "failed" }));
-    const retry = await sealState(store(), owner(9), { ...request, generation: 2 });
+    const retry = await sealState(store(), leader(9), { ...request, generation: 2 });
     expect(retry.state()).toMatchObject({ generation: 2, doubtUpTo: 0 });
   });
 
   test("are the first ones too, where it died between the plan and its first write", async () => {
     const { layout: _layout, ...planning } = { ...old(), phase: "planning" as const, cursor: 0 };
     await put(planning);
-    const chain = await sealState(store(), owner(9), request);
+    const chain = await sealState(store(), leader(9), request);
     expect(chain.state().doubtUpTo).toBe(limits.sendsPerWriteMax);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { anyRunToLead } from "../../src/coordinator/look/markers.ts";
+import { anyRunToLead } from "../../src/coordinator/poll/markers.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { runBlobs } from "../../src/model/names.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";

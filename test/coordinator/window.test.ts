@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/fanOut.ts";
 import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
-import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/window.ts";
-import { groupsOf } from "../../src/coordinator/look/seen.ts";
+import { groupsOf } from "../../src/coordinator/poll/seen.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, marker, memory, parts } from "../support/runFixtures.ts";
+import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";
 import { step } from "./deciding.ts";
 
 const running = (packs: number, rate: number, meanMs: number, change: Partial<State> = {}): State => ({
@@ -16,51 +16,51 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
 
 test("a run alone shares nothing and has two packs per worker and five seconds of work", () => {
   const state = running(100_000, 200, 1_000, { inFlight: 700 });
-  expect(shareOut([state])).toEqual([{ atOnce: undefined }]);
-  const mind = { ...memory(), window: 1_000 };
-  updateWindow(state, mind, { atOnce: undefined });
-  expect(mind.window).toBe(200 * 7);
+  expect(shareOut([state])).toEqual([undefined]);
+  const notes = { ...runNotes(), window: 1_000 };
+  updateWindow(state, notes);
+  expect(notes.window).toBe(200 * 7);
 });
 
 test("two runs have half of the workers each, whatever share they had before", () => {
   const big = running(100_000, 180, 1_000);
   const young = running(100_000, 20, 1_000);
-  expect(shareOut([big, young])).toEqual([{ atOnce: 100 }, { atOnce: 100 }]);
+  expect(shareOut([big, young])).toEqual([100, 100]);
 });
 
 test("what a run cannot use goes to the others", () => {
   const big = running(100_000, 200, 1_000);
   const capped = running(100_000, 0, 0, { cap: 10 });
   const short = running(30, 0, 0);
-  expect(shareOut([big, capped, short])).toEqual([{ atOnce: 160 }, { atOnce: 10 }, { atOnce: 30 }]);
+  expect(shareOut([big, capped, short])).toEqual([160, 10, 30]);
 });
 
 test("a run that computes nothing takes no share", () => {
   const big = running(100_000, 200, 1_000);
-  expect(shareOut([big, { ...running(9, 5, 10), phase: "finishing" }])[0]).toEqual({ atOnce: undefined });
-  expect(shareOut([big, { ...running(99, 5, 10), paused: true }])[0]).toEqual({ atOnce: undefined });
+  expect(shareOut([big, { ...running(9, 5, 10), phase: "finishing" }])[0]).toBeUndefined();
+  expect(shareOut([big, { ...running(99, 5, 10), paused: true }])[0]).toBeUndefined();
 });
 
 test("the same share of the workers is more packs for the run with the shorter ones", () => {
   const windows = [100, 1_000].map((meanMs) => {
-    const mind = { ...memory(), window: 100_000 };
-    updateWindow(running(100_000, 1, meanMs), mind, { atOnce: 10 });
-    return mind.window;
+    const notes = { ...runNotes(), window: 100_000 };
+    updateWindow(running(100_000, 1, meanMs), notes, 10);
+    return notes.window;
   });
   expect(windows).toEqual([520, 70]);
 });
 
 test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {
   const state = running(1_000, 0, 0);
-  expect(isUrgent(state, { atOnce: undefined }, 7)).toBe(true);
-  expect(isUrgent(state, { atOnce: undefined }, 8)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 9 }, { atOnce: 10 }, 9)).toBe(true);
-  expect(isUrgent({ ...state, inFlight: 10 }, { atOnce: 10 }, 10)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 0 }, { atOnce: 10 }, 256)).toBe(false);
+  expect(isUrgent(state, 7)).toBe(true);
+  expect(isUrgent(state, 8)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 9 }, 9, 10)).toBe(true);
+  expect(isUrgent({ ...state, inFlight: 10 }, 10, 10)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 0 }, 256, 10)).toBe(false);
 });
 
 const settings = { loopMs: 2_000, fastLoopMs: 100 };
-const pause = (state: State) => pauseBetween([{ working: state, memory: memory() }], settings, 60_000);
+const pause = (state: State) => pauseBetween([{ working: state, notes: runNotes() }], settings, 60_000);
 
 test("in full swing the leader looks seldom, and before the workers run dry where the cap is near", () => {
   expect(pause(running(100_000, 200, 1_000, { inFlight: 1_400 }))).toBe(2_000);
@@ -74,7 +74,7 @@ test("in full swing the leader looks seldom, and before the workers run dry wher
 test("at the end of a run the leader looks when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
   const ending = running(100, 0.5, 2_000, { inFlight: 2, packsDone: 98, cursor: 100 });
   const pauses = [60_000, 1_300, 20].map((stragglerInMs) =>
-    pauseBetween([{ working: ending, memory: { ...memory(), stragglerInMs } }], settings, 60_000),
+    pauseBetween([{ working: ending, notes: { ...runNotes(), stragglerInMs } }], settings, 60_000),
   );
   expect(pauses).toEqual([2_000, 1_300, 500]);
 });
@@ -96,29 +96,29 @@ describe("the window", () => {
   test("starts at 256, is never more than the cap, and grows at most twofold a look", () => {
     expect(step(computing(1000)).packs).toHaveLength(256);
     expect(step(computing(1000), { marker: { ...marker, cap: 10 } }).packs).toHaveLength(10);
-    const mind = memory();
-    const sent = step(computing(2000), {}, mind).state;
+    const notes = runNotes();
+    const sent = step(computing(2000), {}, notes).state;
     const fast = { ...sent, rate: 10_000 };
-    const draft = step(fast, { parts: parts(0, 256, 10) }, mind, 0);
+    const draft = step(fast, { parts: parts(0, 256, 10) }, notes, 0);
     expect(draft.packs).toHaveLength(500);
-    expect(mind.window).toBe(512);
+    expect(notes.window).toBe(512);
   });
 
   test("doubles where the workers took more than half of it since the last look, whatever the rate says", () => {
-    const mind = memory();
-    const sent = step(computing(2000), {}, mind).state;
-    step({ ...sent, rate: 1 }, { parts: parts(0, 100) }, mind, 0);
-    expect([mind.window, mind.starved]).toEqual([230, false]);
-    mind.window = 256;
-    step({ ...sent, rate: 1 }, { parts: parts(0, 128) }, mind, 0);
-    expect([mind.window, mind.starved]).toEqual([512, true]);
+    const notes = runNotes();
+    const sent = step(computing(2000), {}, notes).state;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 100) }, notes, 0);
+    expect([notes.window, notes.starved]).toEqual([230, false]);
+    notes.window = 256;
+    step({ ...sent, rate: 1 }, { parts: parts(0, 128) }, notes, 0);
+    expect([notes.window, notes.starved]).toEqual([512, true]);
   });
 
   test("never falls under eight", () => {
-    const mind = memory();
-    const sent = step(computing(1000), {}, mind).state;
+    const notes = runNotes();
+    const sent = step(computing(1000), {}, notes).state;
     const slow = { ...sent, rate: 0.001, durationsMs: Array(10).fill(1000) };
-    for (let look = 0; look < 50; look += 1) step(slow, { parts: parts(0, 64) }, mind, 0);
-    expect(mind.window).toBe(8);
+    for (let look = 0; look < 50; look += 1) step(slow, { parts: parts(0, 64) }, notes, 0);
+    expect(notes.window).toBe(8);
   });
 });

@@ -1,4 +1,5 @@
-import { DeposedError, type Ownership, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import type { Leader } from "../../src/coordinator/term.ts";
 import { type Leadership, LostLeadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
@@ -42,17 +43,17 @@ process.stdin.on("data", (data: Buffer) => {
 });
 
 async function lead(leadership: Leadership): Promise<void> {
-  const { term, termid, holder, signal } = leadership;
-  const owner: Ownership = {
-    ...{ term, termid, holder },
+  const { term, signal } = leadership;
+  const leader: Leader = {
+    ...leadership,
     lost: options.reckless === true ? new AbortController().signal : leadership.lost,
     assertLeading: () => {
       if (options.reckless !== true) leadership.assertLeading();
     },
   };
-  const store = { blobs: storage.blobs, names, nextSequence: () => ++sequence };
+  const store = { storage, names, nextSequence: () => ++sequence };
   try {
-    const chain = await sealState(store, owner, {
+    const chain = await sealState(store, leader, {
       ...{ id: "run", uid: "uid", generation: 1, cap: 1, nowMs: clock.wallMs() },
     });
     say({ kind: "sealed", term });

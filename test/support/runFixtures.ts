@@ -1,5 +1,5 @@
-import { newMemory } from "../../src/coordinator/decide/draft.ts";
-import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/look/seen.ts";
+import { newRunNotes } from "../../src/coordinator/decide/draft.ts";
+import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/poll/seen.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import type { Marker } from "../../src/model/marker.ts";
 import type { Work } from "../../src/model/names.ts";
@@ -52,7 +52,6 @@ export const packFailure = (
 ): SeenFailure => failure({ kind: "pack", shard: 0, pack }, send, cause, 1, more);
 
 export const seen = (found: Partial<Seen> = {}): Seen => ({
-  nowMs: 1_000_000,
   spec,
   marker,
   parts: [],
@@ -95,4 +94,4 @@ export function computing(chunks: number, packSize = 1): State {
   return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs } };
 }
 
-export const memory = () => newMemory(0);
+export const runNotes = () => newRunNotes(0);

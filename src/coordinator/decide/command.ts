@@ -1,25 +1,29 @@
-import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
-import { packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import { limits } from "../../model/limits.ts";
+import type { Marker } from "../../model/marker.ts";
+import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
+import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
-import type { Seen } from "../look/seen.ts";
-import type { Draft } from "./draft.ts";
+import type { Seen } from "../poll/seen.ts";
+import type { DecideTime, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
+import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 import { beginTurn } from "./restart.ts";
-import { tally } from "./track.ts";
+import { bitsOf, tally } from "./track.ts";
 
 /**
  * Takes over what the marker wants. A cancel before `finishing` ends the run, or with `keep` what is not done of it;
  * from then on it is too late. A new turn (a pause or resume that this state has not seen) makes workers drop what was
  * sent under the old one and they have not begun, so every unfinished pack will be sent again.
  */
-export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker" | "nowMs">): void {
+export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): void {
   const { state } = draft;
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
   state.command = marker.command;
   state.cap = marker.cap;
   state.paused = marker.want === "paused" && state.phase !== "finishing";
-  if (state.paused) state.pausedAtMs = nowMs;
+  if (state.paused) state.pausedAtMs = draft.at.nowMs;
   state.turn = marker.turn;
   state.answer = "done";
   draft.decided = true;
@@ -31,10 +35,9 @@ export function takeCommand(draft: Draft, { marker, nowMs }: Pick<Seen, "marker"
 }
 
 /** Past its deadline a run fails, or finishes with what is done. A run that is finishing already may end. */
-export function keepDeadline(draft: Draft, { spec, nowMs }: Pick<Seen, "spec" | "nowMs">): void {
-  const { state } = draft;
-  const { deadline } = spec;
-  if (deadline === undefined || state.keep === true || nowMs <= deadlineMs(deadline, state)) return;
+export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "spec">): void {
+  const { state, at } = draft;
+  if (deadline === undefined || state.keep === true || at.nowMs <= deadlineMs(deadline, state)) return;
   if (state.phase !== "planning" && state.phase !== "computing") return;
   if (deadline.keep && state.layout !== undefined) {
     state.keep = true;
@@ -61,17 +64,32 @@ export function giveUpRest(draft: Draft): void {
       if (fresh !== undefined && packsOfShard(layout, shard).from < state.doubtUpTo) fresh.recount = true;
     }
     const open = state.open[shard];
-    if (open !== undefined && open.recount !== true)
-      open.failed = missingOf(open, sizeOf(packsOfShard(layout, shard)));
+    if (open === undefined || open.recount === true) continue;
+    const { size, done } = bitsOf(layout, shard, open);
+    const missing = emptyBitmap(size);
+    for (let index = 0; index < size; index += 1) if (!hasBit(done, index)) setBit(missing, index);
+    open.failed = encodeBitmap(missing);
   }
   state.cursor = packsOf(layout);
   state.again = {};
   tally(state);
 }
 
-function missingOf(open: State["open"][string], size: number): string {
-  const done = decodeBitmap(open.done, size);
-  const missing = emptyBitmap(size);
-  for (let place = 0; place < size; place += 1) if (!hasBit(done, place)) setBit(missing, place);
-  return encodeBitmap(missing);
+/**
+ * Whether a paused run needs no leader: the packs that were begun before the pause have ended, as far as anybody can
+ * tell, and no task is under way. Its marker then says so with the number of the command that paused it, so that any
+ * later command wakes it by its higher number.
+ */
+export function hasComeToRest(
+  state: State,
+  marker: Marker,
+  { deadline }: Pick<Spec, "deadline">,
+  { nowMs, limitMs }: DecideTime,
+): boolean {
+  // A deadline goes on during a pause, and somebody has to keep it.
+  if (deadline !== undefined) return false;
+  if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
+  if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
+  const begunEndMs = Math.min(stragglerAfterMs(state, limitMs) + outOfOrderMs(state), limitMs);
+  return nowMs - (state.pausedAtMs ?? 0) > limits.markerTrustMs + begunEndMs;
 }

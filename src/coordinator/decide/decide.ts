@@ -1,84 +1,65 @@
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
-import type { Seen } from "../look/seen.ts";
+import type { Seen } from "../poll/seen.ts";
 import { askForFinish, askForGroups, sealShards } from "./combine.ts";
 import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
-import { type Draft, type Memory, newDraft } from "./draft.ts";
+import { type DecideAt, type Draft, newDraft, type RunNotes } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
-import { askForPlan, fanOut } from "./fanOut.ts";
+import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
 import { resendPacks, resendTasks } from "./resend.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
-import { alone, type Share, updateWindow } from "./window.ts";
 
 /**
  * One decision about one run: what was seen goes in, the next state and the messages to send come out. Pure but
- * for `memory`, the leader's own notes. The order of the steps is the story of a run.
+ * for the leader's own notes. The order of the steps is the story of a run.
  */
-export function decide(
-  state: State,
-  seen: Seen,
-  memory: Memory,
-  time: DecideTime,
-  share = alone,
-  /** Messages that are put before the next write anyway. */
-  owed = 0,
-): Draft {
-  const draft = newDraft(state);
-  draft.puts = owed;
-  memory.wantsFailures = false;
-  memory.stragglerInMs = Number.POSITIVE_INFINITY;
+export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt): Draft {
+  const draft = newDraft(state, notes, at);
+  notes.wantsFailures = false;
+  notes.stragglerInMs = Number.POSITIVE_INFINITY;
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackPlan(draft, seen);
   trackParts(draft, seen);
   trackNodes(draft, seen);
   tally(draft.state);
-  trackRate(draft, memory, time.localMs);
-  markProgress(draft, time.nowMs);
+  trackRate(draft);
+  markProgress(draft, at.nowMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else {
-    trackFailures(draft, memory, seen);
-    trackRefused(draft, memory, seen, time);
+    trackFailures(draft, seen);
+    trackRefused(draft, seen);
   }
   if (draft.ending !== undefined) return draft;
   if (draft.state.keep === true) giveUpRest(draft);
 
-  askForPlan(draft, seen.spec, time.nowMs);
-  resendPacks(draft, memory, time, seen.queued);
-  resendTasks(draft, memory, time);
-  updateWindow(draft.state, memory, share);
-  fanOut(draft, memory, share, time.nowMs);
-  sealShards(draft, time.nowMs);
-  askForGroups(draft, time.nowMs);
-  askForFinish(draft, time.nowMs);
+  askForPlan(draft, seen);
+  resendPacks(draft, seen);
+  resendTasks(draft);
+  updateWindow(draft.state, notes, at.share);
+  fanOut(draft);
+  sealShards(draft);
+  askForGroups(draft);
+  askForFinish(draft);
   pruneBatches(draft.state);
   if (draft.state.phase !== state.phase) {
-    memory.phaseSinceMs = time.localMs;
-    memory.rateSinceMs = time.localMs;
+    notes.phaseSinceMs = at.localMs;
+    notes.rateSinceMs = at.localMs;
   }
   return draft;
 }
 
-/** The next packs of a run whose window is not full yet, without another look. */
-export function decideMore(state: State, memory: Memory, share: Share, nowMs: number): Draft {
-  const draft = newDraft(state);
-  fanOut(draft, memory, share, nowMs);
+/** The next packs of a run whose window is not full yet, without another poll. */
+export function decideMore(state: State, notes: RunNotes, at: DecideAt): Draft {
+  const draft = newDraft(state, notes, at);
+  fanOut(draft);
   pruneBatches(draft.state);
   return draft;
 }
 
-export interface DecideTime {
-  /** Storage's time of the look. */
-  readonly nowMs: number;
-  /** This process's own monotonic time, for intervals. */
-  readonly localMs: number;
-  /** Time limit of one attempt in this run. */
-  readonly limitMs: number;
-}
-
-/** Times kept. Neighbours are joined under the later one, which makes the leader a little more patient. */
+/** Times kept. Neighbors are joined under the later one, which makes the leader a little more patient. */
 const batchesKept = 40;
 
 function pruneBatches(state: State): void {
@@ -93,16 +74,15 @@ function pruned({ layout, open }: State, batches: State["batches"]): State["batc
   // The oldest of those left are joined, so that the time of none moves on with the run.
   return needed.length <= batchesKept
     ? needed
-    : needed.filter((_, place) => place % 2 === 1 || place === needed.length - 1);
+    : needed.filter((_, index) => index % 2 === 1 || index === needed.length - 1);
 }
 
 /** Marks kept: the first, the latest, and between them about one for each thirtieth of the packs. */
 const marksBetween = 30;
 
 /**
- * Notes how far a run is, for the time left: how many packs have ended when, and what they took. A generation begins
- * anew, so that only its own packs count. A pause or resume moves the marks on to now, as if the time between had
- * not been.
+ * Notes how far a run is, for the estimate of its remaining time: how many packs have ended when, and what they took.
+ * Only packs of the present generation count. A pause or resume moves the marks on to now, so that a pause takes no time.
  */
 export function markProgress({ state }: Pick<Draft, "state">, nowMs: number): void {
   const { layout, generation, turn, computeMs } = state;

@@ -1,39 +1,40 @@
-import { decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap.ts";
+import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import { workName } from "../../model/names.ts";
-import { chunksOfPack, packsOfShard, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Tolerance } from "../../model/run.ts";
 import type { Sends, State } from "../../model/state.ts";
-import type { Seen, SeenFailure } from "../look/seen.ts";
-import { type Draft, layoutOf, type Memory, resendTask, roomToWrite } from "./draft.ts";
+import type { Seen, SeenFailure } from "../poll/seen.ts";
+import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
 import { resendPack, sendsOf } from "./resend.ts";
-import { outcomeOf, tally } from "./track.ts";
+import { bitsOf, groupBy, outcomeOf, tally } from "./track.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
  * of its sends that are waited for have ended without output. Silence is never a failure.
  */
-export function trackFailures(draft: Draft, memory: Memory, seen: Seen): void {
+export function trackFailures(draft: Draft, seen: Seen): void {
   const { state } = draft;
-  trackSigns(draft, memory, seen);
+  trackSigns(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
-  for (const [name, records] of byWork(current)) {
+  for (const [name, records] of groupBy(current, ({ work }) => workName(work))) {
+    records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
     if (work?.kind === "pack") {
       const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
-      if (open) trackPack(draft, memory, work.pack, records, seen.nowMs);
+      if (open) trackPack(draft, work.pack, records);
       continue;
     }
     const task = state.tasks[name];
     if (task === undefined || work === undefined) continue;
-    const verdict = judge(records, task);
+    const verdict = verdictOf(records, task);
     if (verdict.kind === "fail") {
       draft.ending ??= { phase: "failed", error: { code: `${work.kind}-failed`, message: verdict.why } };
     } else if (verdict.kind === "replace") {
       if (verdict.alone) task.alone = true;
       task.sends = Math.max(task.sends, ...records.map((record) => record.send));
-      resendTask(draft, task, seen.nowMs);
+      resendTask(draft, task);
     }
   }
   tally(state);
@@ -48,17 +49,17 @@ function isOver(state: State, work: string): boolean {
   return state.layout === undefined || outcomeOf(state)(Number(pack)) !== "open";
 }
 
-/** What work says of itself while it is under way. */
-function trackSigns(draft: Draft, memory: Memory, { tried, alive }: Seen): void {
-  const { state } = draft;
+/** Takes over what the notes of attempts say of work that is under way. */
+function trackSigns(draft: Draft, { tried, alive }: Seen): void {
+  const { state, notes } = draft;
   for (const { work, generation, atMs } of alive) {
-    if (generation === state.generation) memory.aliveMs.set(workName(work), atMs);
+    if (generation === state.generation) notes.aliveMs.set(workName(work), atMs);
   }
   for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;
     const name = workName(work);
-    memory.tried.set(name, Math.max(send, memory.tried.get(name) ?? 0));
-    // Notes of versions before told nothing.
+    notes.tried.set(name, Math.max(send, notes.tried.get(name) ?? 0));
+    // Notes of earlier versions have no code.
     if (code === "" || isOver(state, name)) continue;
     if (state.trying?.work === name && state.trying.attempts >= attempts) continue;
     state.trying = { work: name, code, message, attempts, attemptsMax };
@@ -91,10 +92,10 @@ const isInnocent = ({ code }: Ended): boolean => code === "not-begun";
 type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
 
 /**
- * What the records of ended sends mean, in order of their send. A record may tell of a send that the state does not
+ * What the records of ended sends, sorted by send, mean for their work. A record may be of a send that the state does not
  * know, when its leader died between send and write; then that one and those before it must have ended too.
  */
-export function judge(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
+export function verdictOf(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
   if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records) ?? "" };
   const ended = new Set(records.map((one) => one.send));
   const last = Math.max(made.sends, ...ended);
@@ -116,32 +117,26 @@ function whyFailed(records: readonly Ended[]): string | undefined {
     const ends = guilty.filter(is);
     if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;
   }
-  // Whoever threw was tried as often as it may be, by workers, within its send.
+  // Work that threw had all its attempts within its send.
   return guilty.findLast((one) => !replaceable.some(({ is }) => is(one)))?.message;
 }
 
 /** How many failed chunks the run may end with. */
-export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
+function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
   if (tolerate === undefined) return 0;
   return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
 }
 
-function trackPack(
-  draft: Draft,
-  memory: Memory,
-  pack: number,
-  records: readonly SeenFailure[],
-  nowMs: number,
-): void {
+function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[]): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
-  const verdict = judge(records, made);
+  const verdict = verdictOf(records, made);
   if (verdict.kind === "fail") markFailed(draft, pack);
   else if (verdict.kind === "replace") {
-    if (state.paused || state.keep === true || roomToWrite(draft, memory) <= 0) return;
+    if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     state.again[pack] = { ...made, sends };
-    resendPack(draft, memory, pack, nowMs, { alone: verdict.alone });
+    resendPack(draft, pack, { alone: verdict.alone });
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
@@ -151,9 +146,7 @@ function markFailed(draft: Draft, pack: number): void {
   const shard = shardOf(layout, pack);
   const open = state.open[shard];
   if (open === undefined || open.recount) return;
-  const packs = packsOfShard(layout, shard);
-  const size = sizeOf(packs);
-  const failed = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
+  const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
   delete state.again[pack];
@@ -184,15 +177,3 @@ function checkTolerance(
 
 const chunksText = (range: Range): string =>
   `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
-
-function byWork(failures: readonly SeenFailure[]): Map<string, SeenFailure[]> {
-  const groups = new Map<string, SeenFailure[]>();
-  for (const failure of failures) {
-    const name = workName(failure.work);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [failure]);
-    else group.push(failure);
-  }
-  for (const group of groups.values()) group.sort((a, b) => a.send - b.send);
-  return groups;
-}

@@ -1,34 +1,34 @@
 import { emptyBitmap, encodeBitmap } from "../../model/bitmap.ts";
+import { limits } from "../../model/limits.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../model/packs.ts";
-import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
-import { recountAhead } from "../look/seen.ts";
-import { addSend, addTask, type Draft, layoutOf, type Memory, roomToWrite } from "./draft.ts";
+import { recountAhead, type Seen } from "../poll/seen.ts";
+import { addSend, addTask, type Draft, layoutOf, type RunNotes, roomToWrite } from "./draft.ts";
+import { mean, packsAtOnce } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
-import { isUrgent, type Share } from "./window.ts";
 
 /** Has the run planned if it is not. The request is recorded first and sent after. */
-export function askForPlan(draft: Draft, spec: Pick<Spec, "code">, nowMs: number): void {
+export function askForPlan(draft: Draft, { spec }: Pick<Seen, "spec">): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
   // The code that validated the parameters plans them; a retry from the start said itself which code.
   if (state.origin === undefined && spec.code !== undefined) state.code = spec.code;
-  addTask(draft, "plan", nowMs);
+  addTask(draft, "plan");
 }
 
 /**
- * Sends the next packs, in order, as far as the window reaches. The cursor passes over what has its outcome, and
- * waits before a shard that must be recounted.
+ * Sends the next packs, in order, as far as the window reaches. The cursor skips what has its outcome, and waits before
+ * a shard that must be recounted.
  */
-export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number): void {
-  const { state } = draft;
+export function fanOut(draft: Draft): void {
+  const { state, notes, at } = draft;
   if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const layout = layoutOf(state);
   const packs = packsOf(layout);
   const before = state.cursor;
   const outcome = outcomeOf(state);
-  const window = Math.min(memory.window, state.cap);
-  const hasRoom = () => state.inFlight < window && roomToWrite(draft, memory) > 0;
+  const window = Math.min(notes.window, state.cap);
+  const hasRoom = () => state.inFlight < window && roomToWrite(draft) > 0;
   while (state.cursor < packs && hasRoom()) {
     const shard = shardOf(layout, state.cursor);
     const { to } = packsOfShard(layout, shard);
@@ -42,11 +42,11 @@ export function fanOut(draft: Draft, memory: Memory, share: Share, nowMs: number
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
       const repeat = pack < state.doubtUpTo;
-      addSend(draft, memory, { pack, send: state.firstSend, urgent: isUrgent(state, share, pack), repeat });
+      addSend(draft, { pack, send: state.firstSend, urgent: isUrgent(state, pack, at.share), repeat });
       state.inFlight += 1;
     }
   }
-  if (state.cursor > before) state.batches.push({ upTo: state.cursor, atMs: nowMs });
+  if (state.cursor > before) state.batches.push({ upTo: state.cursor, atMs: at.nowMs });
 }
 
 /**
@@ -65,8 +65,69 @@ export function openShards(state: State, shard: number): void {
   }
 }
 
-/** When a sent pack was first sent, or later where its batch was dropped from the record. */
-export function sentAtMs(state: State, pack: number): number {
-  for (const batch of state.batches) if (pack < batch.upTo) return batch.atMs;
-  return 0;
+/**
+ * For each run, how many of its packs may be computed at once: what all runs together compute at once, shared evenly.
+ * What one cannot use (its cap, or few packs left) goes to the others. Undefined where nothing is to be shared: for a
+ * run alone, and for runs of which nothing is known yet.
+ */
+export function shareOut(states: readonly State[]): readonly (number | undefined)[] {
+  const computing = states.filter((state) => state.phase === "computing" && !state.paused);
+  const known = computing.filter((state) => state.durationsMs.length > 0);
+  if (computing.length < 2 || known.length === 0) return states.map(() => undefined);
+  let total = known.reduce((sum, state) => sum + packsAtOnce(state), 0);
+  const shares = new Map<State, number>();
+  const byDemand = [...computing].sort((a, b) => demandOf(a) - demandOf(b));
+  for (const [served, state] of byDemand.entries()) {
+    const share = Math.max(1, Math.min(demandOf(state), total / (byDemand.length - served)));
+    shares.set(state, share);
+    total = Math.max(0, total - share);
+  }
+  return states.map((state) => shares.get(state));
+}
+
+function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
+  const left = layout === undefined ? 0 : packsOf(layout) - packsDone - packsFailed;
+  return Math.min(cap, left);
+}
+
+/**
+ * Once a poll: two packs per worker and five seconds of work at the rate of this run, or at its fair share of all. Until
+ * the first outcomes it is a fixed number. It is never under 8, at most twice the last window and at least nine tenths of
+ * it. Where the workers took more than half of it since the last poll, the rate says less than they can, and it is
+ * doubled. Whoever sends applies the cap.
+ */
+export function updateWindow(state: State, notes: RunNotes, share?: number): void {
+  const meanMs = mean(state.durationsMs);
+  const outcomes = state.durationsMs.length + state.packsFailed;
+  const shared = share !== undefined && meanMs > 0;
+  const rate = shared ? (share * 1_000) / meanMs : state.rate;
+  const wanted =
+    outcomes < limits.outcomesForRate || rate === 0
+      ? firstWindow(state)
+      : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
+  notes.starved = !shared && outcomes > 0 && state.inFlight <= notes.window / 2 && mayGrow(state, notes);
+  const twice = notes.window === 0 ? wanted : notes.window * 2;
+  // Alone it falls slowly, because the first outcomes make the rate look low.
+  const least = shared ? 0 : Math.floor(notes.window * 0.9);
+  notes.window = Math.max(notes.starved ? twice : Math.min(wanted, twice), least, limits.windowMin);
+}
+
+/** Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long. */
+const firstWindow = ({ layout }: State): number =>
+  Math.min(limits.windowFirst, Math.ceil(limits.windowFirstMs / Math.max(layout?.packMs ?? 0, 1)));
+
+/** Something is left to send, and the cap does not forbid it. */
+const mayGrow = (state: State, { window }: RunNotes): boolean =>
+  state.phase === "computing" &&
+  state.layout !== undefined &&
+  state.cursor < packsOf(state.layout) &&
+  window < state.cap;
+
+/**
+ * The first packs of a run go to the urgent queue, so that it is under way at once. Behind other runs a young one
+ * has as many packs there as its share of the workers, instead of waiting behind their seconds of work.
+ */
+export function isUrgent(state: State, pack: number, share?: number): boolean {
+  if (pack < limits.urgentFirstPacks) return true;
+  return share !== undefined && pack < limits.urgentYoungPacks && state.inFlight < share;
 }

@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import { type Draft, layoutOf, type Memory } from "./draft.ts";
+import { type Draft, layoutOf, type RunNotes } from "./draft.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -21,23 +21,22 @@ export function p95(values: readonly number[]): number {
 }
 
 /** Updates the smoothed rate from the packs done since the last sample. */
-export function trackRate(draft: Draft, memory: Memory, localMs: number): void {
-  const { state } = draft;
+export function trackRate({ state, notes, gained, at: { localMs } }: Draft): void {
   // A pause says nothing about the workers.
-  const sample = state.paused ? undefined : memory.rateSample;
+  const sample = state.paused ? undefined : notes.rateSample;
   if (sample === undefined) {
-    memory.rateSample = { atMs: localMs, gained: 0 };
+    notes.rateSample = { atMs: localMs, gained: 0 };
     return;
   }
-  sample.gained += draft.gained;
+  sample.gained += gained;
   const elapsedMs = localMs - sample.atMs;
   if (elapsedMs < sampleMs) return;
   const now = (sample.gained * 1_000) / elapsedMs;
   // In the beginning this is the plain mean since the run was planned.
   const overMs = Math.max(smoothMs, smoothPacks * mean(state.durationsMs));
-  const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - memory.rateSinceMs));
+  const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - notes.rateSinceMs));
   state.rate += weight * (now - state.rate);
-  memory.rateSample = { atMs: localMs, gained: 0 };
+  notes.rateSample = { atMs: localMs, gained: 0 };
 }
 
 /** Packs that are computed at the same moment, by Little's law. */
@@ -57,8 +56,8 @@ export function stragglerAfterMs(state: State, limitMs: number): number {
 }
 
 /**
- * How much longer a message may wait than its place in the queue says, because others passed it. Messages come in order
- * but for a few places, which on few threads take their time; all but one of the factor of stragglers allow for that.
+ * How much longer a message may wait than its position in the queue says, because others passed it. Messages come out of
+ * order by a few positions, which take long on few threads. The factor of stragglers less one allows for that already.
  */
 export function outOfOrderMs(state: State): number {
   const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
@@ -74,38 +73,38 @@ function atOnceSoFar({ progress: { marks } }: State): number {
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
-/** A run that ends so soon is looked at often. */
+/** A run that ends so soon is polled often. */
 const endingMs = 1_000;
 
 /**
  * In full swing no pause is shorter than this part of the long one, or than so many packs take: a small cap must not
- * make leading dear, and a fast run must not wait.
+ * make polling expensive, and a fast run must not wait.
  */
 const shortestShare = 4;
 const shortestPacks = 200;
 
 /**
- * The leader's pause until its next look: short while a run is planned, begun or finished, and for its last packs;
+ * The leader's pause until its next poll: short while a run is planned, begun or finished, and for its last packs;
  * else the long one, which is what leading costs, or less where the cap would let the workers run dry before.
  */
 export function pauseBetween(
-  runs: readonly { readonly working: State; readonly memory: Memory }[],
+  runs: readonly { readonly working: State; readonly notes: RunNotes }[],
   settings: { readonly loopMs: number; readonly fastLoopMs: number },
   localMs: number,
 ): number {
   const { loopMs, fastLoopMs } = settings;
-  const pauses = runs.map(({ working, memory }) => {
-    const young = localMs - memory.phaseSinceMs < fastForMs;
+  const pauses = runs.map(({ working, notes }) => {
+    const young = localMs - notes.phaseSinceMs < fastForMs;
     if (young && awaitsFirst(working))
-      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, firstLookMs(working)));
-    const fast = memory.starved || (young ? !isInFullSwing(working) : endsSoon(working));
+      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, firstPollMs(working)));
+    const fast = notes.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
     return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
   });
   // At the end a straggler holds up the whole run.
-  const stragglers = runs.map(({ memory }) => Math.max(memory.stragglerInMs, loopMs / shortestShare));
+  const stragglers = runs.map(({ notes }) => Math.max(notes.stragglerInMs, loopMs / shortestShare));
   return Math.min(loopMs, ...pauses, ...stragglers);
 }
 
@@ -115,7 +114,7 @@ const awaitsFirst = (state: State): boolean =>
   state.durationsMs.length === 0 &&
   state.packsFailed === 0 &&
   state.inFlight > 0;
-const firstLookMs = ({ layout }: State): number => (layout?.packMs ?? 0) / 8;
+const firstPollMs = ({ layout }: State): number => (layout?.packMs ?? 0) / 8;
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
 function runsDryMs(state: State): number {
@@ -125,7 +124,7 @@ function runsDryMs(state: State): number {
   return (Math.max(0, inFlight - packsAtOnce(state)) * 1_000) / rate;
 }
 
-/** Enough is done to know how the run goes, and enough is left to look seldom. */
+/** Enough is done to know how the run goes, and enough is left to poll seldom. */
 export const isInFullSwing = (state: State): boolean =>
   state.phase === "computing" && state.durationsMs.length >= limits.outcomesForRate && !endsSoon(state);
 

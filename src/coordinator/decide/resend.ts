@@ -2,9 +2,17 @@ import { limits } from "../../model/limits.ts";
 import { workName } from "../../model/names.ts";
 import { packsOf, shardOf } from "../../model/packs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import type { DecideTime } from "./decide.ts";
-import { addSend, type Draft, layoutOf, type Memory, nodeOf, resendTask, roomToWrite } from "./draft.ts";
-import { sentAtMs } from "./fanOut.ts";
+import type { Seen } from "../poll/seen.ts";
+import {
+  addSend,
+  type DecideTime,
+  type Draft,
+  layoutOf,
+  nodeOf,
+  type RunNotes,
+  resendTask,
+  roomToWrite,
+} from "./draft.ts";
 import { outOfOrderMs, p95, packsAtOnce, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
@@ -17,77 +25,77 @@ import { unfinishedPacks } from "./track.ts";
  * the sends before it: their partial and their records still count.
  */
 
-/** Packs whose worker seems dead, and any of which nothing was heard for longer than the host can hide them. */
-export function resendPacks(draft: Draft, memory: Memory, time: DecideTime, queued?: number): void {
-  const { state } = draft;
+/** Resends packs whose worker seems dead, and silent ones: nothing was heard of them for longer than the host can hide them. */
+export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): void {
+  const { state, notes, at } = draft;
   if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const unfinished = unfinishedPacks(state);
   // Fewer messages than packs in flight: some were lost, and nobody can say which.
   const lost = queued !== undefined && queued < unfinished.length;
-  const silentMs = silentAfterMs(time) + outOfOrderMs(state);
-  if (lost) presumeBegun(state, state.cursor, time.nowMs - silentMs - 1);
-  else trackBegun(state, unfinished, time.nowMs);
+  const silentMs = silentAfterMs(at) + outOfOrderMs(state);
+  if (lost) presumeBegun(state, state.cursor, at.nowMs - silentMs - 1);
+  else trackBegun(state, unfinished, at.nowMs);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
-  const lateMs = Math.min(stragglerAfterMs(state, time.limitMs), silentMs);
-  // Once every sent pack is presumed begun, no message waits and none can be passed any more.
+  const stragglerMs = Math.min(stragglerAfterMs(state, at.limitMs), silentMs);
+  // Once every sent pack is presumed begun, no message waits that others could pass.
   const lastBegunMs = begunAtMs(state, unfinished.at(-1) ?? 0);
 
   for (const pack of unfinished) {
-    if (roomToWrite(draft, memory) <= 0) return;
+    if (roomToWrite(draft) <= 0) return;
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
     const begunMs = begunAtMs(state, pack);
     if (begunMs === undefined) continue;
     const sinceMs = Math.max(begunMs, again?.atMs ?? 0);
-    if (time.nowMs - sinceMs > silentMs) {
-      resendPack(draft, memory, pack, time.nowMs, { silent: true });
+    if (at.nowMs - sinceMs > silentMs) {
+      resendPack(draft, pack, { silent: true });
       continue;
     }
     const late = again?.late ?? 0;
-    const passedMs = Math.min(outOfOrderMs(state), Math.max((lastBegunMs ?? time.nowMs) - begunMs, 0));
-    const lateAtMs = Math.max(begunMs + passedMs, again?.atMs ?? 0) + lateMs;
+    const passedMs = Math.min(outOfOrderMs(state), Math.max((lastBegunMs ?? at.nowMs) - begunMs, 0));
+    const stragglerAtMs = Math.max(begunMs + passedMs, again?.atMs ?? 0) + stragglerMs;
     const name = workName({ kind: "pack", shard: shardOf(layoutOf(state), pack), pack });
-    if (late >= lateSendsMax(memory, name)) continue;
-    if (time.nowMs <= lateAtMs) {
+    if (late >= stragglerResendsMax(notes, name)) continue;
+    if (at.nowMs <= stragglerAtMs) {
       if (lastBegunMs !== undefined)
-        memory.stragglerInMs = Math.min(memory.stragglerInMs, lateAtMs - time.nowMs);
+        notes.stragglerInMs = Math.min(notes.stragglerInMs, stragglerAtMs - at.nowMs);
       continue;
     }
-    // Its worker lives: it said that an attempt threw, and others are to come.
-    if ((memory.tried.get(name) ?? 0) >= sendsOf(state, pack).since) continue;
+    // Its worker lives: it noted that an attempt threw, and others follow.
+    if ((notes.tried.get(name) ?? 0) >= sendsOf(state, pack).since) continue;
     if (late === 0 && duplicates >= duplicatesMax) continue;
-    // As of the last list of failures: it may have said so since.
-    if (memory.failuresAtMs <= lateAtMs) {
-      memory.wantsFailures = true;
+    // Its worker may have noted so since failures were last listed.
+    if (notes.failuresAtMs <= stragglerAtMs) {
+      notes.wantsFailures = true;
       continue;
     }
     duplicates += 1;
-    resendPack(draft, memory, pack, time.nowMs, { straggler: true });
+    resendPack(draft, pack, { straggler: true });
   }
 }
 
-/** Plan, combine and finish whose worker seems dead. Recorded before sent. */
-export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): void {
-  const { state } = draft;
+/** Resends a plan, combine or finish whose worker seems dead; it is recorded before it is sent. */
+export function resendTasks(draft: Draft): void {
+  const { state, notes, at } = draft;
   // A thread has to become free before a task begins.
   const waitMs = state.inFlight > 0 ? Math.max(p95(state.durationsMs), state.layout?.packMs ?? 0) : 0;
   for (const [name, task] of Object.entries(state.tasks)) {
     const kind = nodeOf(name) === undefined ? name : "combine";
-    const sinceMs = Math.max(task.atMs, memory.aliveMs.get(name) ?? 0);
-    const lateMs =
+    const sinceMs = Math.max(task.atMs, notes.aliveMs.get(name) ?? 0);
+    const stragglerMs =
       Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
-    const silent = time.nowMs - sinceMs > silentAfterMs(time) + waitMs;
-    const tried = (memory.tried.get(name) ?? 0) >= task.since;
-    const late = time.nowMs - sinceMs > lateMs && task.late < lateSendsMax(memory, name) && !tried;
+    const silent = at.nowMs - sinceMs > silentAfterMs(at) + waitMs;
+    const tried = (notes.tried.get(name) ?? 0) >= task.since;
+    const late = at.nowMs - sinceMs > stragglerMs && task.late < stragglerResendsMax(notes, name) && !tried;
     if (!silent && !late) continue;
-    // As of the last list of failures: it may have said since that it works or failed.
-    if (!silent && memory.failuresAtMs - sinceMs <= lateMs) {
-      memory.wantsFailures = true;
+    // Its worker may have noted since failures were last listed that it works or failed.
+    if (!silent && notes.failuresAtMs - sinceMs <= stragglerMs) {
+      notes.wantsFailures = true;
       continue;
     }
-    resendTask(draft, task, time.nowMs);
+    resendTask(draft, task);
     if (silent) task.since = task.sends;
     else task.late += 1;
     state.sentAgain += 1;
@@ -96,11 +104,11 @@ export function resendTasks(draft: Draft, memory: Memory, time: DecideTime): voi
 
 /**
  * How often work is resent as a straggler. An attempt that began may have ended its process, so no other one is risked
- * before the host tells. A resend without the note of an attempt did no harm: its message lies hidden with an instance
- * that died before it came to it.
+ * before the host delivers its message again. A resend without a begin note did no harm: its message lies hidden with an
+ * instance that died before it began.
  */
-const lateSendsMax = (memory: Memory, name: string): number =>
-  memory.aliveMs.has(name) ? limits.lateSendsMax : limits.lateSendsUnbegunMax;
+const stragglerResendsMax = (notes: RunNotes, name: string): number =>
+  notes.aliveMs.has(name) ? limits.lateSendsMax : limits.lateSendsUnbegunMax;
 
 /** The packs presumed to run at once, over those that the rate tells of. */
 const rateSlack = 1.15;
@@ -122,6 +130,11 @@ function presumeBegun(state: State, upTo: number, atMs: number): void {
   if (upTo > (state.begun.at(-1)?.upTo ?? 0)) state.begun.push({ upTo, atMs });
 }
 
+/** When a sent pack was first sent, or later where its batch was dropped from the record. */
+function sentAtMs(state: State, pack: number): number {
+  return state.batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
+}
+
 /** When a sent pack is presumed begun; undefined while others are before it. */
 function begunAtMs(state: State, pack: number): number | undefined {
   const sentMs = sentAtMs(state, pack);
@@ -131,8 +144,8 @@ function begunAtMs(state: State, pack: number): number | undefined {
 }
 
 /**
- * Longer than a send can be silent after it has begun: its limit, or the time for which the host hides the message of a
- * worker that died, and then the retries of the worker that tells.
+ * Longer than a send can be silent after it has begun: its limit, the time for which the host hides the message of a
+ * worker that died, and the retries of the worker that then writes the record.
  */
 export const silentAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
   limits.hostHidesMs + limitMs + limits.endRetryMs;
@@ -144,22 +157,20 @@ export const sendsOf = (state: State, pack: number): Sends =>
 /** Resends a pack. `silent`: no record of the sends before is waited for; one that comes still counts. */
 export function resendPack(
   draft: Draft,
-  memory: Memory,
   pack: number,
-  nowMs: number,
   why: { readonly silent?: true; readonly straggler?: true; readonly alone?: boolean },
 ): void {
-  const { state } = draft;
+  const { state, at } = draft;
   const before = sendsOf(state, pack);
   const send = before.sends + 1;
   const alone = before.alone === true || why.alone === true;
   state.again[pack] = {
     sends: send,
-    atMs: nowMs,
+    atMs: at.nowMs,
     late: before.late + (why.straggler === true ? 1 : 0),
     since: why.silent === true ? send : before.since,
-    ...(alone ? { alone } : {}),
+    alone: alone || undefined,
   };
   state.sentAgain += 1;
-  addSend(draft, memory, { pack, send, urgent: true, repeat: true, alone });
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone });
 }

@@ -3,7 +3,7 @@ import type { Marker } from "../../model/marker.ts";
 import { workName } from "../../model/names.ts";
 import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
 import { firstState, type State } from "../../model/state.ts";
-import { childrenOf, nodeCounts } from "../../model/tree.ts";
+import { nodesAboveShards } from "./combine.ts";
 import { tally } from "./track.ts";
 
 /**
@@ -40,29 +40,21 @@ export function beginGeneration(
   } = closed;
   const state: State = {
     ...rest,
-    generation,
-    cap,
+    ...{ generation, cap, retriedMs: nowMs, paused: false, firstSend: 1 },
     ...(redo === "mix" ? mixed(closed, code) : {}),
-    retriedMs: nowMs,
     phase: closed.layout === undefined ? "planning" : "computing",
-    paused: false,
-    firstSend: 1,
-    tasks: {},
-    again: {},
-    open: {},
-    sealed: {},
-    groups: {},
-    sentAgain: 0,
-    durationsMs: [],
-    taskMsMax: {},
-    rate: 0,
+    ...{ tasks: {}, again: {}, open: {}, sealed: {}, groups: {} },
+    ...{ sentAgain: 0, durationsMs: [], taskMsMax: {}, rate: 0 },
   };
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members.
   const trusted = closed.refused?.includes(closed.generation) !== true;
   for (const [name, sealed] of Object.entries(closed.sealed)) {
     if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
-    else state.open[name] = { done: membersOf(closed.layout, Number(name), sealed.members) };
+    else {
+      const all = fullBitmap(sizeOf(packsOfShard(closed.layout, Number(name))));
+      state.open[name] = { done: sealed.members ?? encodeBitmap(all) };
+    }
   }
   for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };
   keepGroups(closed, state, closed.layout);
@@ -88,10 +80,8 @@ function fromTheStart(
   const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
-    ...{ term, termid, sequence, turn, command, calls, terms },
-    ...(refused === undefined ? {} : { refused }),
-    ...{ retriedMs: nowMs, origin: generation },
-    ...(code === undefined ? {} : { code }),
+    ...{ term, termid, sequence, turn, command, calls, terms, refused },
+    ...{ retriedMs: nowMs, origin: generation, code },
   };
 }
 
@@ -110,24 +100,15 @@ function walkAgain(state: State): void {
 
 /** A node above the shards is kept while everything below it is. */
 function keepGroups(closed: State, state: State, layout: Layout): void {
-  for (const [above, count] of nodeCounts(layout).slice(1).entries()) {
-    const level = above + 2;
-    for (let index = 0; index < count; index += 1) {
-      const name = workName({ kind: "node", level, index });
-      const group = closed.groups[name];
-      if (group?.node !== true) continue;
-      const { from, to } = childrenOf(layout, level, index);
-      let whole = true;
-      for (let child = from; whole && child < to; child += 1) {
-        whole =
-          level === 2
-            ? child in state.sealed
-            : workName({ kind: "node", level: level - 1, index: child }) in state.groups;
-      }
-      if (whole) state.groups[name] = group;
-    }
+  for (const { level, name, children } of nodesAboveShards(layout)) {
+    const group = closed.groups[name];
+    if (group?.node !== true) continue;
+    const isKept = (child: number): boolean =>
+      level === 2
+        ? child in state.sealed
+        : workName({ kind: "node", level: level - 1, index: child }) in state.groups;
+    let whole = true;
+    for (let child = children.from; whole && child < children.to; child += 1) whole = isKept(child);
+    if (whole) state.groups[name] = group;
   }
 }
-
-const membersOf = (layout: Layout, shard: number, members: string | undefined): string =>
-  members ?? encodeBitmap(fullBitmap(sizeOf(packsOfShard(layout, shard))));

@@ -12,9 +12,9 @@ import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { workName } from "../../model/names.ts";
 import { parseOutputFacts } from "../../model/output.ts";
-import { packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
+import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import type { Seen, SeenOutput } from "../look/seen.ts";
+import type { Seen } from "../poll/seen.ts";
 import { type Draft, layoutOf } from "./draft.ts";
 
 /** Takes over the plan once a worker has written it: from here the run computes. */
@@ -39,20 +39,19 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
-  const found = byShard(parts, (pack) => shardOf(layout, pack));
+  const found = groupBy(parts, ({ index }) => shardOf(layout, index));
   for (const shard of shards) {
     const open = state.open[shard];
     if (open === undefined) continue;
-    const packs = packsOfShard(layout, shard);
-    const size = sizeOf(packs);
+    const { packs, size, ...bits } = bitsOf(layout, shard, open);
+    const { failed } = bits;
     const recount = open.recount === true;
-    const done = recount ? emptyBitmap(size) : decodeBitmap(open.done, size);
-    const failed = open.failed === undefined ? undefined : decodeBitmap(open.failed, size);
+    const done = recount ? emptyBitmap(size) : bits.done;
     for (const { index, contentType } of found.get(shard) ?? []) {
       const facts = parseOutputFacts(contentType);
       if (!accepts(state, facts.code)) continue;
       if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
-      if (failed !== undefined) clearBit(failed, index - packs.from);
+      clearBit(failed, index - packs.from);
       delete state.again[index];
       if (recount) continue;
       draft.gained += 1;
@@ -62,13 +61,13 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     }
     open.done = encodeBitmap(done);
     delete open.recount;
-    if (failed !== undefined && countBits(failed) > 0) open.failed = encodeBitmap(failed);
+    if (countBits(failed) > 0) open.failed = encodeBitmap(failed);
     else delete open.failed;
   }
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 
-/** Marks the nodes that are there. */
+/** Marks the nodes that exist. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
   for (const { level, index, contentType } of nodes) {
@@ -85,44 +84,41 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   }
 }
 
-function byShard(
-  parts: readonly SeenOutput[],
-  shardOfPack: (pack: number) => number,
-): Map<number, SeenOutput[]> {
-  const shards = new Map<number, SeenOutput[]>();
-  for (const part of parts) {
-    const shard = shardOfPack(part.index);
-    const found = shards.get(shard);
-    if (found === undefined) shards.set(shard, [part]);
-    else found.push(part);
+/** `Map.groupBy`, which Node 20 lacks. */
+export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
   }
-  return shards;
+  return groups;
+}
+
+/** The packs of an open shard, and which of them are done or failed by their index in the shard. */
+export function bitsOf(layout: Layout, shard: number, { done, failed = "" }: State["open"][string]) {
+  const packs = packsOfShard(layout, shard);
+  const size = sizeOf(packs);
+  return { packs, size, done: decodeBitmap(done, size), failed: decodeBitmap(failed, size) };
 }
 
 /** Whether a pack has its outcome, done or failed. Bitmaps are decoded once for all questions. */
 export function outcomeOf(state: State): (pack: number) => "done" | "failed" | "open" {
-  const bitmaps = new Map<number, { done: Uint8Array; failed: Uint8Array }>();
+  const decoded = new Map<number, ReturnType<typeof bitsOf>>();
   return (pack) => {
     const layout = layoutOf(state);
     const shard = shardOf(layout, pack);
     const open = state.open[shard];
     if (open === undefined) return shard in state.sealed ? "done" : "open";
-    const packs = packsOfShard(layout, shard);
-    let bits = bitmaps.get(shard);
-    if (bits === undefined) {
-      const size = sizeOf(packs);
-      bits = {
-        done: decodeBitmap(open.done, size),
-        failed: open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size),
-      };
-      bitmaps.set(shard, bits);
-    }
-    if (hasBit(bits.done, pack - packs.from)) return "done";
-    return hasBit(bits.failed, pack - packs.from) ? "failed" : "open";
+    const bits = decoded.get(shard) ?? bitsOf(layout, shard, open);
+    decoded.set(shard, bits);
+    const index = pack - bits.packs.from;
+    if (hasBit(bits.done, index)) return "done";
+    return hasBit(bits.failed, index) ? "failed" : "open";
   };
 }
 
-/** Sent packs without an outcome, in send order; looks only at open shards. */
+/** Sent packs without an outcome, in send order; only open shards can have any. */
 export function unfinishedPacks(state: State): number[] {
   if (state.layout === undefined) return [];
   const outcome = outcomeOf(state);
@@ -145,9 +141,7 @@ export function unfinishedPacks(state: State): number[] {
 export function tally(state: State): void {
   const { layout } = state;
   if (layout === undefined) return;
-  let done = 0;
-  let failed = 0;
-  let inFlight = 0;
+  let [done, failed, inFlight] = [0, 0, 0];
   const packs = packsOf(layout);
   /** Chunks that the last pack has less than the others. */
   const short = packs * layout.packSize - layout.chunks;
@@ -155,8 +149,7 @@ export function tally(state: State): void {
   let last: "done" | "failed" | "open" = "open";
 
   for (const [name, { members }] of Object.entries(state.sealed)) {
-    const range = packsOfShard(layout, Number(name));
-    const size = sizeOf(range);
+    const size = sizeOf(packsOfShard(layout, Number(name)));
     const bits = members === undefined ? undefined : decodeBitmap(members, size);
     const there = bits === undefined ? size : countBits(bits);
     done += there;
@@ -164,24 +157,16 @@ export function tally(state: State): void {
     if (Number(name) === lastShard) last = bits === undefined || hasBit(bits, size - 1) ? "done" : "failed";
   }
   for (const [name, open] of Object.entries(state.open)) {
-    const range = packsOfShard(layout, Number(name));
-    const size = sizeOf(range);
-    const doneBits = decodeBitmap(open.done, size);
-    const failedBits = open.failed === undefined ? emptyBitmap(size) : decodeBitmap(open.failed, size);
-    done += countBits(doneBits);
-    failed += countBits(failedBits);
-    const sent = Math.min(Math.max(state.cursor - range.from, 0), size);
-    for (let place = 0; place < sent; place += 1) {
-      if (!hasBit(doneBits, place) && !hasBit(failedBits, place)) inFlight += 1;
+    const bits = bitsOf(layout, Number(name), open);
+    done += countBits(bits.done);
+    failed += countBits(bits.failed);
+    const sent = Math.min(state.cursor - bits.packs.from, bits.size);
+    for (let index = 0; index < sent; index += 1) {
+      if (!hasBit(bits.done, index) && !hasBit(bits.failed, index)) inFlight += 1;
     }
-    if (Number(name) === lastShard) {
-      if (hasBit(doneBits, size - 1)) last = "done";
-      else if (hasBit(failedBits, size - 1)) last = "failed";
-    }
+    if (Number(name) === lastShard) last = outcomeOf(state)(packs - 1);
   }
-  state.packsDone = done;
-  state.packsFailed = failed;
-  state.inFlight = inFlight;
+  Object.assign(state, { packsDone: done, packsFailed: failed, inFlight });
   state.chunksDone = done * layout.packSize - (last === "done" ? short : 0);
   state.chunksFailed = failed * layout.packSize - (last === "failed" ? short : 0);
 }

@@ -1,77 +1,70 @@
 import { decodeJson } from "../../model/decode.ts";
-import { CorruptDataError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
-import { type PageBudget, takePages } from "../look/pageBudget.ts";
-import type { ListedMarker } from "../perform/close.ts";
-import type { CoordinatorPorts } from "../perform/perform.ts";
-import type { Ownership } from "../perform/stateChain.ts";
+import { unlessCorrupt } from "../poll/poll.ts";
+import { type ListedMarker, type PageBudget, type Term, takePages } from "../term.ts";
+
+/** What a deletion needs of a term. */
+export type DeletingTerm = Pick<Term, "storage" | "names" | "log" | "leader">;
 
 /**
  * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose
- * age was judged: it is outdated where the run has gone on since, by a retry that it did not see.
+ * age was judged: it is outdated where a retry that it did not see has begun since.
  */
 export async function beginDeletion(
-  ports: CoordinatorPorts,
-  owner: Ownership,
+  { storage: { blobs }, names: { runs }, leader }: DeletingTerm,
   { by, uid, judged }: Marker,
   id: string,
 ): Promise<"begun" | "outdated"> {
   if (by !== "expiry") return "begun";
-  const { blobs } = ports.storage;
-  const { runs } = ports.names;
   const name = runBlobs(id, uid).state;
-  const ifJudged = { ifMatch: judged ?? "", signal: owner.lost };
-  owner.assertLeading();
+  const ifJudged = { ifMatch: judged ?? "", signal: leader.lost };
+  leader.assertLeading();
   if (judged !== undefined && (await blobs.remove(runs, name, ifJudged)) !== "conflict") return "begun";
   // Missing where there never was one, or where an earlier slice of this deletion removed it.
-  const { kind } = await blobs.head(runs, name, { signal: owner.lost });
+  const { kind } = await blobs.head(runs, name, { signal: leader.lost });
   return kind === "missing" ? "begun" : "outdated";
 }
 
 /**
  * Deletes what belongs to one uid: its blobs, then the spec under the ETag that it was read with, the marker last.
- * A slice at a time, so that a large run's deletion keeps no other run waiting; whoever leads next goes on with it.
+ * A slice at a time, so that a large run's deletion keeps no other run waiting; whoever leads next continues it.
  *
  * Not promised: that nothing appears afterwards. A worker that was at work may still write under the uid; nobody
  * reads it, and the expiry sweeps it away.
  */
 export async function deleteRun(
-  ports: CoordinatorPorts,
-  owner: Ownership,
+  term: DeletingTerm,
+  { id, etag }: ListedMarker,
   uid: string,
-  listed: ListedMarker,
-  budget: PageBudget,
+  pages: PageBudget,
 ): Promise<"deleted" | "more"> {
-  const { runs, results, active } = ports.names;
+  const { storage, names, leader } = term;
   const whole =
-    (await deleteUnder(ports, owner, runs, runBlobs(listed.id, uid).root, budget)) &&
-    (await deleteUnder(ports, owner, results, resultBlobs(listed.id, uid).root, budget));
-  if (!whole || !(await deleteSpec(ports, owner, listed.id, uid))) return "more";
-  owner.assertLeading();
-  const ends = { ifMatch: listed.etag, signal: owner.lost };
-  if ((await ports.storage.blobs.remove(active, listed.id, ends)) === "removed") {
-    ports.log(logEvents.runDeleted({ run: listed.id, uid, term: owner.term }));
-  }
+    (await deleteUnder(term, names.runs, runBlobs(id, uid).root, pages)) &&
+    (await deleteUnder(term, names.results, resultBlobs(id, uid).root, pages));
+  if (!whole || !(await deleteSpec(term, id, uid))) return "more";
+  leader.assertLeading();
+  const ends = { ifMatch: etag, signal: leader.lost };
+  if ((await storage.blobs.remove(names.active, id, ends)) === "removed")
+    term.log(logEvents.runDeleted({ run: id, uid, term: leader.term }));
   return "deleted";
 }
 
 /** Deletes one slice; true if nothing was left of it. */
 export async function deleteUnder(
-  ports: Pick<CoordinatorPorts, "storage">,
-  owner: Pick<Ownership, "lost" | "assertLeading">,
+  { storage: { blobs }, leader }: DeletingTerm,
   container: string,
   prefix: string,
-  budget: PageBudget,
+  pages: PageBudget,
 ): Promise<boolean> {
-  const { blobs } = ports.storage;
-  if (takePages(budget, 1) === 0) return false;
-  const { lost: signal } = owner;
+  if (takePages(pages, 1) === 0) return false;
+  const { lost: signal } = leader;
   const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerLook, signal });
-  owner.assertLeading();
+  leader.assertLeading();
   const names = page.blobs.map((blob) => blob.name);
   if (names.length > 0) await blobs.removeMany(container, names, { signal });
   return page.cursor === undefined;
@@ -79,26 +72,17 @@ export async function deleteUnder(
 
 /** True if no spec of this uid is left. A spec that does not decode belongs to whoever has the marker. */
 async function deleteSpec(
-  ports: CoordinatorPorts,
-  owner: Ownership,
+  { storage: { blobs }, names: { runs }, leader }: DeletingTerm,
   id: string,
   uid: string,
 ): Promise<boolean> {
-  const { blobs } = ports.storage;
   const name = specBlob(id);
-  const found = await blobs.read(ports.names.runs, name, { signal: owner.lost });
-  if (found.kind === "missing" || !mayBelongTo(found.body, name, uid)) return true;
-  owner.assertLeading();
+  const found = await blobs.read(runs, name, { signal: leader.lost });
+  if (found.kind === "missing") return true;
+  const spec = await unlessCorrupt(() => decodeJson(specSchema, found.body, name));
+  if (spec !== undefined && spec.uid !== uid) return true;
+  leader.assertLeading();
   const { etag } = found.properties;
-  const removed = await blobs.remove(ports.names.runs, name, { ifMatch: etag, signal: owner.lost });
+  const removed = await blobs.remove(runs, name, { ifMatch: etag, signal: leader.lost });
   return removed !== "conflict";
-}
-
-function mayBelongTo(body: Uint8Array, name: string, uid: string): boolean {
-  try {
-    return decodeJson(specSchema, body, name).uid === uid;
-  } catch (error) {
-    if (error instanceof CorruptDataError) return true;
-    throw error;
-  }
 }

@@ -2,11 +2,16 @@ import { messageOf, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob } from "../../model/names.ts";
-import type { Leader } from "../coordinate.ts";
-import type { CoordinatorPorts } from "../perform/perform.ts";
-import type { Ownership } from "../perform/stateChain.ts";
-import { type Found, lookAtSpec, lookCloser } from "./lookCloser.ts";
-import { foldersOn, oldRecords, oldSpecs, type UidFolder, worthALook } from "./sweep.ts";
+import type { CoordinatorPorts, Leader } from "../term.ts";
+import {
+  type Found,
+  foldersOn,
+  inspectFolder,
+  inspectSpec,
+  oldOn,
+  type UidFolder,
+  whyInspect,
+} from "./sweep.ts";
 
 /**
  * Deletes finished runs once they are old, and what late workers left behind. It works in slices, at the end of a
@@ -21,8 +26,8 @@ export interface Expiry {
   /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
   due(signal?: AbortSignal): Promise<boolean>;
   /**
-   * On an idle tick: the same, but storage is asked by the first tick of a day only, that is where the lease record
-   * was written last on another one. A new installation, where no sweep was ever made, has nothing worth a term.
+   * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last
+   * written on another day. A new installation, where no sweep was ever made, has nothing worth a term.
    */
   dueWhenIdle(
     poll: { readonly atMs: number; readonly writtenMs: number },
@@ -32,9 +37,10 @@ export interface Expiry {
 }
 
 interface Page {
-  readonly place: number;
+  /** Of the containers that are swept. */
+  readonly container: number;
   readonly cursor?: string | undefined;
-  /** A folder that may go on with this page. */
+  /** A folder that may continue on this page. */
   readonly open?: UidFolder | undefined;
   /** Tries of this page that storage refused or did not answer. */
   readonly failed?: number;
@@ -43,59 +49,27 @@ interface Page {
 interface Sweep {
   /** The page to read next. */
   page: Page;
-  /** What is worth a closer look on the page before it. */
-  waiting: (() => Promise<Found>)[];
+  /** What is to be inspected of the page before it. */
+  waiting: ((term: SweepTerm) => Promise<Found>)[];
   /** Storage's time of the latest page; 0 before the first. */
   nowMs: number;
 }
 
 type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "packLimitMs">;
+type SweepTerm = Ports & { readonly leader: Leader };
 
 export function expiry(ports: Ports, keepDays: number): Expiry {
   const { storage, names, clock } = ports;
-  const places = [names.runs, names.results];
-  const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * 86_400_000;
-  let at: Sweep | undefined;
+  const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * dayMs;
+  let sweep: Sweep | undefined;
   let askAgainMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads the next page, and notes what on it is worth a closer look. */
-  async function nextPage(sweep: Sweep, leader: Leader): Promise<void> {
-    const { place, cursor } = sweep.page;
-    const container = places[place] as string;
-    const page = await storage.blobs.list(container, "", { cursor, signal: leader.lost });
-    const quietMs = limits.hostHidesMs + ports.packLimitMs + limits.lateWritersMs;
-    const rules = { nowMs: page.dateMs, keepMs, quietMs };
-    sweep.nowMs = page.dateMs;
-    const { ended, open } = foldersOn(page.blobs, sweep.page.open);
-    const last = page.cursor === undefined;
-    for (const folder of last && open !== undefined ? [...ended, open] : ended) {
-      const why = worthALook(folder, rules);
-      if (why.expired || why.quiet) sweep.waiting.push(() => lookCloser(ports, leader, folder, why, rules));
-    }
-    for (const id of oldSpecs(page.blobs, rules))
-      sweep.waiting.push(() => lookAtSpec(ports, leader, id, rules));
-    const records = oldRecords(page.blobs, rules);
-    if (records.length > 0) sweep.waiting.push(() => removeRecords(ports, leader, container, records));
-    sweep.page = last ? { place: place + 1 } : { place, cursor: page.cursor, open };
-  }
-
-  /** A page that storage does not give would otherwise be asked for at each tick, for ever. */
-  async function tryNextPage(sweep: Sweep, leader: Leader): Promise<void> {
-    try {
-      await nextPage(sweep, leader);
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error;
-      const { page } = sweep;
-      const failed = (page.failed ?? 0) + 1;
-      const givenUp = failed >= limits.expiryPageTries;
-      const container = places[page.place] as string;
-      ports.log(logEvents.expiryFailed({ container, message: messageOf(error), givenUp }));
-      sweep.page = givenUp ? { place: page.place + 1 } : { ...page, failed };
-    }
-  }
+  const askTomorrow = (nowMs: number): void => {
+    askAgainMs = clock.monotonicMs() + limits.expiryEveryMs - (nowMs % limits.expiryEveryMs);
+  };
 
   async function due(ifNever: boolean, signal?: AbortSignal): Promise<boolean> {
-    if (at !== undefined) return true;
+    if (sweep !== undefined) return true;
     if (clock.monotonicMs() < askAgainMs) return false;
     const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
     if (found.kind === "missing") return ifNever;
@@ -104,69 +78,113 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
     return false;
   }
 
-  const askTomorrow = (nowMs: number): void => {
-    askAgainMs = clock.monotonicMs() + limits.expiryEveryMs - (nowMs % limits.expiryEveryMs);
-  };
-
   return {
     due: (signal) => due(true, signal),
     dueWhenIdle: async ({ atMs, writtenMs }, signal) =>
-      at !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
+      sweep !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
 
     async slice(leader) {
-      at ??= { page: { place: 0 }, waiting: [], nowMs: 0 };
-      if (at.waiting.length === 0 && at.page.place < places.length) await tryNextPage(at, leader);
-      const told = { expired: 0, orphans: 0 };
-      for (let looked = 0; looked < limits.expiryRunsMax && at.waiting.length > 0; ) {
-        if (leader.signal.aborted) return;
-        const some = at.waiting.splice(0, limits.expiryReadsAtOnce);
-        looked += some.length;
-        for (const found of await Promise.all(some.map((one) => orKept(ports, one)))) {
-          if (found === "expired") told.expired += 1;
-          if (found === "orphan") told.orphans += 1;
-        }
-        leader.assertLeading();
-        leader.progress();
-      }
-      const whole = at.waiting.length === 0 && at.page.place >= places.length;
-      ports.log(logEvents.expirySwept({ ...told, whole }));
+      const term = { ...ports, leader };
+      sweep ??= { page: { container: 0 }, waiting: [], nowMs: 0 };
+      const isListed = ({ page }: Sweep) => containerOf(names, page) === undefined;
+      if (sweep.waiting.length === 0 && !isListed(sweep)) await tryNextPage(term, sweep, keepMs);
+      const found = await inspectWaiting(term, sweep);
+      if (found === "aborted") return;
+      const whole = sweep.waiting.length === 0 && isListed(sweep);
+      ports.log(logEvents.expirySwept({ ...found, whole }));
       if (!whole) return;
-      // Also where the stamp is refused this process is done for the day.
-      askTomorrow(at.nowMs);
-      at = undefined;
-      await stamp(ports, leader);
+      // This process is done for the day, also where storage refuses the stamp.
+      askTomorrow(sweep.nowMs);
+      sweep = undefined;
+      await stamp(term);
     },
   };
 }
 
+const containerOf = ({ runs, results }: Ports["names"], { container }: Page): string | undefined =>
+  [runs, results][container];
+
+/** Reads the next page. One that storage does not give would otherwise be asked for at each tick, for ever. */
+async function tryNextPage(term: SweepTerm, sweep: Sweep, keepMs: number): Promise<void> {
+  const { page } = sweep;
+  const container = containerOf(term.names, page) ?? "";
+  try {
+    await nextPage(term, sweep, container, keepMs);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const failed = (page.failed ?? 0) + 1;
+    const givenUp = failed >= limits.expiryPageTries;
+    term.log(logEvents.expiryFailed({ container, message: messageOf(error), givenUp }));
+    sweep.page = givenUp ? { container: page.container + 1 } : { ...page, failed };
+  }
+}
+
+/** Reads the next page, and notes what is to be inspected of it. */
+async function nextPage(term: SweepTerm, sweep: Sweep, container: string, keepMs: number): Promise<void> {
+  const { storage, leader, packLimitMs } = term;
+  const { container: index, cursor, open: before } = sweep.page;
+  const page = await storage.blobs.list(container, "", { cursor, signal: leader.lost });
+  const quietMs = limits.hostHidesMs + packLimitMs + limits.lateWritersMs;
+  const rules = { nowMs: page.dateMs, keepMs, quietMs };
+  sweep.nowMs = page.dateMs;
+  const { ended, open } = foldersOn(page.blobs, before);
+  const last = page.cursor === undefined;
+  for (const folder of last && open !== undefined ? [...ended, open] : ended) {
+    const why = whyInspect(folder, rules);
+    if (why.expired || why.quiet) sweep.waiting.push((of) => inspectFolder(of, folder, why, rules));
+  }
+  const { specIds, records } = oldOn(page.blobs, rules);
+  for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
+  if (records.length > 0) sweep.waiting.push((of) => removeRecords(of, container, records));
+  sweep.page = last ? { container: index + 1 } : { container: index, cursor: page.cursor, open };
+}
+
+/** Inspects what waits, so much as one slice may; counts what was found. */
+async function inspectWaiting(
+  term: SweepTerm,
+  { waiting }: Sweep,
+): Promise<{ readonly expired: number; readonly orphans: number } | "aborted"> {
+  const found: Found[] = [];
+  for (let inspected = 0; inspected < limits.expiryRunsMax && waiting.length > 0; ) {
+    if (term.leader.signal.aborted) return "aborted";
+    const some = waiting.splice(0, limits.expiryReadsAtOnce);
+    inspected += some.length;
+    found.push(...(await Promise.all(some.map((one) => orKept(term, one)))));
+    term.leader.assertLeading();
+    term.leader.progress();
+  }
+  const count = (what: Found) => found.filter((one) => one === what).length;
+  return { expired: count("expired"), orphans: count("orphan") };
+}
+
 async function removeRecords(
-  { storage }: Ports,
-  owner: Ownership,
+  { storage, leader }: SweepTerm,
   container: string,
   names: readonly string[],
 ): Promise<Found> {
-  owner.assertLeading();
-  await storage.blobs.removeMany(container, names, { signal: owner.lost });
+  leader.assertLeading();
+  await storage.blobs.removeMany(container, names, { signal: leader.lost });
   return "orphan";
 }
 
+const dayMs = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
-/** One that storage does not let go of keeps no other. */
-async function orKept(ports: Ports, one: () => Promise<Found>): Promise<Found> {
+/** One that storage refuses does not keep the others. */
+async function orKept(term: SweepTerm, one: (term: SweepTerm) => Promise<Found>): Promise<Found> {
   try {
-    return await one();
+    return await one(term);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    ports.log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
+    term.log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
     return "kept";
   }
 }
 
-/** Its date says when the last sweep ended. */
-async function stamp({ storage, names }: Ports, owner: Ownership): Promise<void> {
-  owner.assertLeading();
-  const { lost: signal } = owner;
+/** Writes the blob whose date says when the last sweep ended. */
+async function stamp({ storage, names, leader }: SweepTerm): Promise<void> {
+  leader.assertLeading();
+  const { lost: signal } = leader;
   const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
   if (found.kind === "missing") await storage.blobs.create(names.runs, expiryBlob, "", { signal });
   else await storage.blobs.replace(names.runs, expiryBlob, "", { signal, ifMatch: found.properties.etag });

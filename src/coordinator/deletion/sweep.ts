@@ -1,8 +1,17 @@
-import { droppedBlobs, runIdPattern } from "../../model/names.ts";
+import type * as z from "zod";
+import { decodeJson } from "../../model/decode.ts";
+import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { encodeMarker, type Marker } from "../../model/marker.ts";
+import { droppedBlobs, resultBlobs, runBlobs, runIdPattern, specBlob } from "../../model/names.ts";
+import { manifestSchema, specSchema } from "../../model/run.ts";
+import { isFinal, stateSchema } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
+import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
 
 /**
- * What the expiry makes of the names and dates of blobs. Pure; it only points at what is worth a closer look.
+ * What the expiry makes of the names and dates on a page of blobs, and of the few documents that it then reads. The
+ * names only point at what to inspect; whatever is deleted was judged by its documents, or belongs to nobody.
  */
 
 /** What a container holds under one uid, as far as its pages were read. */
@@ -23,8 +32,8 @@ type Dated = Pick<ListedBlob, "name" | "lastModifiedMs">;
 const inFolder = /^([^/]+)\/([^/]+)\/(.+)$/;
 
 /**
- * Takes a page, in the order of its names, and gives the folders that ended on it; the last one may go on with the
- * next page and is kept as `open`.
+ * Takes a page, in the order of its names, and gives the folders that ended on it; the last one may continue
+ * on the next page and is kept as `open`.
  */
 export function foldersOn(
   page: readonly Dated[],
@@ -33,8 +42,7 @@ export function foldersOn(
   const ended: UidFolder[] = [];
   let current = open;
   for (const { name, lastModifiedMs } of page) {
-    const match = inFolder.exec(name);
-    const [, id, uid, rest] = match ?? [];
+    const [, id, uid, rest] = inFolder.exec(name) ?? [];
     if (id === undefined || uid === undefined || rest === undefined || !runIdPattern.test(id)) continue;
     if (current === undefined || current.id !== id || current.uid !== uid) {
       if (current !== undefined) ended.push(current);
@@ -47,20 +55,17 @@ export function foldersOn(
   return { ended, open: current };
 }
 
-/** Ids whose spec is so old: a submit that broke off leaves nothing else, and no folder tells of it. */
-export const oldSpecs = (page: readonly Dated[], rules: SweepRules): string[] =>
-  page
-    .filter(({ lastModifiedMs }) => rules.nowMs - lastModifiedMs > rules.keepMs)
-    .flatMap(({ name }) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []);
-
-/** Records of messages that nobody understood are kept as long as runs are. */
-export const oldRecords = (page: readonly Dated[], rules: SweepRules): string[] =>
-  page
-    .filter(
-      ({ name, lastModifiedMs }) =>
-        name.startsWith(droppedBlobs) && rules.nowMs - lastModifiedMs > rules.keepMs,
-    )
-    .map(({ name }) => name);
+/**
+ * What is old on a page and in no folder: ids of specs, because a submit that broke off leaves nothing else, and records
+ * of messages that nobody understood, which are kept as long as runs are.
+ */
+export function oldOn(page: readonly Dated[], { nowMs, keepMs }: SweepRules) {
+  const old = page.filter(({ lastModifiedMs }) => nowMs - lastModifiedMs > keepMs).map(({ name }) => name);
+  return {
+    specIds: old.flatMap((name) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []),
+    records: old.filter((name) => name.startsWith(droppedBlobs)),
+  };
+}
 
 export interface SweepRules {
   /** Storage's time. */
@@ -72,17 +77,112 @@ export interface SweepRules {
 }
 
 /**
- * Why a folder is worth a closer look: its run may have expired, or nobody may own it any more, or a late worker left
- * something in a complete run. A run at work writes its state all the time and is none of these.
+ * Why a folder is inspected: its run may have expired, or nobody may own it any more, or a late worker left something in
+ * a complete run. A run at work writes its state all the time and is none of these.
  */
-export interface Why {
+interface Why {
   readonly expired: boolean;
   readonly quiet: boolean;
 }
 
-export function worthALook(folder: UidFolder, { nowMs, keepMs, quietMs }: SweepRules): Why {
+export function whyInspect(folder: UidFolder, { nowMs, keepMs, quietMs }: SweepRules): Why {
   return {
     expired: folder.stateMs !== undefined && nowMs - folder.stateMs > keepMs,
     quiet: nowMs - folder.newestMs > quietMs,
   };
+}
+
+export type Found = "kept" | "expired" | "orphan";
+
+/**
+ * Reads what belongs to a folder and does what its age calls for. The list is minutes or terms old by now: the age
+ * is judged again on the state as it is read here.
+ */
+export async function inspectFolder(
+  term: DeletingTerm,
+  folder: UidFolder,
+  why: Why,
+  { keepMs }: Pick<SweepRules, "keepMs">,
+): Promise<Found> {
+  const { runs, results } = term.names;
+  const { id, uid } = folder;
+  const { root } = runBlobs(id, uid);
+  const spec = await readDocument(term, runs, specBlob(id), specSchema);
+  if (spec === "unreadable") return "kept";
+  if (spec?.value.uid !== uid) {
+    if (!why.quiet) return "kept";
+    await deleteAll(term, runs, root);
+    await deleteAll(term, results, resultBlobs(id, uid).root);
+    return "orphan";
+  }
+  if (!why.expired && !folder.hasParts) return "kept";
+  const state = await readDocument(term, runs, runBlobs(id, uid).state, stateSchema);
+  if (state === undefined || state === "unreadable" || !isFinal(state.value.phase)) return "kept";
+  if (state.ageMs > keepMs) return askToDelete(term, id, { ...state.value, judged: state.etag });
+  if (state.value.phase !== "complete" || !folder.hasParts) return "kept";
+  const name = resultBlobs(id, uid).manifest(state.value.generation);
+  const manifest = await readDocument(term, results, name, manifestSchema);
+  if (manifest === undefined || manifest === "unreadable" || !manifest.value.complete) return "kept";
+  const { parts, nodes, outputsBefore } = runBlobs(id, uid, state.value.origin);
+  for (const prefix of [parts, nodes, ...outputsBefore]) await deleteAll(term, runs, prefix);
+  return "orphan";
+}
+
+/** Inspects a spec without anything else, whose submit broke off long ago. */
+export async function inspectSpec(
+  term: DeletingTerm,
+  id: string,
+  { keepMs }: Pick<SweepRules, "keepMs">,
+): Promise<Found> {
+  const { storage, names, leader } = term;
+  const { runs } = names;
+  const spec = await readDocument(term, runs, specBlob(id), specSchema);
+  if (spec === undefined || spec === "unreadable" || spec.ageMs <= keepMs) return "kept";
+  const { uid } = spec.value;
+  const state = await storage.blobs.head(runs, runBlobs(id, uid).state, { signal: leader.lost });
+  if (state.kind === "found") return "kept";
+  return askToDelete(term, id, { uid, generation: 1, cap: 1, turn: 0, command: 0 });
+}
+
+/** Create-only, so that it meets a retry or a submit of the same moment like any other command. */
+async function askToDelete(
+  { storage, names, leader }: DeletingTerm,
+  id: string,
+  { uid, generation, cap, turn, command, judged }: Omit<Marker, "want" | "by" | "keep" | "rests">,
+): Promise<Found> {
+  leader.assertLeading();
+  const own = { uid, generation, cap, turn, command: command + 1, judged };
+  const metadata = encodeMarker({ ...own, want: "delete", by: "expiry" });
+  const created = await storage.blobs.create(names.active, id, "", { metadata, signal: leader.lost });
+  return created.kind === "created" ? "expired" : "kept";
+}
+
+interface Document<T> {
+  readonly value: T;
+  readonly etag: string;
+  /** Since it was last written, by storage's clock. */
+  readonly ageMs: number;
+}
+
+async function readDocument<T>(
+  { storage, leader }: DeletingTerm,
+  container: string,
+  name: string,
+  schema: z.ZodType<T>,
+): Promise<Document<T> | undefined | "unreadable"> {
+  const found = await storage.blobs.read(container, name, { signal: leader.lost });
+  if (found.kind === "missing") return undefined;
+  const { etag, lastModifiedMs } = found.properties;
+  try {
+    return { value: decodeJson(schema, found.body, name), etag, ageMs: found.dateMs - lastModifiedMs };
+  } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return "unreadable";
+    throw error;
+  }
+}
+
+/** What is left behind is little; should it be very much, the next sweep continues. */
+async function deleteAll(term: DeletingTerm, container: string, prefix: string): Promise<void> {
+  const pages = { left: limits.pagesPerLoopMax };
+  while (pages.left > 0) if (await deleteUnder(term, container, prefix, pages)) return;
 }

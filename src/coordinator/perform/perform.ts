@@ -1,97 +1,67 @@
 import { InvariantError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { type Log, logEvents } from "../../model/log.ts";
-import type { Names } from "../../model/names.ts";
+import { logEvents } from "../../model/log.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
-import type { Clock, Storage } from "../../storage/ports.ts";
-import {
-  type Draft,
-  type Memory,
-  packMessage,
-  sendKey,
-  taskKey,
-  taskMessage,
-  unsentTasks,
-} from "../decide/draft.ts";
+import { type Draft, type RunNotes, sendKey, taskKey, unsentTasks } from "../decide/draft.ts";
+import { packMessage, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
+import type { Term, TermRun } from "../term.ts";
 import { sendAll } from "./send.ts";
-import type { Ownership, StateChain } from "./stateChain.ts";
-
-/** What the leader's shell acts on. */
-export interface CoordinatorPorts {
-  readonly storage: Storage;
-  readonly names: Names;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Told with each list of the markers. */
-  tellActive?(term: number, runs: number): void;
-  /** Numbers of state writes; never the same twice in a process. */
-  nextSequence(): number;
-  /** Time limit of one attempt of a pack, as workers have it. */
-  readonly packLimitMs: number;
-}
-
-/** A run as the leader of one term holds it. */
-export interface RunWork {
-  readonly chain: StateChain;
-  readonly memory: Memory;
-  /** The confirmed state, or one ahead of it by progress that was not worth a write yet. */
-  working: State;
-}
 
 /**
  * Performs a draft in the order that makes a crash harmless: packs are sent first and recorded after (a crash
  * sends them again), everything else is recorded first and sent only from a confirmed state.
  */
-export async function perform(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  run: RunWork,
-  draft: Draft,
-  at: { readonly nowMs: number; readonly localMs: number },
-): Promise<"kept" | "written" | "adopted"> {
-  const { chain, memory } = run;
+export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "written" | "adopted"> {
+  const { term, chain, notes } = run;
+  const { nowMs, localMs } = draft.at;
   const before = chain.state();
-  await sendTasks(ports, owner, run, before);
-  await sendPacks(ports, owner, draft, memory);
-  logSends(ports, owner, draft);
-  const next: State = { ...draft.state, tasks: withSent(draft.state, memory), updatedMs: at.nowMs };
+  await sendTasks(run, before);
+  await sendPacks(term, draft);
+  logSends(term, draft);
+  const next: State = { ...draft.state, tasks: withSent(draft.state, notes), updatedMs: nowMs };
   run.working = next;
-  const due = at.localMs - memory.wroteMs >= limits.progressWriteMs;
-  const full = memory.unwritten.size + memory.tasksPut >= limits.sendsPerWriteMax;
-  memory.dirty ||=
-    draft.noted ||
-    next.packsDone !== before.packsDone ||
-    memory.unwritten.size > 0 ||
-    newlySent(before, next);
-  // A write without an answer is repeated until there is one, also when nothing else has happened since.
-  if (!draft.decided && !full && !chain.unsettled() && !(memory.dirty && due)) return "kept";
+  const due = localMs - notes.wroteMs >= limits.progressWriteMs;
+  const full = notes.unwritten.size + notes.tasksUnwritten >= limits.sendsPerWriteMax;
+  notes.dirty ||=
+    draft.noted || next.packsDone !== before.packsDone || notes.unwritten.size > 0 || newlySent(before, next);
+  // A write without a reply is repeated until there is one, also when nothing else has happened since.
+  if (!draft.decided && !full && !chain.unsettled() && !(notes.dirty && due)) return "kept";
   assertLegalMove(before, next);
-  memory.wroteMs = at.localMs;
-  const outcome = await writeOrFallBack(run, next);
-  run.working = chain.state();
-  // What stands is an earlier write of mine. What was put since is not put again when it is decided again.
-  if (outcome === "adopted") return "adopted";
-  memory.unwritten.clear();
-  memory.tasksPut = 0;
-  memory.dirty = false;
+  notes.wroteMs = localMs;
+  if ((await writeState(run, next)) === "adopted") return "adopted";
   if (before.phase !== next.phase) {
-    ports.log(
-      logEvents.runPhase({
-        run: next.run,
-        uid: next.uid,
-        from: before.phase,
-        to: next.phase,
-        term: owner.term,
-      }),
-    );
+    const moved = { from: before.phase, to: next.phase, term: term.leader.term };
+    term.log(logEvents.runPhase({ run: next.run, uid: next.uid, ...moved }));
   }
-  await sendTasks(ports, owner, run, next);
+  await sendTasks(run, next);
   return "written";
 }
 
-/** Says of each task that was put in this term that it was, so that the next leader does not put it again. */
-const withSent = (state: State, { tasksSent }: Memory): State["tasks"] =>
+/**
+ * Writes a state. `adopted`: an earlier write of mine stands instead. What was sent since is not sent again when it is
+ * decided again, so the notes keep it.
+ */
+export async function writeState(run: TermRun, next: State): Promise<"written" | "adopted"> {
+  const { chain, notes } = run;
+  let outcome: "written" | "adopted";
+  try {
+    outcome = await chain.write(next);
+  } catch (error) {
+    // What storage definitely refused was not decided: a later command must not be judged by it.
+    if (error instanceof StorageError && error.kind !== "busy") run.working = chain.state();
+    throw error;
+  }
+  run.working = chain.state();
+  if (outcome === "adopted") return outcome;
+  notes.unwritten.clear();
+  notes.tasksUnwritten = 0;
+  notes.dirty = false;
+  return outcome;
+}
+
+/** Marks each task that was sent in this term as sent, so that the next leader does not send it again. */
+const withSent = (state: State, { tasksSent }: RunNotes): State["tasks"] =>
   Object.fromEntries(
     Object.entries(state.tasks).map(([name, task]) => [
       name,
@@ -102,56 +72,39 @@ const withSent = (state: State, { tasksSent }: Memory): State["tasks"] =>
 const newlySent = (before: State, next: State): boolean =>
   Object.entries(next.tasks).some(([name, task]) => task.sent === true && before.tasks[name]?.sent !== true);
 
-/** Puts what was not put yet, and notes each one: if another one fails, these are not put twice. */
-async function sendPacks(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  { state, packs }: Draft,
-  { unwritten }: Memory,
-): Promise<void> {
+/** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
+async function sendPacks(term: Term, { state, packs, notes: { unwritten } }: Draft): Promise<void> {
   const sends = packs
     .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
     .filter(({ key }) => !unwritten.has(key));
-  // Puts at the same time come in any order. Stragglers are judged by the order, so no more than what is computed at
-  // the same time anyway, or in a few seconds.
+  // Sends at the same time arrive in any order, and stragglers are judged by the order. So no more are made at once than
+  // packs are computed at once, or in a few seconds.
   const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
   const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
-  // What takes long is not worth a second copy.
+  // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
-  await sendAll(ports, owner, sends, { atOnce, hedged }, ({ key }) => void unwritten.add(key));
+  await sendAll(term, sends, { atOnce, hedged, onSent: ({ key }) => void unwritten.add(key) });
 }
 
 /** What one pack takes. */
 const packMsOf = ({ durationsMs, layout }: State): number =>
   durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0);
 
-/** What storage definitely refused was not decided: a later command must not be judged by it. */
-async function writeOrFallBack(run: RunWork, next: State): Promise<"written" | "adopted"> {
-  try {
-    return await run.chain.write(next);
-  } catch (error) {
-    if (error instanceof StorageError && error.kind !== "busy") run.working = run.chain.state();
-    throw error;
-  }
-}
-
 /**
  * Sends the recorded tasks of which nobody knows that they were sent; the state that records them must have been
  * confirmed. What an earlier term recorded may have been sent by it.
  */
-async function sendTasks(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  { memory }: RunWork,
-  state: State,
-): Promise<void> {
-  const sends = unsentTasks(state, memory).map((name) => {
+async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
+  const sends = unsentTasks(state, notes).map((name) => {
     const key = taskKey(state, name);
-    return { key, message: taskMessage(state, name, memory.doubtful.has(key)), urgent: true };
+    return { key, message: taskMessage(state, name, notes.doubtful.has(key)), urgent: true };
   });
-  await sendAll(ports, owner, sends, { hedged: false }, ({ key }) => {
-    memory.tasksSent.add(key);
-    memory.tasksPut += 1;
+  await sendAll(term, sends, {
+    hedged: false,
+    onSent({ key }) {
+      notes.tasksSent.add(key);
+      notes.tasksUnwritten += 1;
+    },
   });
 }
 
@@ -163,16 +116,9 @@ export function assertLegalMove(before: State, next: State): void {
   );
 }
 
-function logSends({ log }: CoordinatorPorts, owner: Ownership, { packs, state }: Draft): void {
+function logSends({ log, leader: { term } }: Term, { packs, state }: Draft): void {
   if (packs.length === 0) return;
+  const { run, uid, cursor } = state;
   const again = packs.filter((one) => one.send > 1).length;
-  const sent = {
-    run: state.run,
-    uid: state.uid,
-    term: owner.term,
-    packs: packs.length,
-    again,
-    cursor: state.cursor,
-  };
-  log(logEvents.packsSent(sent));
+  log(logEvents.packsSent({ run, uid, term, packs: packs.length, again, cursor }));
 }

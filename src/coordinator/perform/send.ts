@@ -1,80 +1,78 @@
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMessage, type WorkMessage } from "../../model/message.ts";
-import type { CoordinatorPorts } from "./perform.ts";
-import type { Ownership } from "./stateChain.ts";
+import type { Term } from "../term.ts";
 
 export interface Send {
   readonly message: WorkMessage;
   readonly urgent: boolean;
 }
 
-/**
- * Sends messages with bounded parallelism and stops at once when the term ends. `hedged`: the slowest are sent twice.
- * `onPut` is called for each message that was sent, also where another one fails and this throws.
- */
+/** Sends that may still be made twice because they are slow. */
+interface Hedges {
+  left: number;
+}
+
+interface SendOptions<One> {
+  /** Sends at the same moment. */
+  readonly atOnce?: number;
+  /** Whether the slowest are made twice. */
+  readonly hedged?: boolean;
+  /** Called for each message that was sent, also where another one fails and `sendAll` throws. */
+  readonly onSent?: (one: One) => void;
+}
+
+/** Sends messages with bounded parallelism and stops at once when the term ends. */
 export async function sendAll<One extends Send>(
-  ports: CoordinatorPorts,
-  owner: Ownership,
+  term: Term,
   sends: readonly One[],
-  {
-    atOnce = limits.sendsAtOnce,
-    hedged = true,
-  }: { readonly atOnce?: number; readonly hedged?: boolean } = {},
-  onPut: (one: One) => void = () => {},
+  { atOnce = limits.sendsAtOnce, hedged = true, onSent = () => {} }: SendOptions<One> = {},
 ): Promise<void> {
   const waiting = sends.values();
   const hedges = { left: hedged ? Math.ceil(sends.length * limits.hedgesShare) : 0 };
-  let failed: { readonly error: unknown } | undefined;
-  const putSome = async (): Promise<void> => {
-    // They share one iterator, so each message is put by one of them.
+  const failures: unknown[] = [];
+  const sendSome = async (): Promise<void> => {
+    // All senders share one iterator, so each message is sent by one of them.
     for (const one of waiting) {
-      const queue = one.urgent ? ports.names.urgent : ports.names.packs;
       try {
-        await sendOne(ports, owner, queue, encodeMessage(one.message), hedges);
-        onPut(one);
+        await sendOne(term, one, hedges);
+        onSent(one);
       } catch (error) {
-        failed ??= { error };
+        failures.push(error);
       }
-      if (failed !== undefined) return;
+      if (failures.length > 0) return;
     }
   };
-  const putters = Math.min(atOnce, limits.sendsAtOnce, sends.length);
-  await Promise.all(Array.from({ length: putters }, putSome));
-  if (failed !== undefined) throw (failed as { readonly error: unknown }).error;
+  const senders = Math.min(atOnce, limits.sendsAtOnce, sends.length);
+  await Promise.all(Array.from({ length: senders }, sendSome));
+  if (failures.length > 0) throw failures[0];
 }
 
-/** A put without an answer is repeated: it may double the message, which only costs compute. */
-async function sendOne(
-  ports: CoordinatorPorts,
-  owner: Ownership,
-  queue: string,
-  text: string,
-  hedges: { left: number },
-): Promise<void> {
+/** A send without a reply is repeated: it may double the message, which only costs compute. */
+async function sendOne(term: Term, { message, urgent }: Send, hedges: Hedges): Promise<void> {
+  const { leader, names, clock, storage } = term;
+  const queue = urgent ? names.urgent : names.packs;
+  const text = encodeMessage(message);
+  const send = () => storage.queues.send(queue, text, { signal: leader.lost });
   for (let attempt = 1; ; attempt += 1) {
-    owner.assertLeading();
+    leader.assertLeading();
     try {
-      await putHedged(ports, owner, queue, text, hedges);
-      return;
+      return await sendHedged(term, send, hedges);
     } catch (error) {
       const busy = error instanceof StorageError && error.kind === "busy";
       if (!busy || attempt >= limits.sendTries) throw error;
-      await ports.clock.sleep(100 * attempt, owner.lost);
+      await clock.sleep(100 * attempt, leader.lost);
     }
   }
 }
 
-/** One slow put holds up all that were sent with it, so the few slowest are put twice and the first answer counts. */
-async function putHedged(
-  { storage, clock }: CoordinatorPorts,
-  owner: Ownership,
-  queue: string,
-  text: string,
-  hedges: { left: number },
+/** One slow send delays all that were sent with it, so the few slowest are made twice and the first reply counts. */
+async function sendHedged(
+  { clock, leader }: Term,
+  send: () => Promise<unknown>,
+  hedges: Hedges,
 ): Promise<void> {
-  const put = () => storage.queues.send(queue, text, { signal: owner.lost });
-  const first = put();
+  const first = send();
   let stopWaiting = (): void => {};
   const slow = new Promise<"slow">((resolve) => {
     stopWaiting = clock.after(limits.hedgeAfterMs, () => resolve("slow"));
@@ -85,6 +83,6 @@ async function putHedged(
     stopWaiting();
   }
   hedges.left -= 1;
-  owner.assertLeading();
-  await Promise.any([first, put()]).catch(() => first);
+  leader.assertLeading();
+  await Promise.any([first, send()]).catch(() => first);
 }

@@ -1,9 +1,5 @@
-import {
-  DeposedError,
-  type Ownership,
-  type StateStore,
-  sealState,
-} from "../../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, type StateStore, sealState } from "../../../src/coordinator/perform/stateChain.ts";
+import type { Leader } from "../../../src/coordinator/term.ts";
 import type { ElectionEvent } from "../../../src/election/events.ts";
 import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
 import { race } from "../../../src/election/race.ts";
@@ -120,13 +116,13 @@ export function startInstance(parts: InstanceParts): Instance {
     },
   });
   const store: StateStore = {
-    blobs: stateBlobsOver(carry, parts.blobs, clock),
+    storage: { blobs: stateBlobsOver(carry, parts.blobs, clock) },
     names,
     nextSequence: () => ++sequence,
   };
 
   async function lead(leadership: Leadership, asked: number): Promise<void> {
-    const { term, termid, holder } = leadership;
+    const { termid } = leadership;
     const me: Believer = {
       name,
       leadership,
@@ -139,10 +135,8 @@ export function startInstance(parts: InstanceParts): Instance {
     believer = me;
     checkers.begins(me, asked);
     const careless = new AbortController().signal;
-    const owner: Ownership = {
-      term,
-      termid,
-      holder,
+    const leader: Leader = {
+      ...leadership,
       lost: parts.reckless ? careless : leadership.lost,
       assertLeading() {
         if (parts.reckless) return;
@@ -151,7 +145,7 @@ export function startInstance(parts: InstanceParts): Instance {
       },
     };
     try {
-      await work(owner, leadership);
+      await work(leader, leadership);
     } finally {
       checkers.believers.delete(me);
       // A task that did not end in time may see its process lead again before it does.
@@ -163,7 +157,7 @@ export function startInstance(parts: InstanceParts): Instance {
   }
 
   /** Seals the state and then writes it again and again, as a coordinator does. */
-  async function work(owner: Ownership, leadership: Leadership): Promise<void> {
+  async function work(leader: Leader, leadership: Leadership): Promise<void> {
     let chain: Awaited<ReturnType<typeof sealState>> | undefined;
     for (let afterwards = 0; afterwards < 3 && !dead; ) {
       if (leadership.signal.aborted) {
@@ -172,8 +166,8 @@ export function startInstance(parts: InstanceParts): Instance {
       }
       try {
         if (chain === undefined) {
-          chain = await sealState(store, owner, { ...run, nowMs: 0 });
-          checkers.relies(owner.term);
+          chain = await sealState(store, leader, { ...run, nowMs: 0 });
+          checkers.relies(leader.term);
           working = true;
         } else {
           await chain.write(chain.state());

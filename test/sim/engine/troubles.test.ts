@@ -231,7 +231,7 @@ test("a term that ends in the middle of many sends leaves no rejection unhandled
   process.on("unhandledRejection", note);
   let asked = 0;
   const lost = new AbortController();
-  const owner = {
+  const leader = {
     lost: lost.signal,
     assertLeading() {
       asked += 1;
@@ -242,9 +242,9 @@ test("a term that ends in the middle of many sends leaves no rejection unhandled
     await Promise.resolve();
     throw new Error("aborted");
   };
-  const ports = { names: { urgent: "u", packs: "p" }, storage: { queues: { send } } };
+  const term = { leader, names: { urgent: "u", packs: "p" }, storage: { queues: { send } } };
   const sends = Array.from({ length: 5 }, () => ({ message: { kind: "plan" }, urgent: true }));
-  const args = [ports, owner, sends] as unknown as Parameters<typeof sendAll>;
+  const args = [term, sends] as unknown as Parameters<typeof sendAll>;
   await expect(sendAll(...args)).rejects.toThrow();
   await new Promise((resolve) => setImmediate(resolve));
   process.off("unhandledRejection", note);

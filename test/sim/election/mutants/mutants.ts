@@ -215,7 +215,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "sealing only over a lower term",
     killedBy: "one writer per term",
     file: chain,
-    find: "if (!ours && state.term >= owner.term) throw new DeposedError(state.term);",
+    find: "if (!ours && state.term >= leader.term) throw new DeposedError(state.term);",
     replace: "",
   },
   {

@@ -87,18 +87,18 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: [nobody],
-    edits: edit("coordinator/decide/refused.ts", "limits.identityWaitMs + time.limitMs", "60_000"),
+    edits: edit("coordinator/decide/refused.ts", "limits.identityWaitMs + at.limitMs", "60_000"),
   },
   {
     without: "outcomes that take back that a run waits",
     rule: 7,
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
-    edits: edit("coordinator/decide/refused.ts", "if (!isNew) takeBack(draft);", "").concat(
+    edits: edit("coordinator/decide/refused.ts", "if (!isNew) forget(draft);", "").concat(
       edit(
         "coordinator/decide/refused.ts",
-        "const goesOn = quietMs < usualMs(state, time.limitMs) ||",
-        "const goesOn =",
+        "const advances = quietMs < usualMs(state, at.limitMs) ||",
+        "const advances =",
       ),
     ),
   },
@@ -121,7 +121,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [complete],
-    edits: edit("coordinator/decide/draft.ts", "...(origin === undefined ? {} : { origin }),", ""),
+    edits: edit("coordinator/decide/messages.ts", "code, mix },\n  origin,", "code, mix },"),
   },
   {
     without: "the word of a manifest that it is mixed",

@@ -28,8 +28,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: [life],
     edits: edit(
       "coordinator/deletion/deleteRun.ts",
-      "(await deleteUnder(ports, owner, runs, runBlobs(listed.id, uid).root, budget)) &&",
-      "runs !== '' &&",
+      "(await deleteUnder(term, names.runs, runBlobs(id, uid).root, pages)) &&",
+      "names.runs !== '' &&",
     ),
   },
   {
@@ -39,7 +39,7 @@ export const rules10to12: readonly Mutant[] = [
     cases: [life],
     edits: edit(
       "coordinator/deletion/deleteRun.ts",
-      '|| !(await deleteSpec(ports, owner, listed.id, uid))) return "more";',
+      '|| !(await deleteSpec(term, id, uid))) return "more";',
       ') return "more";',
     ),
   },
@@ -150,6 +150,10 @@ export const rules10to12: readonly Mutant[] = [
     rule: 12,
     killedBy: "the scenario's own end",
     cases: ["an old leader gives way to a newer one"],
-    edits: edit("coordinator/perform/trouble.ts", "if (!at.newer.gaveWay) throw", "if (at.nowMs < 0) throw"),
+    edits: edit(
+      "coordinator/perform/runErrors.ts",
+      "if (!term.newer.gaveWay) throw",
+      "if (listed.nowMs < 0) throw",
+    ),
   },
 ];

@@ -41,8 +41,8 @@ export const rules14to25: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       "coordinator/decide/combine.ts",
-      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);",
-      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard, nowMs);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
+      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);",
+      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
     ),
   },
   {
@@ -58,9 +58,9 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
-      "coordinator/look/openRun.ts",
-      "working: state,",
-      "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) },",
+      "coordinator/advance.ts",
+      "working: state, listed",
+      "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) }, listed",
     ),
   },
   {
@@ -79,14 +79,18 @@ export const rules14to25: readonly Mutant[] = [
     rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
-    edits: edit("coordinator/decide/rest.ts", "if (deadline !== undefined) return false;", "return false;"),
+    edits: edit(
+      "coordinator/decide/command.ts",
+      "if (deadline !== undefined) return false;",
+      "return false;",
+    ),
   },
   {
-    without: "a growing pause for a run in trouble",
+    without: "a growing pause for a run whose poll fails",
     rule: 25,
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
-    edits: edit("coordinator/perform/trouble.ts", "localMs < known.untilMs", "localMs < 0"),
+    edits: edit("coordinator/perform/runErrors.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "counting the messages before packs are taken for lost (time alone decides)",

@@ -61,7 +61,7 @@ export const rules1to6: readonly Mutant[] = [
     cases: ["two lead at once, because an operator broke the lease"],
     edits: edit(
       chain,
-      "if (found?.state.termid !== owner.termid) throw new DeposedError(found?.state.term ?? 0);",
+      "if (found?.state.termid !== leader.termid) throw new DeposedError(found?.state.term ?? 0);",
       "if (found === undefined) throw new DeposedError(0);",
     ),
   },
@@ -80,8 +80,8 @@ export const rules1to6: readonly Mutant[] = [
     ).concat(
       edit(
         chain,
-        "const mine = unsettled ?? owned(store, owner, next);",
-        "const mine = owned(store, owner, next);",
+        "const mine = unsettled ?? owned(store, leader, next);",
+        "const mine = owned(store, leader, next);",
       ),
     ),
   },
@@ -99,8 +99,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       "coordinator/perform/perform.ts",
-      "await sendPacks(ports, owner, draft, memory);",
-      "void ports.clock.sleep(200).then(() => sendPacks(ports, owner, draft, memory)).catch(() => {});",
+      "await sendPacks(term, draft);",
+      "void term.clock.sleep(200).then(() => sendPacks(term, draft)).catch(() => {});",
     ),
   },
   {
@@ -111,7 +111,7 @@ export const rules1to6: readonly Mutant[] = [
     edits: edit(
       "coordinator/perform/perform.ts",
       "  assertLegalMove(before, next);\n",
-      "  await sendTasks(ports, owner, run, next);\n  assertLegalMove(before, next);\n",
+      "  await sendTasks(run, next);\n  assertLegalMove(before, next);\n",
     ),
   },
   {
@@ -121,8 +121,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
       "coordinator/decide/draft.ts",
-      "(name) => state.tasks[name]?.sent !== true && !memory.tasksSent.has(taskKey(state, name)),",
-      "(name) => !memory.doubtful.has(taskKey(state, name)) && !memory.tasksSent.has(taskKey(state, name)),",
+      "(name) => state.tasks[name]?.sent !== true && !notes.tasksSent.has(taskKey(state, name)),",
+      "(name) => !notes.doubtful.has(taskKey(state, name)) && !notes.tasksSent.has(taskKey(state, name)),",
     ).concat(
       edit(
         "coordinator/decide/resend.ts",
@@ -137,7 +137,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a member set is fixed",
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
-      "coordinator/decide/draft.ts",
+      "coordinator/decide/messages.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 1 && sends === 1 ? state.sealed[index]?.members : undefined;",
     ),
@@ -148,7 +148,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/decide/draft.ts",
+      "coordinator/decide/messages.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 0 ? state.sealed[index]?.members : undefined;",
     ),
@@ -169,11 +169,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 5,
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
-    edits: edit(
-      "coordinator/decide/track.ts",
-      "if (failed !== undefined) clearBit(failed, index - packs.from);",
-      "",
-    ),
+    edits: edit("coordinator/decide/track.ts", "clearBit(failed, index - packs.from);", ""),
   },
   {
     without: "the generation in a node's name",

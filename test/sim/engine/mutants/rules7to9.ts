@@ -11,8 +11,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["a forged finish with other members ends in a failure and not in a result"],
     edits: edit(
       "coordinator/perform/close.ts",
-      "found === undefined ? undefined : differenceFrom(draft.state, found)",
-      "found === undefined || found.chunks > 0 ? undefined : differenceFrom(draft.state, found)",
+      "found === undefined ? undefined : differenceFrom(state, found)",
+      "found === undefined || found.chunks > 0 ? undefined : differenceFrom(state, found)",
     ),
   },
   {
@@ -69,8 +69,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["cancel against finishing: after the leader's list, before its record"],
     edits: edit(
       "coordinator/advance.ts",
-      "if (finishing && !(await markerStands(ports, leader, listed))) {",
-      "if (finishing && loop.nowMs < 0) {",
+      "if (finishing && !(await markerStands(run))) {",
+      "if (finishing && listed.nowMs < 0) {",
     ),
   },
   {
@@ -80,8 +80,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["a retry is asked for right before the marker of the ended run is removed"],
     edits: edit(
       "coordinator/perform/close.ts",
-      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n    ifMatch: listed.etag,\n",
-      "await ports.storage.blobs.remove(ports.names.active, listed.id, {\n",
+      "await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, ",
+      "await storage.blobs.remove(names.active, listed.id, { ",
     ),
   },
   {
@@ -109,8 +109,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       "coordinator/decide/fanOut.ts",
-      "Math.min(memory.window, state.cap)",
-      "Math.max(memory.window, state.cap)",
+      "Math.min(notes.window, state.cap)",
+      "Math.max(notes.window, state.cap)",
     ),
   },
   {
@@ -118,11 +118,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a manifest written by a finisher that was given up"],
-    edits: edit(
-      "coordinator/perform/close.ts",
-      "draft.manifest ?? (await manifestOrNone(ports, owner, before))",
-      "draft.manifest",
-    ),
+    edits: edit("coordinator/perform/close.ts", "polled ?? (await manifestOrNone(term, before))", "polled"),
   },
   {
     without: "the final state before the marker goes",
@@ -132,7 +128,7 @@ export const rules7to9: readonly Mutant[] = [
     edits: edit(
       "coordinator/perform/close.ts",
       "const outcome = await chain.write(next);",
-      "await ports.storage.blobs.remove(ports.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
+      "await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
     ),
   },
 ];

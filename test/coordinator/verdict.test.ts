@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judge, type Verdict } from "../../src/coordinator/decide/failures.ts";
+import { type Verdict, verdictOf } from "../../src/coordinator/decide/failures.ts";
 import { limits } from "../../src/model/limits.ts";
 
-type Ended = Parameters<typeof judge>[0][number];
+type Ended = Parameters<typeof verdictOf>[0][number];
 const kinds = {
   threw: { cause: "error", code: "calculation-threw" },
   overtime: { cause: "error", code: "time-limit" },
@@ -48,8 +48,8 @@ const table: readonly (readonly [string, readonly Ended[], number, number, Verdi
 ];
 
 describe("what the records of ended sends mean", () => {
-  test.each(table)("%s is judged by the table", (_what, records, sends, since, verdict) => {
-    expect(judge(records, { sends, since })).toEqual(verdict);
+  test.each(table)("%s has the verdict of the table", (_what, records, sends, since, verdict) => {
+    expect(verdictOf(records, { sends, since })).toEqual(verdict);
   });
 
   const anyKind = fc.constantFrom(...(Object.keys(kinds) as Kind[]));
@@ -68,7 +68,7 @@ describe("what the records of ended sends mean", () => {
           // Sends that nothing was heard of for long are not waited for any more; their records come all the same.
           if (silences.next().value) since = sends;
           records.push(ended(sends, kind));
-          const verdict = judge(records, { sends, since });
+          const verdict = verdictOf(records, { sends, since });
           if (verdict.kind === "fail") break;
           expect(verdict).toEqual({ kind: "replace", alone: died >= limits.diedSendsAlone });
           sends += 1;
@@ -90,7 +90,7 @@ describe("what the records of ended sends mean", () => {
           const since = 1 + (from % all.length);
           const open = since + (which % (all.length - since + 1));
           const records = all.filter(({ send }) => send !== open);
-          const { kind } = judge(records, { sends: all.length, since });
+          const { kind } = verdictOf(records, { sends: all.length, since });
           const hopeless = records.some((one) => one.final || one.cause === "storage-lost");
           expect(kind).toBe(hopeless ? "fail" : "wait");
         },
@@ -103,7 +103,9 @@ describe("what the records of ended sends mean", () => {
       fc.property(fc.array(anyKind, { minLength: 1, maxLength: 6 }), fc.nat(), (ends, from) => {
         const all = row(...ends);
         const sends = all.length;
-        expect(judge(all, { sends, since: 1 + (from % sends) })).toEqual(judge(all, { sends, since: 1 }));
+        expect(verdictOf(all, { sends, since: 1 + (from % sends) })).toEqual(
+          verdictOf(all, { sends, since: 1 }),
+        );
       }),
     );
   });

@@ -1,33 +1,30 @@
-import { parseBegun, parseFailure, parseOtherCode, parseTried, type runBlobs } from "../../model/names.ts";
+import { parseBegun, parseFailure, parseOtherCode, parseTried } from "../../model/names.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import type { Memory } from "../decide/draft.ts";
-import { type List, type PageBudget, takePages } from "./pageBudget.ts";
+import { takePages } from "../term.ts";
+import type { Poll } from "./poll.ts";
 import type { Seen, SeenFailure, ShardGroup } from "./seen.ts";
 
 /** Failure records, and the notes of attempts beside them: which are listed, and what they tell. */
 
 /** All failure records on one page while they fit there; from then on those of the shards that were listed. */
 export async function listFailures(
-  at: ReturnType<typeof runBlobs>,
+  { at, notes, pages: budget, list }: Poll,
   groups: readonly ShardGroup[],
-  memory: Memory,
-  list: List,
-  budget: PageBudget,
 ): Promise<readonly ListedBlob[]> {
   const metadata = true;
   // One page was taken out of the budget by whoever called.
   let pages = 1;
-  if (!memory.manyFailures) {
+  if (!notes.manyFailures) {
     const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
     if (!more) return blobs;
-    memory.manyFailures = true;
+    notes.manyFailures = true;
     pages = 0;
   }
   const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
   // More prefixes than pages take turns.
   pages += takePages(budget, prefixes.length - pages);
-  const from = memory.failuresFrom % prefixes.length;
-  memory.failuresFrom = from + pages;
+  const from = notes.failuresFrom % prefixes.length;
+  notes.failuresFrom = from + pages;
   const turn = [...prefixes.slice(from), ...prefixes.slice(0, from)].slice(0, pages);
   const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
   return listed.flatMap((one) => one.blobs);

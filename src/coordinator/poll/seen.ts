@@ -1,22 +1,19 @@
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import type { Work } from "../../model/names.ts";
-import { packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
+import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
-import type { DecideTime } from "../decide/decide.ts";
-import { type Memory, nodeOf } from "../decide/draft.ts";
+import { type DecideTime, nodeOf, type RunNotes } from "../decide/draft.ts";
 import { isInFullSwing, outOfOrderMs } from "../decide/pace.ts";
 import { silentAfterMs } from "../decide/resend.ts";
 
-/** What one look at storage found of one run. The decisions see storage only through this. */
+/** What one poll found of one run. The decisions see storage only through this. */
 export interface Seen {
-  /** Storage's time of this look. */
-  readonly nowMs: number;
   readonly spec: Spec;
   readonly marker: Marker;
-  readonly plan?: Plan;
-  /** Partials listed, of the shards that were looked at. */
+  readonly plan?: Plan | undefined;
+  /** Partials listed, of the shards that were listed. */
   readonly parts: readonly SeenOutput[];
   /** Shards of which every partial there was is in `parts`. */
   readonly shards: ReadonlySet<number>;
@@ -28,12 +25,12 @@ export interface Seen {
   /** Tasks that said when they were last at work, storage's time. */
   readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
   /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
-  readonly otherCode?: readonly SeenOtherCode[];
+  readonly otherCode?: readonly SeenOtherCode[] | undefined;
   /** No list page was left for its open shards. */
   readonly unlisted: boolean;
   /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
-  readonly queued?: number;
-  readonly manifest?: Manifest;
+  readonly queued?: number | undefined;
+  readonly manifest?: Manifest | undefined;
 }
 
 export interface SeenOtherCode {
@@ -44,17 +41,13 @@ export interface SeenOtherCode {
 }
 
 export interface SeenOutput {
-  /** The pack. */
   readonly index: number;
   /** Tells how it came about, see `parseOutputFacts`. */
   readonly contentType: string;
 }
 
-export interface SeenNode {
+export interface SeenNode extends SeenOutput {
   readonly level: number;
-  readonly index: number;
-  /** Tells how it came about, see `parseOutputFacts`. */
-  readonly contentType: string;
 }
 
 export interface SeenFailure {
@@ -70,33 +63,23 @@ export interface SeenFailure {
   readonly final: boolean;
 }
 
-/** Neighbouring shards that one list call brings: `10 ** digits` of them from `shard` on. */
+/** Neighboring shards that one list call brings: `10 ** digits` of them from `shard` on. */
 export interface ShardGroup {
   readonly shard: number;
   readonly digits: number;
 }
 
-/** Which calls one look is worth, given the state. Sealed shards are never looked for again. */
-export interface Wanted {
-  readonly plan: boolean;
-  readonly groups: readonly ShardGroup[];
-  readonly nodes: readonly { readonly level: number; readonly index: number }[];
-  readonly failures: boolean;
-  readonly manifest: boolean;
-  /** Count the messages in the queues. */
-  readonly queued: boolean;
-}
-
-export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs }: DecideTime): Wanted {
-  const layout = state.layout;
+/** Which calls one poll is worth, given the state; `queued` counts the messages. Sealed shards are never listed again. */
+export function wantedOf(state: State, notes: RunNotes, { localMs, nowMs, limitMs }: DecideTime) {
+  const { layout } = state;
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   return {
     plan: state.phase === "planning" && "plan" in state.tasks,
-    groups: computing ? groupsOf(shardsToList(state), layout.shardSize) : [],
-    nodes: computing ? nodesToLookFor(state, memory, localMs) : [],
+    groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
+    nodes: computing ? nodesToPoll(state, layout, localMs - notes.nodesMs) : [],
     failures:
-      (localMs - memory.failuresMs >= failuresEveryMs || memory.wantsFailures) &&
+      (localMs - notes.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
     queued:
@@ -104,7 +87,7 @@ export function wantedOf(state: State, memory: Memory, { localMs, nowMs, limitMs
       !state.paused &&
       state.inFlight > 0 &&
       nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) + outOfOrderMs(state) &&
-      localMs - memory.countedMs >= limits.queuesEveryMs,
+      localMs - notes.countedMs >= limits.queuesEveryMs,
   };
 }
 
@@ -116,37 +99,30 @@ const lastEndMs = ({ progress, batches }: State): number =>
 const nodesTogether = 12;
 const nodesEveryMs = 10_000;
 
-function nodesToLookFor(state: State, memory: Memory, localMs: number) {
-  const nodes = Object.keys(state.tasks).flatMap((name) => nodeOf(name) ?? []);
-  const packsOver =
-    state.layout !== undefined && state.cursor >= packsOf(state.layout) && state.inFlight === 0;
-  const due = packsOver || nodes.length >= nodesTogether || localMs - memory.nodesMs >= nodesEveryMs;
-  return due ? nodes : [];
+function nodesToPoll({ tasks, cursor, inFlight }: State, layout: Layout, sinceMs: number) {
+  const nodes = Object.keys(tasks).flatMap((name) => nodeOf(name) ?? []);
+  const packsOver = cursor >= packsOf(layout) && inFlight === 0;
+  return packsOver || nodes.length >= nodesTogether || sinceMs >= nodesEveryMs ? nodes : [];
 }
 
 /** Shards that are recounted ahead of the cursor at a time. */
 export const recountAhead = 10;
 
 /** Open shards of which something was sent, and those that the cursor comes to next and that must be recounted. */
-function shardsToList(state: State): number[] {
-  const layout = state.layout;
-  if (layout === undefined) return [];
-  const next = shardOf(layout, Math.min(state.cursor, Math.max(0, packsOf(layout) - 1)));
-  return Object.entries(state.open)
-    .filter(([name, open]) => {
-      const shard = Number(name);
-      const near = open.recount === true && shard < next + recountAhead;
-      return near || packsOfShard(layout, shard).from < state.cursor;
-    })
-    .map(([name]) => Number(name))
-    .sort((a, b) => a - b);
+function shardsToList({ open, cursor }: State, layout: Layout): number[] {
+  const next = shardOf(layout, Math.min(cursor, Math.max(0, packsOf(layout) - 1)));
+  const isWanted = (shard: number): boolean =>
+    (open[shard]?.recount === true && shard < next + recountAhead) ||
+    packsOfShard(layout, shard).from < cursor;
+  const shards = Object.keys(open).map(Number);
+  return shards.filter(isWanted).sort((a, b) => a - b);
 }
 
 /** So few calls that joining more saves less than the names of sealed shards cost to read. */
 const groupsWanted = 2;
 
 /**
- * Joins neighbours while there are more than two calls to make, because a list is paid by the page: names are sorted
+ * Joins neighbors while there are more than two calls to make, because a list is paid by the page: names are sorted
  * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page, which also brings the
  * names of sealed shards beside.
  */

@@ -3,7 +3,7 @@ import { decide } from "../../src/coordinator/decide/decide.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runBlobs, workName } from "../../src/model/names.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, memory, planOf, seen } from "../support/runFixtures.ts";
+import { computing, planOf, runNotes, seen } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
@@ -52,13 +52,13 @@ test("a put that keeps failing has none of the others made twice", async () => {
 });
 
 test("the time of the oldest pack's send does not move on with the run", () => {
-  const mind = memory();
+  const notes = runNotes();
   let state: State = computing(100_000);
-  mind.window = 100;
+  notes.window = 100;
   for (let loop = 0; loop < 300; loop += 1) {
-    mind.window = 2_000;
+    notes.window = 2_000;
     const nowMs = 1_000_000 + loop * 2_000;
-    state = decide({ ...state, rate: 1_000 }, seen({ nowMs }), mind, {
+    state = decide({ ...state, rate: 1_000 }, seen(), notes, {
       nowMs,
       localMs: loop * 2_000,
       limitMs: 300_000,

@@ -1,0 +1,145 @@
+import { decodeJson, idSchema } from "../../model/decode.ts";
+import {
+  CorruptDataError,
+  LeasefoldError,
+  messageOf,
+  NewerVersionError,
+  StorageError,
+} from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { type Log, logEvents } from "../../model/log.ts";
+import { isVouched } from "../../model/manifestFits.ts";
+import { runBlobs } from "../../model/names.ts";
+import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
+import { readSpec, unlessCorrupt } from "../poll/poll.ts";
+import type { ListedMarker, Term, TermRun } from "../term.ts";
+import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
+import { DeposedError } from "./stateChain.ts";
+
+/** A run was written by a newer version. The first time in a process, this leader gives way to a newer instance. */
+export class GiveWayError extends LeasefoldError {}
+
+/**
+ * Runs whose poll failed wait for longer and longer before the next one, and their log line comes once a minute.
+ * A command ends the wait.
+ */
+export class RunBackoff {
+  readonly #runs = new Map<string, { etag: string; untilMs: number; pauseMs: number; toldMs: number }>();
+
+  /** Whether this run is skipped for now. */
+  waits({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(id);
+    return known !== undefined && known.etag === etag && localMs < known.untilMs;
+  }
+
+  /** Takes note of another failure; true if it is to be logged. */
+  add({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(id);
+    const pauseMs = Math.min(known === undefined ? limits.backoffMs : 2 * known.pauseMs, limits.backoffMsMax);
+    const tell = known === undefined || localMs - known.toldMs >= limits.backoffToldEveryMs;
+    const toldMs = tell ? localMs : known.toldMs;
+    this.#runs.set(id, { etag, untilMs: localMs + pauseMs, pauseMs, toldMs });
+    return tell;
+  }
+
+  clear({ id }: Pick<ListedMarker, "id">): void {
+    this.#runs.delete(id);
+  }
+}
+
+/**
+ * Handles the error of one run. After a storage error the run stays as it is for the next poll; bytes that do not
+ * decode end the run; only the loss of leadership and a newer version's first appearance end the term.
+ */
+export async function handleRunError(term: Term, listed: ListedMarker, error: unknown): Promise<void> {
+  term.leader.assertLeading();
+  if (error instanceof DeposedError) throw error;
+  const tell = term.backoff.add(listed, term.clock.monotonicMs());
+  const log: Log = (event) => {
+    if (tell) term.log(event);
+  };
+  const { id } = listed;
+  const run = term.runs.get(id);
+  const uid = run?.spec.uid ?? listed.metadata["uid"] ?? "";
+  const skipped = (code: string, cause: unknown) =>
+    log(logEvents.runSkipped({ run: id, uid, code, message: messageOf(cause) }));
+  if (error instanceof NewerVersionError) {
+    term.runs.delete(id);
+    if (!term.newer.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
+    log(logEvents.needsNewerVersion({ run: id, uid }));
+  } else if (error instanceof CorruptDataError) {
+    term.runs.delete(id);
+    try {
+      await endCorrupt(term, listed, run, error);
+    } catch (worse) {
+      term.leader.assertLeading();
+      if (worse instanceof DeposedError) throw worse;
+      skipped(error.code, worse);
+    }
+  } else skipped(error instanceof StorageError ? error.storageCode || error.kind : "unexpected", error);
+}
+
+function endCorrupt(
+  term: Term,
+  listed: ListedMarker,
+  run: TermRun | undefined,
+  error: CorruptDataError,
+): Promise<void> {
+  const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
+  return run === undefined
+    ? failUnreadable(term, listed, error, ending)
+    : close(Object.assign(run, { listed }), run.chain.state(), ending);
+}
+
+/**
+ * Ends a run whose spec, marker or state does not decode, so that it says why and others go on. A state that does
+ * decode is respected: a final one only gets its clean-up, and one of a higher term ends mine. Otherwise it is
+ * replaced under the very ETag it was read with, by `complete` if the manifest is there (a result that was
+ * accepted is never lost), else by `failed`.
+ */
+async function failUnreadable(
+  term: Term,
+  listed: ListedMarker,
+  error: CorruptDataError,
+  failed: Partial<State>,
+): Promise<void> {
+  const { leader, names } = term;
+  const { blobs } = term.storage;
+  const { id, metadata, nowMs } = listed;
+  const uid = idSchema.safeParse(metadata["uid"]).data ?? (await readSpec(term, id))?.uid;
+  // Without a uid nothing says whose marker it is; a person has to check.
+  if (uid === undefined) throw error;
+  const blob = runBlobs(id, uid).state;
+  const there = await blobs.read(names.runs, blob, { signal: leader.lost });
+  const known =
+    there.kind === "found" ? await unlessCorrupt(() => decodeJson(stateSchema, there.body, blob)) : undefined;
+  const generation = wholeOr(metadata["generation"], 1);
+  const cap = wholeOr(metadata["cap"], limits.capDefault);
+  const first = known ?? firstState({ run: id, uid, generation, cap, nowMs });
+  const found = await manifestOrNone(term, first);
+  // Where the state does not decode there is no tally to hold the manifest against.
+  const fits = found !== undefined && (known === undefined || isVouched(known, found));
+  const manifest = fits ? found : undefined;
+  if (known !== undefined && isFinal(known.phase)) return cleanUp(term, listed, known, manifest);
+  const ours = known?.termid === leader.termid;
+  if (known !== undefined && !ours && known.term >= leader.term) throw new DeposedError(known.term);
+
+  const mine = { term: leader.term, termid: leader.termid, sequence: term.nextSequence(), finishedMs: nowMs };
+  const ended: State = { ...first, ...mine, ...(manifest === undefined ? failed : { phase: "complete" }) };
+  const body = JSON.stringify(ended);
+  const write = { contentType: "application/json", signal: leader.lost };
+  leader.assertLeading();
+  const reply =
+    there.kind === "missing"
+      ? await blobs.create(names.runs, blob, body, write)
+      : await blobs.replace(names.runs, blob, body, { ...write, ifMatch: there.properties.etag });
+  if (reply.kind === "conflict" || reply.kind === "existed") return;
+  logEnd(term, { ...ended, run: id, uid }, 0, error.message);
+  await cleanUp(term, listed, ended, manifest);
+}
+
+/** The marker itself may be what does not decode. */
+const wholeOr = (text: string | undefined, otherwise: number): number => {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
+};

@@ -1,0 +1,195 @@
+import { decodeJson } from "../../model/decode.ts";
+import { CorruptDataError } from "../../model/errors.ts";
+import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
+import { shardsOf } from "../../model/packs.ts";
+import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
+import type { State } from "../../model/state.ts";
+import type { ListedBlob } from "../../storage/ports.ts";
+import type { DecideTime, RunNotes } from "../decide/draft.ts";
+import { type PageBudget, type Term, type TermRun, takePages } from "../term.ts";
+import { listFailures, toldBy } from "./listFailures.ts";
+import { groupsOf, type Seen, type SeenNode, type SeenOutput, type ShardGroup, wantedOf } from "./seen.ts";
+
+/** What the steps of one poll share. */
+export interface Poll {
+  readonly term: Pick<Term, "storage" | "names" | "leader">;
+  readonly state: State;
+  readonly notes: RunNotes;
+  readonly at: ReturnType<typeof runBlobs>;
+  readonly pages: PageBudget;
+  /** Lists within the budget: whoever calls has taken the first page out of it. */
+  list(
+    prefix: string,
+    options: { readonly metadata: boolean; readonly firstPage?: boolean },
+  ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
+}
+
+/**
+ * Polls a run: makes the calls that `wantedOf` finds worth making. The leader reads plans, manifests and lists, never a
+ * partial's bytes, so its cost does not grow with what workers compute. `pagesMax`: list pages for this run's partials.
+ */
+export async function poll(
+  {
+    term,
+    spec,
+    working: state,
+    marker,
+    notes,
+  }: Pick<TermRun, "spec" | "working" | "marker" | "notes"> & Pick<Poll, "term">,
+  time: DecideTime,
+  { pages, pagesMax }: { readonly pages: PageBudget; readonly pagesMax: number },
+): Promise<Seen> {
+  const { storage, names, leader } = term;
+  const at = runBlobs(state.run, state.uid, state.origin);
+  const list = listWithin(term, pages);
+  const one: Poll = { term, state, notes, at, pages, list };
+  const wanted = wantedOf(state, notes, time);
+  // Failures and nodes first: open shards want every page there is, and wait for both.
+  const failuresNow = wanted.failures && takePages(pages, 1) === 1;
+  const nodesNow = nodePages(wanted.nodes, pages);
+  if (nodesNow && wanted.nodes.length > 0) notes.nodesMs = time.localMs;
+  const groups = groupsInTurn(one, wanted.groups, pagesMax);
+
+  const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
+    wanted.plan ? storage.blobs.read(names.runs, at.plan, { signal: leader.lost }) : undefined,
+    wanted.manifest ? readManifest(term, state) : undefined,
+    Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
+    nodesNow ? pollNodes(one, wanted.nodes) : [],
+    failuresNow ? listFailures(one, groups) : [],
+    wanted.queued ? countMessages(term) : undefined,
+  ]);
+  if (failuresNow) {
+    notes.failuresMs = time.localMs;
+    notes.failuresAtMs = time.nowMs;
+  }
+  if (wanted.queued) notes.countedMs = time.localMs;
+
+  const { otherCode, ...told } = toldBy(failures);
+  return {
+    spec,
+    marker,
+    parts: parts.flatMap(({ blobs }) => blobs).flatMap(seenOutput),
+    shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
+    nodes,
+    ...told,
+    otherCode: failuresNow ? otherCode : undefined,
+    unlisted: wanted.groups.length > 0 && groups.length === 0,
+    queued,
+    plan: plan?.kind === "found" ? decodeJson(planSchema, plan.body, at.plan) : undefined,
+    manifest,
+  };
+}
+
+const listWithin =
+  ({ storage, names, leader }: Poll["term"], pages: PageBudget): Poll["list"] =>
+  async (prefix, { metadata, firstPage }) => {
+    const all: ListedBlob[] = [];
+    let cursor: string | undefined;
+    do {
+      // The first page was taken out of the budget by whoever asked. Names of a shard fill more only in odd cases.
+      if (cursor !== undefined) pages.left -= 1;
+      const page = await storage.blobs.list(names.runs, prefix, { metadata, cursor, signal: leader.lost });
+      all.push(...page.blobs);
+      cursor = page.cursor;
+    } while (cursor !== undefined && firstPage !== true);
+    return { blobs: all, more: cursor !== undefined };
+  };
+
+/** Where there are more groups than pages, they take turns from one poll to the next. */
+function groupsInTurn(
+  { notes, pages }: Poll,
+  groups: readonly ShardGroup[],
+  pagesMax: number,
+): readonly ShardGroup[] {
+  const count = takePages(pages, Math.min(groups.length, pagesMax));
+  const from = groups.length === 0 ? 0 : notes.shardsFrom % groups.length;
+  notes.shardsFrom = from + count;
+  return [...groups.slice(from), ...groups.slice(0, from)].slice(0, count);
+}
+
+/** The manifest of the state's generation, if it is there. */
+export async function readManifest(
+  { storage, names, leader }: Poll["term"],
+  { run, uid, generation }: State,
+): Promise<Manifest | undefined> {
+  const name = resultBlobs(run, uid).manifest(generation);
+  const found = await storage.blobs.read(names.results, name, { signal: leader.lost });
+  return found.kind === "found" ? decodeJson(manifestSchema, found.body, name) : undefined;
+}
+
+export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Spec | undefined> {
+  const name = specBlob(id);
+  const found = await storage.blobs.read(names.runs, name, { signal: leader.lost });
+  return found.kind === "found" ? decodeJson(specSchema, found.body, name) : undefined;
+}
+
+/** What a read gives, or undefined where its bytes do not decode. */
+export async function unlessCorrupt<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CorruptDataError) return undefined;
+    throw error;
+  }
+}
+
+/** A list costs as much as a dozen heads, and a long run has hundreds of nodes on it. */
+const headsAtMost = 4;
+
+type Nodes = readonly { readonly level: number; readonly index: number }[];
+
+/** Neighbors joined into few list calls, for each level. */
+function nodeGroups(asked: Nodes): readonly (ShardGroup & { readonly level: number })[] {
+  const levels = [...new Set(asked.map(({ level }) => level))];
+  return levels.flatMap((level) => {
+    const indexes = asked.filter((node) => node.level === level).map(({ index }) => index);
+    return groupsOf(indexes, 1).map((group) => ({ ...group, level }));
+  });
+}
+
+/** Takes the pages that the nodes need; false where there are too few of them in this loop. */
+function nodePages(asked: Nodes, budget: PageBudget): boolean {
+  if (asked.length <= headsAtMost) return true;
+  const pages = nodeGroups(asked).length;
+  return budget.left >= pages && takePages(budget, pages) === pages;
+}
+
+async function pollNodes({ term, state: { generation }, at, list }: Poll, asked: Nodes): Promise<SeenNode[]> {
+  const { storage, names, leader } = term;
+  if (asked.length <= headsAtMost) {
+    const found = await Promise.all(
+      asked.map(async ({ level, index }) => {
+        const name = at.node(generation, level, index);
+        const node = await storage.blobs.head(names.runs, name, { signal: leader.lost });
+        if (node.kind === "missing") return [];
+        return [{ level, index, contentType: node.properties.contentType }];
+      }),
+    );
+    return found.flat();
+  }
+  const listed = await Promise.all(
+    nodeGroups(asked).map(async ({ level, shard, digits }) => {
+      const { blobs } = await list(at.nodesNear(generation, level, shard, digits), { metadata: false });
+      return blobs.flatMap(seenOutput).map((node) => ({ level, ...node }));
+    }),
+  );
+  return listed.flat();
+}
+
+function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
+  const to = layout === undefined ? 0 : Math.min(shard + 10 ** digits, shardsOf(layout));
+  return Array.from({ length: Math.max(0, to - shard) }, (_, offset) => shard + offset);
+}
+
+function seenOutput(blob: ListedBlob): SeenOutput[] {
+  const index = lastNumberOf(blob.name);
+  return Number.isSafeInteger(index) ? [{ index, contentType: blob.contentType }] : [];
+}
+
+/** All messages that may be this run's, hidden ones included. */
+async function countMessages({ storage, names, leader }: Poll["term"]): Promise<number> {
+  const counts = await Promise.all(
+    [names.packs, names.urgent].map((queue) => storage.queues.stats(queue, { signal: leader.lost })),
+  );
+  return counts.reduce((sum, one) => sum + (one.kind === "found" ? one.approximateCount : 0), 0);
+}
