@@ -14,10 +14,10 @@ interface Prefix {
   readonly right: number;
 }
 
-/** Rows that the plan fills: enough prefixes for many workers, of very different weight. */
+/** Rows that the plan fills: enough prefixes for many workers, of very different cost. */
 const planRows = 3;
 
-/** Counts the ways to place n queens that do not attack each other. Its chunks are skewed by nature. */
+/** Counts the ways to place n queens that do not attack each other. Its chunks differ widely in cost. */
 export const queens = defineCalculation<Params, Prefix, number>({
   name: "queens",
   version: "1",
@@ -46,7 +46,7 @@ function* prefixes(n: number, rows: number, placed: Prefix): Generator<Prefix> {
   }
 }
 
-/** Completes a board row by row: a bit is set in `free` for each column that nothing attacks. */
+/** Completes a board row by row; `free` has a bit for each column that no queen attacks. */
 function count(full: number, columns: number, left: number, right: number): number {
   if (columns === full) return 1;
   let solutions = 0;
