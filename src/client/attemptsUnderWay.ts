@@ -1,6 +1,6 @@
 import { decodeJson } from "../model/decode.ts";
-import { parseTried, resultBlobs, runBlobs, type Work } from "../model/names.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
+import { parseTried, resultBlobs, runBlobs, type Work } from "../model/runBlobs.ts";
 import { isFinal } from "../model/state.ts";
 import { boundedMap } from "./boundedMap.ts";
 import type { Client } from "./client.ts";

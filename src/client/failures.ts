@@ -1,8 +1,8 @@
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
-import { parseFailure, parseTried, runBlobs, workName } from "../model/names.ts";
 import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan, segmentSchema } from "../model/run.ts";
+import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import type { ListedBlob, ListPage } from "../storage/ports.ts";
 import { attemptsUnderWay, type TriedNote } from "./attemptsUnderWay.ts";
 import { boundedMap } from "./boundedMap.ts";

@@ -1,7 +1,7 @@
 import { limits } from "./limits.ts";
-import { resultBlobs } from "./names.ts";
 import { joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
 import type { Manifest } from "./run.ts";
+import { resultBlobs } from "./runBlobs.ts";
 import type { State } from "./state.ts";
 
 /**

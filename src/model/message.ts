@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { decodeJson, idSchema, wireVersion } from "./decode.ts";
-import type { Work } from "./names.ts";
+import type { Work } from "./runBlobs.ts";
 
 /**
  * What the queues `packs`, `urgent` and `wake` carry: JSON, a few hundred bytes. Never a key that the Functions

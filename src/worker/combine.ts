@@ -1,6 +1,6 @@
 import { attemptOf } from "../model/message.ts";
-import { runBlobs } from "../model/names.ts";
 import { encodeFoldFacts } from "../model/output.ts";
+import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
 import { foldBounded, foldTally, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks } from "./folding/outputs.ts";

@@ -1,9 +1,9 @@
 import { CalculationError, InputError } from "../model/errors.ts";
 import { attemptOf } from "../model/message.ts";
-import { resultBlobs, runBlobs } from "../model/names.ts";
 import { encodeVerified, type Verified } from "../model/output.ts";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
+import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, whileWanted } from "./markerWatch.ts";
 import { type Job, MalformedWorkError, type WorkerPorts } from "./ports.ts";

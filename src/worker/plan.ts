@@ -1,9 +1,9 @@
 import { keepSamples, type Samples, sampleLimitMs, timeChunks } from "../calculations/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
-import { runBlobs } from "../model/names.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
+import { runBlobs } from "../model/runBlobs.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, whileWanted } from "./markerWatch.ts";
 import type { Job, WorkerPorts } from "./ports.ts";

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { DeposedError, type Ownership, sealState } from "../../src/coordinator/perform/stateChain.ts";
 import { limits } from "../../src/model/limits.ts";
-import { namesOf, runBlobs } from "../../src/model/names.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import { computing } from "../support/runFixtures.ts";

@@ -1,6 +1,6 @@
 import { countBits, decodeBitmap } from "../../model/bitmap.ts";
-import { workName } from "../../model/names.ts";
 import { packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { addTask, type Draft, layoutOf } from "./draft.ts";

@@ -1,8 +1,8 @@
 import { wireVersion } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { workName } from "../../model/names.ts";
 import { chunksOfPack, type Layout, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 

@@ -1,4 +1,4 @@
-import { parseBegun, parseFailure, parseOtherCode, parseTried, type runBlobs } from "../../model/names.ts";
+import { parseBegun, parseFailure, parseOtherCode, parseTried, type runBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { Memory } from "../decide/draft.ts";
 import { type List, type PageBudget, takePages } from "./pageBudget.ts";

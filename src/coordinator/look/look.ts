@@ -1,8 +1,9 @@
 import { decodeJson } from "../../model/decode.ts";
 import type { Marker } from "../../model/marker.ts";
-import { lastNumberOf, type Names, resultBlobs, runBlobs } from "../../model/names.ts";
+import type { Names } from "../../model/names.ts";
 import { shardsOf } from "../../model/packs.ts";
 import { manifestSchema, planSchema, type Spec } from "../../model/run.ts";
+import { lastNumberOf, resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { BlobStore, ListedBlob, Storage } from "../../storage/ports.ts";
 import type { QueueStore } from "../../storage/queuePort.ts";

@@ -2,7 +2,7 @@ import { LeasefoldError } from "../../model/errors.ts";
 import { identityHere, shownIdentity, type WantedCode } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
 import { sha256Of } from "../sha256Of.ts";
 

@@ -1,6 +1,6 @@
 import { limits } from "../../model/limits.ts";
-import { resultBlobs } from "../../model/names.ts";
 import type { FoldFacts } from "../../model/output.ts";
+import { resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { StorageLostError, type WorkerPorts } from "../ports.ts";
 import type { CalculationJob, TaskOptions } from "../threads/userCode.ts";
