@@ -1,9 +1,9 @@
 import { registerApi } from "./functions/api/registerApi.ts";
 import { type App, makeApp } from "./functions/app.ts";
-import { readBasis } from "./functions/basis.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerTriggers } from "./functions/registerTriggers.ts";
 import { shallowBodies } from "./functions/shallowBodies.ts";
+import { readStartupConfig } from "./functions/startupConfig.ts";
 import { messageOf } from "./model/errors.ts";
 import { version } from "./model/settings.ts";
 
@@ -23,9 +23,9 @@ registerApi(async () => (await getApp()).client, {
   lastTickAgeMs: lifecycle.lastTickAgeMs,
 });
 try {
-  const basis = readBasis(process.env);
-  start = () => makeApp(basis);
-  registerTriggers(basis.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
+  const config = readStartupConfig(process.env);
+  start = () => makeApp(config);
+  registerTriggers(config.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
   shallowBodies();
 } catch (error) {
   console.error(`Leasefold cannot start: ${messageOf(error)}`);

@@ -1,19 +1,19 @@
 import * as z from "zod";
 import { CalculationError, messageOf } from "../model/errors.ts";
-import { parseAggregates, parseColumns } from "./aggregate/language/parseAggregates.ts";
-import { parseFilter } from "./aggregate/language/parseFilter.ts";
+import { parseAggregates, parseColumns } from "./aggregate/language/aggregates.ts";
+import { parseFilter } from "./aggregate/language/filter.ts";
 import { mergePartials, type PartialBytes, readReport } from "./aggregate/partial/partial.ts";
 import { queryFor, queryOf } from "./aggregate/query.ts";
 import { planRanges } from "./aggregate/reading/planRanges.ts";
 import { readShape } from "./aggregate/reading/readParams.ts";
 import { readRange } from "./aggregate/reading/readRange.ts";
 import type { RangeInput } from "./aggregate/records.ts";
-import { outputs, writeResult } from "./aggregate/result/writeResult.ts";
 import { foldRange } from "./aggregate/rows/foldRange.ts";
+import { outputs, writeResult } from "./aggregate/writeResult.ts";
 import { defineCalculation } from "./contract.ts";
 import { shareOf } from "./timeChunks.ts";
 
-/** A text of at most 4,000 characters in one of the small languages. */
+/** A text of at most 4,000 characters that `parse` accepts. */
 const parsed = (parse: (text: string) => unknown) =>
   z
     .string()
@@ -40,11 +40,11 @@ const params = z
       ),
     where: parsed((text) => text.trim() === "" || parseFilter(text))
       .default("")
-      .describe("rows to take: price >= 10 and not (shop in ('a', 'b') or note is null)"),
+      .describe("rows to select: price >= 10 and not (shop in ('a', 'b') or note is null)"),
     badNumbers: z
       .enum(["fail", "skip"])
       .default("fail")
-      .describe("a field that should be a number and is none: fail, or count it as empty and report it"),
+      .describe("a field that should be a number and is not: fail, or count it as empty and report it"),
     absentColumns: z
       .enum(["fail", "empty"])
       .default("fail")
@@ -54,16 +54,16 @@ const params = z
       .default("json")
       .describe("csv and ndjson hold the groups only, json a report too"),
   })
-  // What only all of them together show: two columns of one name.
+  // Only all texts together show two columns of one name.
   .superRefine((given, context) => refuse(context, () => queryOf(given), ["aggregates"]));
 type Params = z.infer<typeof params>;
 
 /**
- * Group by over the records of many CSV or NDJSON files.
+ * Group-by over the records of many CSV or NDJSON files.
  *
- * Sums, means and variances are those of the exact arithmetic on the parsed doubles, correctly rounded. `distinct` is
- * exact up to 512 values, then has a standard error of 1.6 %; quantiles are less than 1/128 nearer to zero than the
- * exact ones; `top` counts exactly. None of them depends on how the files were cut and the partials folded.
+ * Sums, means and variances are exact on the parsed doubles, then correctly rounded. `distinct` is exact up to 512
+ * values, then has a standard error of 1.6 %. Quantiles are less than 1/128 nearer to zero than the exact ones. `top`
+ * counts exactly. No answer depends on how the files were cut and the partials folded.
  */
 export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",
@@ -74,7 +74,7 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   async compute({ input, params: given, files }) {
     const query = queryFor(given);
     const folding = foldRange(query, given.badNumbers, input.file.path);
-    return folding.done(await readRange(input, given, files, query.wanted, folding.add));
+    return folding.done(await readRange(input, { params: given, files, wanted: query.wanted }, folding.add));
   },
   merge: (a, b, given) => mergePartials(a, b, queryFor(given).measures),
   zero(given) {
@@ -83,7 +83,7 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   },
   finish(partial, context) {
     const { params: given, folded, count } = context;
-    // Chunks that were not folded may have it.
+    // Chunks that were not folded may have the column.
     if (given.absentColumns === "fail" && folded === count) refuseAbsent(partial, given.source);
     return writeResult(queryFor(given), partial, given.resultFormat, shareOf(context));
   },
@@ -96,7 +96,7 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
 
 const nothingRead = { records: 0, bytes: 0, skipped: 0, offenders: [] };
 
-/** A name that is misspelt would give a sum of nothing, and no sign of it. */
+/** Otherwise a misspelled name would silently give the sum of nothing. */
 function refuseAbsent(partial: PartialBytes, source: string): void {
   const { records, absent } = readReport(partial);
   if (records === 0 || absent.length === 0) return;

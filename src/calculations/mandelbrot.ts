@@ -12,22 +12,18 @@ import {
   tileSpansCodec,
 } from "./mandelbrot/tiles.ts";
 
-/**
- * With one byte for each pixel the largest picture is a partial of 16.8 MB, of the 32 MB that one may have.
- */
+/** With one byte for each pixel, the largest picture is a partial of 16.8 MB; the limit is 32 MB. */
 const edgeMax = 4_096;
-const edge = (which: string) =>
-  z.coerce
-    .number()
-    .int()
-    .min(1, `an image is 1 to ${edgeMax} pixels ${which}`)
-    .max(edgeMax, `an image is 1 to ${edgeMax} pixels ${which}`);
-/** Below it neighbouring points of a large image would be too few units in the last place apart. */
+function edge(which: string) {
+  const rule = `an image is 1 to ${edgeMax} pixels ${which}`;
+  return z.coerce.number().int().min(1, rule).max(edgeMax, rule).describe(`pixels, 1 to ${edgeMax}`);
+}
+/** Below this, neighboring points of a large image would be too few units in the last place apart. */
 const spanMin = 1e-10;
 
 const params = z.strictObject({
-  width: edge("wide").default(1_280).describe(`pixels, 1 to ${edgeMax}`),
-  height: edge("high").default(800).describe(`pixels, 1 to ${edgeMax}`),
+  width: edge("wide").default(1_280),
+  height: edge("high").default(800),
   centerX: z.coerce.number().min(-4).max(4).default(-0.7436437).describe("real part of the middle"),
   centerY: z.coerce.number().min(-4).max(4).default(0.1318261).describe("imaginary part of the middle"),
   span: z.coerce.number().min(spanMin).max(16).default(0.000016).describe("width of the view in the plane"),
@@ -39,11 +35,11 @@ const params = z.strictObject({
     .default(5_000)
     .describe("steps until a point counts as inside"),
   samples: z.coerce.number().int().min(1).max(4).default(2).describe("points in a pixel along each edge"),
-  palette: z.enum(paletteNames).default("dusk").describe("colours"),
+  palette: z.enum(paletteNames).default("dusk").describe("colors"),
 });
 type Params = z.infer<typeof params>;
 
-/** Draws a view of the Mandelbrot set. A partial is a number of tiles with a byte for each pixel. */
+/** Draws a view of the Mandelbrot set. A partial is some of its tiles with a byte for each pixel. */
 export const mandelbrot = defineCalculation<Params, undefined, TileSpans>({
   name: "mandelbrot",
   version: "1",

@@ -46,7 +46,7 @@ function* prefixes(n: number, rows: number, placed: Prefix): Generator<Prefix> {
   }
 }
 
-/** Completes a board row by row: a bit is set in `free` for each column that nothing attacks. */
+/** Completes a board row by row; `free` has a bit for each column that no queen attacks. */
 function count(full: number, columns: number, left: number, right: number): number {
   if (columns === full) return 1;
   let solutions = 0;

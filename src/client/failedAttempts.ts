@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import { decodeJson } from "../model/decode.ts";
-import { parseTried, resultBlobs, runBlobs, type Work } from "../model/names.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
+import { parseTried, resultBlobs, runBlobs, type Work } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";

@@ -1,9 +1,9 @@
 import pMap from "p-map";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
-import { parseFailure, parseTried, runBlobs, workName } from "../model/names.ts";
 import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan, segmentSchema } from "../model/run.ts";
+import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { emptyIfMissing, pages } from "./containersAndQueues.ts";

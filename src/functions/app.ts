@@ -14,14 +14,13 @@ import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
 import type { WorkerPorts } from "../worker/ports.ts";
 import { processState } from "../worker/processState.ts";
 import { threadPool } from "../worker/threads/threadPool.ts";
-import type { Basis } from "./basis.ts";
 import { electionLog, log } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
+import type { StartupConfig } from "./startupConfig.ts";
 
 /**
- * The composition of one process of the app: storage and the actors on it. Leader, worker and client have a
- * storage each, so that their calls are counted apart. Nothing is done before it is needed, because each tick may
- * meet a fresh process: no call is made here, and no thread started.
+ * The parts of one process of the app. Leader, worker and client have a storage each, so that their calls are counted
+ * separately. Making an app makes no storage call and starts no thread, because each tick may run in a new process.
  */
 export interface App {
   readonly host: HostSettings;
@@ -30,11 +29,11 @@ export interface App {
   readonly client: Client;
 }
 
-export async function makeApp(basis: Basis): Promise<App> {
-  const { settings, host, connection, packLimitMs, holder, region, election, files, appName } = basis;
+export async function makeApp(config: StartupConfig): Promise<App> {
+  const { settings, host, connection, packLimitMs, holder, region, election, files, appName } = config;
   const names = namesOf(settings.LEASEFOLD_NAMESPACE);
   const calculations = await loadCalculations(files);
-  // Built-in calculations go with the version of the app, which may differ while it is deployed anew.
+  // Built-in calculations belong to the app's version, which may differ during a deployment.
   const builtIn = new Set((await loadCalculations([])).list().map(({ name }) => name));
   const own = calculations
     .list()
@@ -75,7 +74,7 @@ export async function makeApp(basis: Basis): Promise<App> {
       versionOf: calculations.versionOf,
       checkParams: (name, params) => void calculations.parseParams(calculations.get(name), params),
       foldBytesMax: limits.foldBytesMax,
-      // An attempt at its limit must still be able to say so before the host kills the process.
+      // An attempt at its time limit must be recorded before the host kills the process.
       endRetryMs: Math.min(limits.endRetryMs, host.functionTimeoutMs / 8),
       ...processState({ storage: forWorker, names, clock }),
     },

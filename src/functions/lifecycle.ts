@@ -1,12 +1,12 @@
 import { app } from "@azure/functions";
 import type { Lifecycle } from "./registerTriggers.ts";
 
-/** Time for a leader to drain and release once the process is to stop; the host gives five seconds. */
+/** Time for a leader to drain and release after a stop is requested; the host grants five seconds. */
 const graceMs = 4_000;
 
 /**
- * Watches for the end of the process. Both ways are needed: the host's shutdown hook, and SIGTERM, which the Node
- * worker does not handle at all. After SIGKILL nothing is left but the end of the lease.
+ * Watches for the end of the process: by the host's shutdown hook, and by SIGTERM, which the Node worker does not handle.
+ * After SIGKILL the lease must expire.
  */
 export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefined } {
   const stop = new AbortController();
@@ -22,7 +22,7 @@ export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefi
   };
   app.hook.appTerminate(drain);
   process.once("SIGTERM", () => {
-    // Where the host listens too, the exit is its business; alone, nobody else would end the process.
+    // If the host listens too, it ends the process; otherwise nobody else would.
     const alone = process.listenerCount("SIGTERM") === 0;
     drain().finally(() => alone && process.exit(143));
   });

@@ -7,18 +7,16 @@ type Sink = Pick<InvocationContext, "debug" | "info" | "warn" | "error">;
 
 const current = new AsyncLocalStorage<Sink>();
 
-/** Runs a handler so that whatever it logs belongs to its invocation. */
+/** Runs a handler so that its log lines belong to its invocation. */
 export const withLogOf = <T>(context: Sink, handler: () => Promise<T>): Promise<T> =>
   current.run(context, handler);
 
-/** Writes an event as one line of JSON; outside of an invocation to the console, which the host collects too. */
-export const log: Log = (event) => {
-  (current.getStore() ?? console)[event.level](lineOf(event));
+/** Writes an event as one line of JSON; outside an invocation to the console, which the host collects too. */
+export const log: Log = ({ level, event, fields }) => {
+  (current.getStore() ?? console)[level](JSON.stringify({ event, ...fields }));
 };
 
-export const lineOf = ({ event, fields }: LogEvent): string => JSON.stringify({ event, ...fields });
-
-/** Losing a race is a normal day; losing a lease is worth a look. */
+/** Losing a race is expected; losing a lease deserves a warning. */
 const levels: Readonly<Record<ElectionEvent["kind"], LogEvent["level"]>> = {
   acquired: "info",
   claimed: "info",
@@ -30,7 +28,7 @@ const levels: Readonly<Record<ElectionEvent["kind"], LogEvent["level"]>> = {
   deposed: "warn",
 };
 
-/** Makes the election's events part of the log. */
+/** Writes the election's events to the log. */
 export const electionLog =
   (log: Log) =>
   ({ kind, ...fields }: ElectionEvent): void =>

@@ -12,8 +12,8 @@ import { withLogOf } from "./logTo.ts";
 const connection = "DataStorage";
 
 /**
- * Registers timer and queue functions. Each is thin: it hands its trigger to the room that does the work. `getApp`
- * is asked with each invocation, so that storage which is away at start costs an invocation and not the process.
+ * Registers timer and queue functions. Each invocation calls `getApp`, so that a failed start fails an invocation and not
+ * the process.
  */
 export function registerTriggers(namespace: string, getApp: () => Promise<App>, lifecycle: Lifecycle): void {
   const names = namesOf(namespace);
@@ -22,39 +22,35 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
     withLogOf(context, () => lifecycle.during(() => raceOnce(getApp, lifecycle, startedBy)));
 
   app.timer("coordinator", { schedule: "%LEASEFOLD_SCHEDULE%", useMonitor: false, handler: tick("tick") });
-  // The wake handler never throws: a wake is a hint, and a poisoned hint would only come back.
+  // The wake handler never throws: a wake is only a hint, and a failed one would be delivered again.
   app.storageQueue("wake", { queueName: names.wake, connection, handler: tick("wake") });
 
+  const deliver =
+    (handle: typeof handleWork, queue: string, urgent: boolean) =>
+    (body: unknown, context: InvocationContext) =>
+      withLogOf(context, async () => {
+        const { worker } = await getApp();
+        await handle(worker, deliveryOf(body, context, queue, urgent));
+      });
   for (const [name, queue, urgent] of [
     ["worker", names.packs, false],
     ["workerUrgent", names.urgent, true],
   ] as const) {
-    app.storageQueue(name, {
-      queueName: queue,
-      connection,
-      handler: (body: unknown, context) =>
-        withLogOf(context, async () => {
-          const { worker } = await getApp();
-          await handleWork(worker, deliveryOf(body, context, queue, urgent));
-        }),
-    });
+    const poison = poisonOf(queue);
+    app.storageQueue(name, { queueName: queue, connection, handler: deliver(handleWork, queue, urgent) });
     app.storageQueue(`${name}Poison`, {
-      queueName: poisonOf(queue),
+      queueName: poison,
       connection,
-      handler: (body: unknown, context) =>
-        withLogOf(context, async () => {
-          const { worker } = await getApp();
-          await handlePoison(worker, deliveryOf(body, context, poisonOf(queue), urgent));
-        }),
+      handler: deliver(handlePoison, poison, urgent),
     });
   }
 }
 
-/** What the process is up to, as far as functions need to know. */
+/** The life of the process, as functions need it. */
 export interface Lifecycle {
-  /** Fires when the process is to stop. */
+  /** Aborts when the process must stop. */
   readonly stopping: AbortSignal;
-  /** Runs a tick, so that a stop can wait for its end. */
+  /** Runs a tick that a stop waits for. */
   during<T>(tick: () => Promise<T>): Promise<T>;
   ticked(): void;
 }
@@ -78,7 +74,7 @@ async function raceOnce(
   }
 }
 
-/** What alerts need of an outcome: whether anybody leads, and if not, why. */
+/** The fields of an outcome that alerts need: whether an instance leads and, if not, why. */
 export function factsOf(outcome: TickOutcome): { term?: number; cause?: string; silentS?: number } {
   switch (outcome.kind) {
     case "led": {
@@ -98,10 +94,7 @@ export function factsOf(outcome: TickOutcome): { term?: number; cause?: string; 
   }
 }
 
-/**
- * Makes a delivery of what the queue trigger hands over. The library has parsed the body already where it was
- * JSON, so it is written out again; our own decoder reads it at the door of the worker room.
- */
+/** A delivery from a queue trigger. The library has parsed a JSON body, so it is serialized again for our own decoder. */
 export function deliveryOf(
   body: unknown,
   context: Pick<InvocationContext, "triggerMetadata">,
@@ -118,14 +111,14 @@ export function deliveryOf(
 }
 
 /**
- * JSON can be nested more deeply than it can be written out again. Such a body becomes a text that no message is, so
- * that it is recorded and dropped: a handler that threw would leave it in the poison queue for ever.
+ * A body can be nested too deeply to be serialized. It becomes a text that is not a message, which is recorded and dropped;
+ * a handler that threw would leave it in the poison queue forever.
  */
 function textOf(body: unknown, { triggerMetadata }: Pick<InvocationContext, "triggerMetadata">): string {
   if (typeof body === "string") return body;
   try {
     return JSON.stringify(body) ?? "";
   } catch (error) {
-    return `message ${triggerMetadata?.["id"]} cannot be written out: ${messageOf(error)}`;
+    return `message ${triggerMetadata?.["id"]} cannot be serialized: ${messageOf(error)}`;
   }
 }

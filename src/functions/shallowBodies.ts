@@ -1,14 +1,13 @@
 /**
- * JSON nested some thousand levels deep ends the library's own conversions before a handler runs: they call themselves
- * once for each level of the trigger's metadata, in which the host repeats the body. Whatever the handlers do, such a
- * message would stay in its poison queue for ever. So a model around the library's makes such a body a text that is no
- * JSON, which the handlers record and drop.
+ * Levels of nested JSON in a message. With thousands of levels the library's recursive conversions fail before a handler
+ * runs, and the message would stay in its poison queue forever. So a model around the library's replaces such a body by a
+ * text that is not JSON, which the handlers record and drop.
  *
- * Not promised: exact levels. Brackets within texts count, too; no message of ours is long enough for that.
+ * Not promised: exact levels. Brackets within texts count too; no message of Leasefold has that many.
  */
 export const bodyLevelsMax = 500;
 
-/** The part of the worker's `@azure/functions-core` that this needs. */
+/** The part of the worker's `@azure/functions-core` that is used here. */
 export interface CoreModule {
   getProgrammingModel?(): ProgrammingModel | undefined;
   setProgrammingModel(model: ProgrammingModel): void;
@@ -33,7 +32,7 @@ interface TypedData {
   readonly json?: string | null;
 }
 
-/** To be called once, after the first function is registered: with it the library sets its model. Without a host it does nothing. */
+/** Call once, after the first function is registered: then the library has set its model. Does nothing without a host. */
 export function shallowBodies(core: CoreModule | undefined = coreModule()): void {
   const model = core?.getProgrammingModel?.();
   if (core === undefined || model === undefined) return;
@@ -48,7 +47,7 @@ export function shallowBodies(core: CoreModule | undefined = coreModule()): void
   });
 }
 
-/** In place: the worker goes on with this very context. */
+/** Changes the context in place: the worker continues with this object. */
 function flatten({ inputData, triggerMetadata }: CoreContext["request"]): void {
   for (const input of inputData ?? []) if (input.data) input.data = shallow(input.data);
   for (const [name, data] of Object.entries(triggerMetadata ?? {})) {
@@ -74,7 +73,7 @@ function levelsOf(text: string): number {
   return most;
 }
 
-/** The language worker provides it, and no registry has it. */
+/** Only the language worker provides this module. */
 function coreModule(): CoreModule | undefined {
   try {
     return require("@azure/functions-core") as CoreModule;

@@ -4,19 +4,19 @@ import { CorruptDataError, NewerVersionError } from "./errors.ts";
 import { runIdPattern } from "./names.ts";
 
 /**
- * A run's id, its uid, or the tag of an attempt or answer, as documents, markers and messages carry them. Each becomes
- * a segment of blob names, so none may hold a slash or a dot: whoever forges one stays within the run's own folder.
+ * A run's id, its uid, or the tag of an attempt or answer. Each becomes a segment of blob names, so it cannot hold a slash
+ * or a dot: a forged one stays within the run's folder.
  */
 export const idSchema = z
   .string()
   .regex(runIdPattern, 'use 1 to 63 letters, digits, "-" or "_", beginning with a letter or digit');
 
-/** The wire version this code writes and reads. Stored documents carry it as `v`. */
+/** The wire version that this code writes and reads. Stored documents carry it as `v`. */
 export const wireVersion = 1;
 
 /**
- * Decodes stored or received bytes at the door. A higher `v` is a newer version, never corruption; whatever else
- * does not fit the schema is corrupt. `what` names the thing in the message, such as a blob's name.
+ * Decodes stored or received bytes. A higher `v` is a newer version; anything else that does not fit the schema is
+ * corrupt. `what` names the document in messages.
  */
 export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, what: string): T {
   const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
@@ -29,23 +29,18 @@ export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, wha
   return decodeValue(schema, value, what);
 }
 
-/** The same for a value that was parsed already. */
+/** Decodes a value that was parsed already, like `decodeJson`. */
 export function decodeValue<T>(schema: ZodType<T>, value: unknown, what: string): T {
   const version = (value as { v?: unknown } | null)?.v;
   if (typeof version === "number" && version > wireVersion) {
-    throw new NewerVersionError(
-      "newer-version",
-      `${what} was written by a newer version (wire version ${version})`,
-    );
+    const message = `${what} was written by a newer version (wire version ${version})`;
+    throw new NewerVersionError("newer-version", message);
   }
   const decoded = schema.safeParse(value);
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
-  const where = issue?.path.join(".") || "it";
-  throw new CorruptDataError(
-    "bad-shape",
-    `${what} does not decode: ${where}: ${issue?.message ?? "unknown"}`,
-  );
+  const rule = `${issue?.path.join(".") || "it"}: ${issue?.message ?? "unknown"}`;
+  throw new CorruptDataError("bad-shape", `${what} does not decode: ${rule}`);
 }
 
 /** JSON with sorted keys: equal values give equal bytes. */

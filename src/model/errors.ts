@@ -1,9 +1,9 @@
 /**
- * The few ways things go wrong, and what each edge does about it. Losing a lease or finding a blob missing is
- * no error; those are outcomes. Only `storage/azure/storageErrors.ts` turns a vendor's code into one of these.
+ * The kinds of errors, and how each edge reports them. Losing a lease or not finding a blob is an outcome, not an error.
+ * Only `storage/azure/storageErrors.ts` turns a vendor's error code into one of these.
  */
 
-export type Retry = "never" | "later";
+type Retry = "never" | "later";
 
 export class LeasefoldError extends Error {
   /** Stable and machine-readable, kebab-case. */
@@ -24,25 +24,24 @@ export class LeasefoldError extends Error {
   }
 }
 
-/** The caller sent something wrong: `invalid` (field and limit named), `unknown` (no such thing) or `conflict`. */
+type InputReason = "invalid" | "unknown" | "conflict";
+
+/** The caller sent something wrong: `invalid` (the message names field and limit), `unknown` (no such thing) or `conflict`. */
 export class InputError extends LeasefoldError {
-  readonly reason: "invalid" | "unknown" | "conflict";
-  constructor(
-    reason: "invalid" | "unknown" | "conflict",
-    code: string,
-    message: string,
-    details: Record<string, unknown> = {},
-  ) {
+  readonly reason: InputReason;
+  constructor(reason: InputReason, code: string, message: string, details: Record<string, unknown> = {}) {
     super(code, message, { details });
     this.reason = reason;
   }
 }
 
-/** Something asked for is there but not ready, such as the result of a run that still works. */
+/** The requested thing exists but is not ready, such as the result of a run that still computes. */
 export class NotReadyError extends LeasefoldError {}
 
 /** A setting is wrong or missing; nothing starts. */
 export class ConfigError extends LeasefoldError {}
+
+type StorageErrorKind = "busy" | "denied" | "refused";
 
 /**
  * Storage refused or did not answer. `storageCode` is the service's own error code, or `""` without an answer.
@@ -50,11 +49,11 @@ export class ConfigError extends LeasefoldError {}
  * `denied`: identity or permission. `refused`: any other definite refusal.
  */
 export class StorageError extends LeasefoldError {
-  readonly kind: "busy" | "denied" | "refused";
+  readonly kind: StorageErrorKind;
   readonly storageCode: string;
   readonly status: number | undefined;
   constructor(
-    kind: "busy" | "denied" | "refused",
+    kind: StorageErrorKind,
     storageCode: string,
     status: number | undefined,
     message: string,
@@ -74,8 +73,8 @@ export class CorruptDataError extends LeasefoldError {}
 export class NewerVersionError extends LeasefoldError {}
 
 /**
- * A user's calculation threw, hung, crashed its thread or returned something impossible. `details.stack` is its stack
- * in the thread where it failed: a host that logs the error then shows frames of user code, and not of a bundle.
+ * A user's calculation threw, hung, crashed its thread or returned something invalid. `details.stack` is the stack in the
+ * thread where it failed, so that logs show frames of user code.
  */
 export class CalculationError extends LeasefoldError {
   constructor(...given: ConstructorParameters<typeof LeasefoldError>) {
@@ -85,10 +84,10 @@ export class CalculationError extends LeasefoldError {
   }
 }
 
-/** A bug of ours. */
+/** A bug in Leasefold. */
 export class InvariantError extends LeasefoldError {}
 
-export interface Edge {
+interface Edge {
   readonly httpStatus: number;
   readonly exitCode: number;
   readonly level: "info" | "warn" | "error";

@@ -3,29 +3,26 @@ import { ConfigError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * The part of `host.json` that Leasefold depends on, as the Functions host itself would understand it: its defaults
- * where a value is absent, and its overrides `AzureFunctionsJobHost__extensions__queues__batchSize` from the
- * environment (learn.microsoft.com/azure/azure-functions/functions-host-json). Names are compared without case,
- * as the host does. Comments in `host.json`, which the host tolerates, are not read here.
+ * The part of `host.json` that Leasefold uses, as the Functions host reads it: with its defaults, with overrides from the
+ * environment such as `AzureFunctionsJobHost__extensions__queues__batchSize`, and with case-insensitive names
+ * (learn.microsoft.com/azure/azure-functions/functions-host-json). Unlike the host, it refuses comments.
  */
 export interface HostSettings {
   /** `Infinity` for "-1". */
   readonly functionTimeoutMs: number;
   readonly queues: {
-    /** Messages fetched at once by one function, 1–32. */
+    /** Messages that a function fetches at once, 1–32. */
     readonly batchSize: number;
-    /** More are fetched when no more than this many run; `batchSize` + this run at once. */
+    /** The host fetches more when at most this many run, so at most `batchSize` + this run at once. */
     readonly newBatchThreshold: number;
     readonly maxPollingIntervalMs: number;
-    /** How long a failed message stays hidden; nothing else. */
+    /** How long a failed message stays hidden. */
     readonly visibilityTimeoutMs: number;
     readonly maxDequeueCount: number;
     readonly messageEncoding: "none" | "base64";
   };
-  readonly http: {
-    /** Without slashes at its ends; may be empty. */
-    readonly routePrefix: string;
-  };
+  /** `routePrefix` has no slashes at its ends and may be empty. */
+  readonly http: { readonly routePrefix: string };
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -36,8 +33,8 @@ const overridePrefix = "azurefunctionsjobhost__";
 const timespanPattern = /^(?:(\d+)\.)?(\d{1,2}):([0-5]?\d)(?::([0-5]?\d)(?:\.(\d{1,7}))?)?$/;
 
 /**
- * `cores` multiplies the default of `newBatchThreshold`, as the host does outside the Consumption plan; it has no
- * effect where the setting is given. Throws `ConfigError` naming the setting, its value and the rule.
+ * `cores` multiplies the default of `newBatchThreshold`, as in the host outside the Consumption plan. Throws `ConfigError`
+ * naming the setting, its value and the rule.
  */
 export function readHostSettings(hostJsonText: string, env: Env, cores = 1): HostSettings {
   const given = new Map([...fromHostJson(hostJsonText), ...fromEnvironment(env)]);
@@ -73,12 +70,12 @@ export function readHostSettings(hostJsonText: string, env: Env, cores = 1): Hos
   };
 }
 
-/** Milliseconds of a .NET time span such as `00:10:00` or `1.00:00:00`; undefined if it is none. */
+/** Milliseconds of a .NET time span such as `00:10:00` or `1.00:00:00`; undefined for other texts. */
 export function parseTimespan(text: string): number | undefined {
   const match = timespanPattern.exec(text);
   if (!match) return undefined;
   const [, days = "0", hours = "0", minutes = "0", seconds = "0", fraction = "0"] = match;
-  // In .NET "24:00:00" means 24 days. Nobody who writes it wants that, so it is refused.
+  // .NET reads "24:00:00" as 24 days, which nobody means, so it is refused.
   if (Number(hours) > 23) return undefined;
   const inMinutes = (Number(days) * 24 + Number(hours)) * 60 + Number(minutes);
   return inMinutes * minuteMs + Number(seconds) * 1_000 + Math.round(Number(`0.${fraction}`) * 1_000);
@@ -99,13 +96,11 @@ function timespan(minimumMs: number, maximumMs: number) {
     .refine((ms) => ms >= minimumMs && ms <= maximumMs, rule);
 }
 
+const timeoutRule = 'a time span "hh:mm:ss" of at least one second, or "-1" for no limit, is needed';
 const functionTimeout = z
-  .string('a time span "hh:mm:ss" of at least one second, or "-1" for no limit, is needed')
+  .string(timeoutRule)
   .transform((text) => (text === "-1" ? Number.POSITIVE_INFINITY : (parseTimespan(text) ?? Number.NaN)))
-  .refine(
-    (ms) => ms >= 1_000,
-    'a time span "hh:mm:ss" of at least one second, or "-1" for no limit, is needed',
-  );
+  .refine((ms) => ms >= 1_000, timeoutRule);
 
 const encoding = z
   .string()
@@ -114,7 +109,7 @@ const encoding = z
 
 const routePrefix = z.string("a text is needed").transform((text) => text.replace(/^\/+|\/+$/g, ""));
 
-/** A value with the name under which the user knows it. */
+/** A value with its name as the user wrote it. */
 type Given = { readonly name: string; readonly value: unknown };
 
 function fromHostJson(text: string): [string, Given][] {
@@ -141,7 +136,7 @@ function fromEnvironment(env: Env): [string, Given][] {
   });
 }
 
-/** An attempt must end, and its record be written, before the host kills the whole process with it. */
+/** The time limit of an attempt, which must end and be recorded before the host kills the process. */
 export function packLimitOf({ LEASEFOLD_PACK_LIMIT_S }: Settings, host: HostSettings): number {
   const packLimitMs = LEASEFOLD_PACK_LIMIT_S * 1_000;
   if (packLimitMs <= host.functionTimeoutMs / 2) return packLimitMs;

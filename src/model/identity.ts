@@ -12,7 +12,7 @@ export const identityOf = (name: string, version: string): string => `${name}@${
 /** What an author may declare as `version`. */
 export const declaredVersionPattern = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$/;
 
-/** The identity of a calculation's code in this process, or undefined where it does not know the calculation. */
+/** The identity of a calculation's code in this process; undefined if the process does not know the calculation. */
 export function identityHere(
   { versionOf }: { readonly versionOf: (calculation: string) => string },
   calculation: string,
@@ -25,32 +25,32 @@ export function identityHere(
   }
 }
 
-/** Which code a piece of work belongs to. Without `code` any does: its plan is of a version that recorded none. */
+/** The code that a piece of work needs. Any code fits without `code`: the plan is from a version that recorded none. */
 export interface WantedCode {
   /** The identity that computes, folds and finishes. */
   readonly code?: string | undefined;
-  /** Identities whose partials are folded as well, because a retry asked for it. */
+  /** Identities whose partials are folded too, because a retry asked for it. */
   readonly mix?: readonly string[] | undefined;
 }
 
-/** Whether an output of this code may be folded. Outputs of older versions carry no identity and count as the plan's. */
+/** Whether an output of this code may be folded. Outputs of older versions have no identity and count as the plan's. */
 export function accepts({ code, mix = [] }: WantedCode, of: string | undefined): boolean {
   if (code === undefined || of === undefined || !of.includes("@")) return true;
   return of === code || mix.includes(of);
 }
 
-/** Whether these identities, among what older versions noted, are of more than one code. */
+/** Whether these are identities of more than one code; notes of older versions do not count. */
 export const isMixed = (codes: readonly string[]): boolean =>
   new Set(codes.filter((code) => code.includes("@"))).size > 1;
 
-/** For people: `mc-var 3f2a8b1c9d0e`. */
+/** An identity for people: `mc-var 3f2a8b1c9d0e`. */
 export const shownIdentity = (identity: string): string =>
   identity.replace("@sha256:", " ").replace("@", " ");
 
-/** Which code a run waits for, and which code the instances have that took its work and enqueued it again. */
+/** The code that a run waits for, and the code of the instances that requeued its work. */
 export interface Refused {
   readonly wanted: string;
-  /** Without any: the instances do not know the calculation. */
+  /** Empty if the instances do not know the calculation. */
   readonly theirs: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function refusedText({ wanted, theirs }: Refused): string {
   return `no instance has ${shownIdentity(wanted)}; they have ${have}`;
 }
 
-/** What ends a run that nobody could compute, with what to do. */
+/** The error of a run that no instance could compute, with what to do. */
 export const refusedTooLong = (refused: Refused): string =>
   `${refusedText(refused)}, and nothing was computed for more than ${limits.identityWaitMs / 60_000} minutes. ` +
   `Start instances with ${shownIdentity(refused.wanted)} and retry, or retry with --recompute (all packs anew) ` +

@@ -1,10 +1,7 @@
-/**
- * The catalogue of what Leasefold logs: one function per event, each with its fields. A `Log` takes the events;
- * the Functions app writes them as one line of JSON, tests collect them.
- */
+/** The catalog of log events: one function per event, with its fields. The Functions app writes each as a line of JSON. */
 export interface LogEvent {
   readonly level: "debug" | "info" | "warn" | "error";
-  /** Stable name, kebab-case, that queries and alerts use. */
+  /** Stable name in kebab-case, for queries and alerts. */
   readonly event: string;
   readonly fields: Readonly<Record<string, string | number | boolean | undefined>>;
 }
@@ -19,25 +16,25 @@ const event =
   (fields: Fields): LogEvent => ({ level, event: name, fields });
 
 export const logEvents = {
-  /** The election tells its own story: acquired, claimed, lost, released and so on. */
+  /** Events of the election: acquired, claimed, lost, released and so on. */
   election: (level: LogEvent["level"], name: string, fields: LogEvent["fields"]): LogEvent => ({
     level,
     event: `lease-${name}`,
     fields,
   }),
-  /** `silentS`: age of the record of the leader that was followed. `cause`: why nothing came of it. */
+  /** `silentS`: age of the record of the leader that was followed. `cause`: why the race had no success. */
   raceEnded: event<{ outcome: string; term?: number; cause?: string; silentS?: number; ms: number }>(
     "info",
     "race-ended",
   ),
-  /** Another app on this namespace; an error where something is lost or fails by it. */
+  /** Another app on this namespace has other settings; an error if something is lost or fails by it. */
   settingsDiffer: (
     level: LogEvent["level"],
     fields: { message: string; holder: string; app?: string; version?: string },
   ): LogEvent => ({ level, event: "settings-differ", fields }),
-  /** A gauge, at most once a minute: a leader is at work, and so many runs are open. 0 once in a term, at its end. */
+  /** A gauge, at most once a minute: the number of open runs of an active leader; 0 once, at the end of a term. */
   leading: event<{ term: number; runs: number }>("info", "leading"),
-  /** Over HTTP; nobody leads it as yet. */
+  /** Submitted over HTTP; no leader has seen the run. */
   runSubmitted: event<Run>("info", "run-submitted"),
   runSealed: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
     "info",
@@ -54,18 +51,18 @@ export const logEvents = {
   ),
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
-  /** A page that the expiry could not list; `givenUp`: its container is left for the next day. */
+  /** A page that expiry could not list; `givenUp`: its container waits for the next day. */
   expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
-  /** In the container of active runs lies a blob whose name is no run's id; it is skipped. Once a term. */
+  /** The container of active runs has a blob whose name is not a run id; it is skipped. Once a term. */
   strayMarker: event<{ name: string; term: number }>("warn", "stray-marker"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
-  /** What ended a term early, such as a list that storage denies; the runs go on with the next one. */
+  /** What ended a term early, such as a list that storage denies; the runs continue in the next term. */
   leadingFailed: (
     level: LogEvent["level"],
     fields: { term: number; code: string; message: string },
   ): LogEvent => ({ level, event: "leading-failed", fields }),
-  /** A newer version wrote something: this instance leaves the lease to others for a while. */
+  /** A newer version wrote something, so this instance leaves the lease to others for a while. */
   gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),

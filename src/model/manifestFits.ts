@@ -1,24 +1,24 @@
 import { limits } from "./limits.ts";
-import { resultBlobs } from "./names.ts";
 import { joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
 import type { Manifest } from "./run.ts";
+import { resultBlobs } from "./runBlobs.ts";
 import type { State } from "./state.ts";
 
 /**
- * Whether a manifest tells of the chunks that the leader has counted. Who can put a message into the queue can have a
- * worker fold other members than the leader recorded; the manifest then says so, since a worker counts what it folds.
+ * Whether a manifest agrees with the chunks that the leader counted. A forged message can make a worker fold other members
+ * than the leader recorded; the manifest shows it, since a worker counts what it folds.
  *
- * Not promised: anything against who can write blobs. A forged partial has the place of a true one and fits;
- * `verify` computes packs again and finds it.
+ * Not promised: protection against someone who can write blobs. A forged partial in place of a true one is not noticed
+ * here; `verify` recomputes packs and finds it.
  */
 export function isVouched(state: State, manifest: Manifest, generation = manifest.generation): boolean {
   if (generation > state.generation || state.refused?.includes(generation)) return false;
-  // The leader compared before it recorded `complete`; of earlier generations nothing is left to compare with.
+  // The leader compared before it recorded `complete`. Nothing remains to compare for earlier generations.
   if (generation < state.generation || state.phase === "complete") return true;
   return differenceFrom(state, manifest) === undefined;
 }
 
-/** What the manifest of the state's generation says otherwise than the state, in words; undefined where it fits. */
+/** How the manifest of the state's generation differs from the state, in words; undefined if it agrees. */
 export function differenceFrom(state: State, manifest: Manifest): string | undefined {
   const { layout, run, uid, generation } = state;
   if (layout === undefined) return "the run has no plan";
@@ -37,25 +37,22 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     blob: resultBlobs(run, uid).result(generation, manifest.attempt, extension),
   } satisfies Partial<Manifest>;
   for (const [field, mine] of Object.entries(counted)) {
-    const theirs = manifest[field as keyof typeof counted];
-    if (JSON.stringify(theirs) !== JSON.stringify(mine))
-      return `${field} is ${shown(theirs)}, the leader has ${shown(mine)}`;
+    const theirs = shown(manifest[field as keyof typeof counted]);
+    if (theirs !== shown(mine)) return `${field} is ${clip(theirs)}, the leader has ${clip(shown(mine))}`;
   }
-  const stranger = manifest.terms.find((one) => !hasLed(state, one));
-  return stranger === undefined ? undefined : `term ${stranger.term} of ${stranger.holder} did not lead it`;
+  const unknown = manifest.terms.find((one) => !hasLed(state, one));
+  return unknown === undefined ? undefined : `term ${unknown.term} of ${unknown.holder} did not lead it`;
 }
 
-/** The state forgets the oldest terms of a run that changed hands very often. */
+/** A full list of terms has lost the oldest ones, so any term may have led. */
 const hasLed = ({ terms }: State, { term, holder }: Manifest["terms"][number]): boolean =>
   terms.some((one) => one.term === term && one.holder === holder) || terms.length >= limits.termsKept;
 
-/** What a run fails with whose manifest does not fit. */
+/** The error of a run whose manifest differs. */
 export const manifestDiffers = (difference: string): { code: string; message: string } => ({
   code: "manifest-differs",
   message: `the result does not fit what was counted, so somebody forged a message or a blob: ${difference}`,
 });
 
-function shown(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
-}
+const shown = (value: unknown): string => JSON.stringify(value);
+const clip = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -3,8 +3,8 @@ import { idSchema, wireVersion } from "./decode.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
 
 /**
- * The marker of an active run: what is wanted of it, all in the metadata of an empty blob, so that one list call
- * brings every run's agenda. Clients read, modify and write it with If-Match; each write raises `command`.
+ * The marker of an active run: what its user wants, in the metadata of an empty blob, so that one list call reads all
+ * markers. Clients read, modify and write it with If-Match; each write raises `command`.
  */
 export const wants = ["run", "paused", "cancelled", "delete"] as const;
 export type Want = (typeof wants)[number];
@@ -21,38 +21,28 @@ const markerSchema = z.object({
   turn: number,
   /** Grows with each write of the marker. */
   command: number,
-  /** With `cancelled`: the run finishes with what is done. */
+  /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
-  /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with what is there. */
+  /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with the existing partials. */
   redo: z.enum(["recompute", "mix"]).optional(),
   /** With `redo`: the identity of the code that is to compute. */
   code: z.string().min(1).optional(),
-  /** The command under which the leader found nothing more to do while the run is paused: nobody has to lead for it. */
+  /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
   rests: number.optional(),
-  /** Set where no person asked for it: an expiry must not undo a retry that came meanwhile. */
+  /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
-  /** ETag of the state that an expiry judged; absent where there was none. Only that state is deleted. */
+  /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */
   judged: z.string().optional(),
 });
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
-export const encodeMarker = (marker: Marker): Record<string, string> => ({
-  v: String(wireVersion),
-  uid: marker.uid,
-  want: marker.want,
-  generation: String(marker.generation),
-  cap: String(marker.cap),
-  turn: String(marker.turn),
-  command: String(marker.command),
-  ...(marker.keep === undefined ? {} : { keep: marker.keep }),
-  ...(marker.redo === undefined ? {} : { redo: marker.redo }),
-  ...(marker.code === undefined ? {} : { code: marker.code }),
-  ...(marker.rests === undefined ? {} : { rests: String(marker.rests) }),
-  ...(marker.by === undefined ? {} : { by: marker.by }),
-  ...(marker.judged === undefined ? {} : { judged: marker.judged }),
-});
+export function encodeMarker(marker: Marker): Record<string, string> {
+  const fields: Readonly<Record<string, unknown>> = { ...marker, v: wireVersion };
+  const given = Object.keys(markerSchema.shape).filter((name) => fields[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, String(fields[name])]));
+}
 
-/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is no marker's. */
+/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is not a marker's. */
 export function decodeMarker(metadata: Readonly<Record<string, string>>, what: string): Marker {
   if (Number(metadata["v"]) > wireVersion) {
     throw new NewerVersionError("newer-version", `the marker of ${what} was written by a newer version`);
@@ -63,7 +53,7 @@ export function decodeMarker(metadata: Readonly<Record<string, string>>, what: s
   return marker;
 }
 
-/** Within a generation what is wanted only moves this way; everything else is refused at the client. */
+/** The moves that clients allow within a generation. */
 export const wantMoves: Readonly<Record<Want, readonly Want[]>> = {
   run: ["run", "paused", "cancelled", "delete"],
   paused: ["paused", "run", "cancelled", "delete"],

@@ -3,17 +3,17 @@ import { type CallCounts, decodeCalls, encodeCalls } from "./calls.ts";
 import { decodeValue } from "./decode.ts";
 
 /**
- * What a partial or node tells about itself in its content type, which a plain list returns without reading it:
+ * Facts about a partial or node in its content type, which a list returns without a read:
  * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; code=primes%401`.
  */
 export interface OutputFacts {
-  /** Time that a thread worked on it. */
+  /** Time that a thread took. */
   readonly ms: number;
-  /** Which delivery of its message wrote it, from 1. */
+  /** The delivery of its message that wrote it, from 1. */
   readonly attempt: number;
-  /** Storage calls of that worker since its last report. */
+  /** Storage calls of the worker since its last report. */
   readonly calls: CallCounts;
-  /** Identity of the code that made it; a node has those of all below it in its metadata. */
+  /** Identity of the code that made it; a node's metadata has those of all its partials. */
   readonly code?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function outputContentType(base: string, { ms, attempt, calls, code }: Ou
   return code === undefined ? facts : `${facts}; code=${encodeURIComponent(code)}`;
 }
 
-/** Reads the facts back; what is absent or odd counts as nothing, since they are only ever statistics. */
+/** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
   const parameter = (name: string): string | undefined =>
     new RegExp(`;\\s*${name}=([^;\\s]+)`).exec(contentType)?.[1];
@@ -47,26 +47,26 @@ function plain(code: string): string {
   }
 }
 
-/** What a fold needs to know of a partial or node beside its bytes. A node carries it in its metadata. */
+/** What a fold needs in addition to the bytes of a partial or node. A node carries it in its metadata. */
 export interface FoldFacts {
-  /** Of a shard's node: the bitmap of packs folded into it, absent when all. */
+  /** For a shard's node: the bitmap of the packs folded into it; absent: all. */
   readonly members?: string | undefined;
-  /** Chunks folded. */
+  /** Folded chunks. */
   readonly folded: number;
-  /** Attempts of the packs folded, together. */
+  /** Attempts of the folded packs together. */
   readonly attempts: number;
   /** Identities of the code that computed and folded them. */
   readonly code: readonly string[];
 }
 
-/** Metadata shares 8 KB with a node's inline bytes; more identities than this are not told. */
+/** Identities listed at most: metadata has 8 KB, which a node's inline bytes share. */
 const versionsMax = 16;
 
 export const encodeFoldFacts = ({ members, folded, attempts, code }: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
   folded: String(folded),
   attempts: String(attempts),
-  // A header without a value is not metadata everywhere.
+  // Not every client accepts metadata with an empty value.
   ...(code.length === 0 ? {} : { code: code.slice(0, versionsMax).join(",") }),
 });
 
@@ -84,26 +84,26 @@ const foldFactsSchema = z.object({
     .default([]),
 });
 
-/** Throws `CorruptDataError` for metadata that is no node's: these counts decide whether a result is complete. */
+/** Throws `CorruptDataError` for other metadata: these counts decide whether a result is complete. */
 export const decodeFoldFacts = (metadata: Readonly<Record<string, string>>, what: string): FoldFacts =>
   decodeValue(foldFactsSchema, metadata, `the metadata of ${what}`);
 
 /**
- * What computing a pack again gave: the SHA-256 of its partial and the time it took, or why there is none. It
- * rides in the metadata of `answers/{tag}/{pack}`, so that one list brings the answers of many packs.
+ * The outcome of recomputing a pack: the SHA-256 of its partial and the time, or the error. It is in the metadata of
+ * `answers/{tag}/{pack}`, so that one list returns the outcomes of many packs.
  */
 export type Verified =
   | { readonly sha256: string; readonly ms: number }
   | { readonly error: { readonly code: string; readonly message: string } };
 
-/** Metadata holds 8 KB, and what user code throws may be long. */
+/** Characters of an error message: metadata holds 8 KB, and messages of user code may be long. */
 const messageCharactersMax = 500;
 
 export function encodeVerified(verified: Verified): Record<string, string> {
   if ("sha256" in verified) return { sha256: verified.sha256, ms: String(Math.round(verified.ms)) };
   const { code, message } = verified.error;
   if (message === "") return { error: code };
-  // Metadata are headers, which carry no line breaks and only ASCII.
+  // Metadata are headers: ASCII without line breaks.
   return { error: code, message: Buffer.from(message.slice(0, messageCharactersMax)).toString("base64url") };
 }
 
@@ -114,6 +114,6 @@ const schema = z.union([
   })),
 ]);
 
-/** Throws `CorruptDataError` for metadata that tells neither. */
+/** Throws `CorruptDataError` for other metadata. */
 export const decodeVerified = (metadata: Readonly<Record<string, string>>, what: string): Verified =>
   decodeValue(schema, metadata, `the metadata of ${what}`);

@@ -2,14 +2,14 @@ import { decodeBitmap, hasBit } from "./bitmap.ts";
 import { limits } from "./limits.ts";
 
 /**
- * How chunks fall into packs and packs into shards. Consecutive chunks `[from, to)` make a pack, consecutive
- * packs a shard; the last of each may be short. All numbers are 0-based. `tree.ts` says how shards are folded.
+ * How a run is cut: consecutive chunks `[from, to)` make a pack, and consecutive packs a shard; the last of each may be
+ * short. All numbers are 0-based. `tree.ts` says how shards are folded.
  */
 export interface Layout {
   readonly chunks: number;
   readonly packSize: number;
   readonly shardSize: number;
-  /** Nodes that one node of the next level folds, and that `finish` folds at most. */
+  /** Most nodes that a node of the next level, or `finish`, folds. */
   readonly fanIn: number;
 }
 
@@ -19,7 +19,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** `7`, or `0–99` with the last one in it. */
+/** `7`, or `0–99` with the last one included. */
 export const rangeText = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
 
 export const packsOf = (layout: Layout): number => Math.ceil(layout.chunks / layout.packSize);
@@ -38,22 +38,19 @@ export const packsOfShard = (layout: Layout, shard: number): Range => ({
 
 export const sizeOf = (range: Range): number => range.to - range.from;
 
-/** Sizes of the tree by which partials become one result; tests take small ones. */
+/** Sizes of the tree of partials; tests use small ones. */
 export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "fanIn", number>>;
 
 /**
- * The shard size for so many packs: one shard while it can be folded directly, else near the square root; from some
- * thousand packs on larger, so that the packs in flight of a fast run lie in few shards, which are listed in each loop.
+ * The shard size for a number of packs: one shard while it can be folded directly, else about the square root. It is larger
+ * from some thousand packs on: each loop lists the open shards, and the packs in flight of a fast run must lie in few.
  */
 export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =>
   packs <= tree.directPacksMax
     ? tree.directPacksMax
     : Math.min(tree.shardPacksMax, Math.ceil(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
 
-/**
- * The number of chunks per pack that gives packs of about the wanted time: the total work divided by 200 packs,
- * but at least a quarter second and at most 25 s each (DESIGN section 5).
- */
+/** Chunks per pack: the total work divided by 200 packs, but at least a quarter second and at most 25 s for a pack. */
 export function packSizeFor(chunks: number, chunkMs: number): number {
   if (chunks === 0) return 1;
   const totalMs = Math.max(chunks * chunkMs, 0.001);
@@ -62,20 +59,13 @@ export function packSizeFor(chunks: number, chunkMs: number): number {
   return Math.min(Math.max(chunksPerPack, 1), chunks);
 }
 
-/** Chunk ranges of the packs whose index is missing from `has`, neighbours joined, ascending. */
+/** Chunk ranges of the packs that `has` lacks, ascending, with neighbors joined. */
 export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => boolean): Range[] {
-  const gaps: { from: number; to: number }[] = [];
-  for (let pack = packs.from; pack < packs.to; pack += 1) {
-    if (has(pack)) continue;
-    const { from, to } = chunksOfPack(layout, pack);
-    const last = gaps.at(-1);
-    if (last?.to === from) last.to = to;
-    else gaps.push({ from, to });
-  }
-  return gaps;
+  const indexes = Array.from({ length: sizeOf(packs) }, (_, index) => packs.from + index);
+  return joined(indexes.filter((pack) => !has(pack)).map((pack) => chunksOfPack(layout, pack)));
 }
 
-/** Chunk ranges of a shard that are in its node, or with `missing` those that are not; ascending. */
+/** Chunk ranges of a shard that are folded into its node, or that are missing from it; ascending. */
 export function rangesOfShard(
   layout: Layout,
   shard: number,
@@ -88,8 +78,8 @@ export function rangesOfShard(
   return gapsOf(layout, packs, (pack) => folded(pack) === (which === "missing"));
 }
 
-/** Ascending ranges with neighbours joined. */
-export function joined(ranges: Iterable<Range>): Range[] {
+/** Ascending ranges with neighbors joined. */
+export function joined(ranges: readonly Range[]): Range[] {
   const all: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
     const last = all.at(-1);

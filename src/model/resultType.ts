@@ -2,8 +2,8 @@ import * as z from "zod";
 import { calculationLimits } from "./limits.ts";
 
 /**
- * What a result may say about itself. A calculation chooses its content type and extension, and both travel into HTTP
- * headers, blob names and file names: nothing outside this grammar gets there.
+ * The grammar of a result's content type and extension. A calculation chooses them, and they become parts of HTTP headers,
+ * blob names and file names.
  */
 const { contentTypeCharactersMax, extensionCharactersMax } = calculationLimits;
 
@@ -22,12 +22,12 @@ export const extensionSchema = z
   .string()
   .regex(extensionPattern, `an extension has 1 to ${extensionCharactersMax} letters and digits`);
 
-/** A blob as `resultBlobs` names it: no segment of it is `.` or `..`, and it ends in an extension. */
+/** A blob as `resultBlobs` names it: no segment is `.` or `..`, and it ends in an extension. */
 export const resultBlobSchema = z
   .string()
   .regex(new RegExp(`^[\\w-]+(?:/[\\w-]+)*(?:\\.[\\w-]+)*\\.[A-Za-z0-9]{1,${extensionCharactersMax}}$`));
 
-/** A browser shows these without running anything in them; every other type is a download. */
+/** Types that a browser shows without running anything in them; all others are downloads. */
 const shownTypes: readonly string[] = ["application/json", "text/csv", "image/png", "text/plain"];
 
 /** The type without parameters. */

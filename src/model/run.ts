@@ -2,52 +2,52 @@ import * as z from "zod";
 import { idSchema, wireVersion } from "./decode.ts";
 import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 
-/** The documents of a run that are written once: what was asked for, how it was cut, what came out. */
+/** The documents of a run that are written once: its request, its plan, its results and failures. */
 
 const version = z.literal(wireVersion);
 const count = z.int().nonnegative();
 const rangeSchema = z.object({ from: count, to: count });
 
-/** Failures that the result may miss: a number of chunks, or a share of them in percent. */
+/** Failed chunks that a run tolerates: a number, or a share in percent. */
 export const toleranceSchema = z.union([
   z.object({ chunks: count }),
   z.object({ percent: z.number().min(0).max(100) }),
 ]);
 export type Tolerance = z.infer<typeof toleranceSchema>;
 
-/** `{id}/spec.json`, create-only: what a person asked for. */
+/** `{id}/spec.json`, create-only: what the user asked for. */
 export const specSchema = z.object({
   v: version,
   run: idSchema,
   uid: idSchema,
   calculation: z.string(),
-  /** As validated by the calculation's schema, defaults filled in. */
+  /** Validated by the calculation's schema, with defaults. */
   params: z.unknown(),
-  /** As the person gave them, where the schema made something else of them: workers check these. */
+  /** The parameters as given, if the schema changed them: workers check these. */
   given: z.unknown().optional(),
   /** Identity of the code that validated them, see `identity.ts`. */
   code: z.string().optional(),
-  /** Chunks per pack, where the user pinned it. */
+  /** Chunks per pack, if the user pinned it. */
   packSize: z.int().positive().optional(),
   tolerate: toleranceSchema.optional(),
-  /** Time limit of one attempt, where the run asked for less than the app allows. */
+  /** Time limit of one attempt, if less than the app's. */
   packLimitMs: z.int().positive().optional(),
   /** Attempts of work that throws; `limits.attemptsDefault` by default. */
   attempts: z.int().positive().optional(),
-  /** From when a leader first sees the run or its retry, pauses included. Past it the run fails, or with `keep` finishes
-   *  with what is done. */
+  /** Counts from when a leader first sees the run or its retry, pauses included. Then the run fails, or with `keep`
+   *  finishes with the packs that are done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
 export type Spec = z.infer<typeof specSchema>;
 
-/** `{id}/{uid}/plan.json`, create-only: written by whichever planning attempt came first. */
+/** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
 export const planSchema = z.object({
   v: version,
   run: idSchema,
   uid: idSchema,
-  /** The generation that planned anew; absent for the first. Names of the plan, partials and nodes go by it. */
+  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
   origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
   code: z.string().optional(),
@@ -55,9 +55,9 @@ export const planSchema = z.object({
   packSize: z.int().positive(),
   shardSize: z.int().positive(),
   fanIn: z.int().min(2).default(1000),
-  /** Mean time of one pack as measured on samples, in ms. */
+  /** Mean time of a pack, measured on samples, in ms. */
   packMs: z.number().nonnegative(),
-  /** Whose segments hold the chunk inputs; absent where the plan is a plain count. */
+  /** The attempt whose segments hold the chunk inputs; absent if the plan is only a count. */
   segments: z.object({ attempt: idSchema, starts: z.array(count) }).optional(),
   calls: z.string(),
 });
@@ -84,16 +84,16 @@ export const manifestSchema = z.object({
   chunks: count,
   folded: count,
   packs: count,
-  /** True if every chunk was folded; else `missing` lists the chunk ranges that were not. */
+  /** True if every chunk was folded; otherwise `missing` lists the other chunk ranges. */
   complete: z.boolean(),
   missing: z.array(rangeSchema),
   /** The generation whose plan was computed; absent for the first. */
   origin: z.int().positive().optional(),
   /** Identities of the code that computed, folded and finished. Several only where a retry asked to mix. */
   code: z.array(z.string()).default([]),
-  /** Several identities are folded into this result, because a retry asked for it. */
+  /** Partials of several identities are folded into this result, because a retry asked for it. */
   mixed: z.boolean().optional(),
-  /** Deliveries that the folded partials took, one per pack where nothing was tried again. */
+  /** Attempts of the folded packs together; one per pack without retries. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),
@@ -101,7 +101,7 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** `{id}/{uid}/answers/{tag}`, create-only: an answer given while the run works, or why there is none. */
+/** `{id}/{uid}/answers/{tag}`, create-only: an answer of an active run, or why there is none. */
 export const answerSchema = z.discriminatedUnion("ok", [
   z.object({
     v: version,
@@ -124,12 +124,12 @@ export const answerSchema = z.discriminatedUnion("ok", [
 export type Answer = z.infer<typeof answerSchema>;
 
 /**
- * `{id}/{uid}/failed/…`, create-only: how one send ended without output. A `.tried` note has the same form: it tells
- * of the latest attempt that threw while others of its send are still to come.
+ * `{id}/{uid}/failed/…`, create-only: how a send ended without output. A `.tried` note has the same form: it records the
+ * latest attempt that threw while its send has attempts left.
  */
 export const failureSchema = z.object({
   v: version,
-  /** `poison`: nobody told how the send ended; with the code `process-ended` its process died with it. */
+  /** `poison`: no worker recorded how the send ended. Its code `process-ended` means that its process died. */
   cause: z.enum(["error", "poison", "storage-lost"]),
   /** Stable code, such as `calculation-threw` or `time-limit`. */
   code: z.string(),
@@ -137,7 +137,7 @@ export const failureSchema = z.object({
   /** Attempts made, and how many the run allows. */
   attempts: count,
   attemptsMax: count.optional(),
-  /** The same input fails the same way, so nothing is tried again. */
+  /** Every attempt would fail in the same way, so there is no retry. */
   final: z.boolean().optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),

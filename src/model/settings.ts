@@ -6,19 +6,19 @@ import { namespaceCharactersMax, namespacePattern } from "./names.ts";
 /** The version of this build. */
 export const version: string = packageJson.version;
 
-/**
- * All settings of the app, with unit, default and meaning. The README's table is checked against this list.
- * Data storage is `DataStorage` (a connection string) or `DataStorage__blobServiceUri` and
- * `DataStorage__queueServiceUri` with `DataStorage__credential` and `DataStorage__clientId`.
- */
 const whole = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
-/** Names of containers; some of the service's own begin with `$`. */
+/** Names of containers; the service's own may begin with `$`. */
 const containers = z
   .string()
   .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
   .refine((names) => names.every((one) => /^[a-z0-9$][a-z0-9-]{2,62}$/.test(one)), "use names of containers");
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
+/**
+ * All settings of the app, with unit, default and meaning; a test compares the README's table. Data storage is
+ * `DataStorage` (a connection string) or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with
+ * `DataStorage__credential` and `DataStorage__clientId`.
+ */
 export const settingsSchema = z.object({
   LEASEFOLD_NAMESPACE: z
     .string()

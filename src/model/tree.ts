@@ -1,27 +1,22 @@
 import { type Layout, type Range, shardsOf, sizeOf } from "./packs.ts";
 
 /**
- * The tree by which partials become one result. Level 1 has one node per shard; each further level folds up to
- * `fanIn` neighbours of the level below; `finish` folds the top level. A run of one shard has no nodes: there
- * `finish` folds the packs themselves.
+ * The tree by which partials become one result. Level 1 has one node per shard; each further level folds up to `fanIn`
+ * neighbors of the level below; `finish` folds the top level. A run of one shard has no nodes: `finish` folds its packs.
  */
 
-/** Nodes per level, level 1 first; empty where `finish` folds the packs. */
+/** Nodes per level, level 1 first; empty if `finish` folds the packs. */
 export function nodeCounts(layout: Layout): readonly number[] {
-  const counts: number[] = [];
-  if (foldsPacksDirectly(layout)) return counts;
-  let count = shardsOf(layout);
-  counts.push(count);
-  while (count > layout.fanIn) {
-    count = Math.ceil(count / layout.fanIn);
-    counts.push(count);
-  }
+  if (foldsPacksDirectly(layout)) return [];
+  const counts = [shardsOf(layout)];
+  for (let last = shardsOf(layout); last > layout.fanIn; counts.push(last))
+    last = Math.ceil(last / layout.fanIn);
   return counts;
 }
 
 export const foldsPacksDirectly = (layout: Layout): boolean => shardsOf(layout) <= 1;
 
-/** The level that `finish` folds; 0 where it folds the packs. */
+/** The level that `finish` folds; 0 for the packs. */
 export const topLevel = (layout: Layout): number => nodeCounts(layout).length;
 
 /** The nodes of `level - 1` that a node of `level` (2 or more) folds. */
@@ -36,7 +31,7 @@ export function shardsOfNode(layout: Layout, level: number, index: number): Rang
   return { from: index * width, to: Math.min((index + 1) * width, shardsOf(layout)) };
 }
 
-/** Generations of neighbouring nodes as text, equal neighbours joined: `1x500,2,1x499`. */
+/** Generations of neighboring nodes as text, with equal neighbors counted: `1x500,2,1x499`. */
 export function encodeGens(gens: readonly number[]): string {
   const runs: { gen: number; count: number }[] = [];
   for (const gen of gens) {
@@ -47,7 +42,7 @@ export function encodeGens(gens: readonly number[]): string {
   return runs.map(({ gen, count }) => (count === 1 ? `${gen}` : `${gen}x${count}`)).join(",");
 }
 
-/** The inverse for so many nodes, or undefined where the text does not say exactly so many. */
+/** The inverse of `encodeGens`; undefined unless the text has exactly one generation per node. */
 export function decodeGens(text: string, nodes: Range): number[] | undefined {
   const gens: number[] = [];
   for (const run of text.split(",")) {

@@ -1,7 +1,7 @@
 import { decodeJson } from "../model/decode.ts";
 import type { MessageOf } from "../model/message.ts";
-import { resultBlobs, runBlobs } from "../model/names.ts";
 import { manifestSchema } from "../model/run.ts";
+import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import type { WorkerPorts } from "./ports.ts";
 import { pagesOf } from "./storageCalls.ts";
 

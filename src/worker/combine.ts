@@ -1,6 +1,6 @@
 import { attemptOf, type MessageOf } from "../model/message.ts";
-import { runBlobs } from "../model/names.ts";
 import { encodeFoldFacts } from "../model/output.ts";
+import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, nodeCounts } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks, writeOutput } from "./folding/outputs.ts";

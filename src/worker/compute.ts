@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { CalculationError, InputError } from "../model/errors.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
-import { resultBlobs, runBlobs } from "../model/names.ts";
 import { encodeVerified, type Verified } from "../model/output.ts";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
+import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";

@@ -1,6 +1,7 @@
 import { decodeJson } from "../model/decode.ts";
-import { type Names, runBlobs, specBlob } from "../model/names.ts";
+import type { Names } from "../model/names.ts";
 import { type Plan, planSchema, segmentSchema, specSchema } from "../model/run.ts";
+import { runBlobs, specBlob } from "../model/runBlobs.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
 

@@ -4,10 +4,10 @@ import { decodeJson, wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
-import { lastNumberOf, resultBlobs, runBlobs } from "../model/names.ts";
 import { decodeFoldFacts } from "../model/output.ts";
 import { joined, packsOf, type Range, rangesOfShard, sizeOf } from "../model/packs.ts";
 import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
+import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import {

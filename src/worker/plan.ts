@@ -2,9 +2,9 @@ import { keepSamples, type Samples, sampleLimitMs, timeChunks } from "../calcula
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
 import type { MessageOf } from "../model/message.ts";
-import { runBlobs } from "../model/names.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
+import { runBlobs } from "../model/runBlobs.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";

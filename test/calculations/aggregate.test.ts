@@ -17,7 +17,7 @@ describe("parameters", () => {
   test.each([
     [{ aggregates: "sum(" }, "aggregates", "aggregates: position 5: expected a column, found the end"],
     [{ aggregates: "" }, "aggregates", "aggregates: position 1: expected one of count sum"],
-    [{ by: "a,a" }, "by", "by: position 3: a is there twice"],
+    [{ by: "a,a" }, "by", "by: position 3: a is listed twice"],
     [{ where: "a >" }, "where", "where: position 4: expected a number"],
     [{ where: `a = '${"x".repeat(5000)}'` }, "where", /^where: .*4000/],
     [{ badNumbers: "ignore" }, "badNumbers", /^badNumbers: .*fail.*skip/],
@@ -112,7 +112,7 @@ describe("aggregate", () => {
   test("UTF-16 without a mark is refused, also where no column is read", async () => {
     const swapped = Buffer.from("a,b\n1,2\n", "utf16le").swap16();
     const files = memoryFiles(new Map([["data/a.csv", swapped]]));
-    await expect(runSerially(aggregate, given({}), files)).rejects.toThrow("as UTF-16 does; convert");
+    await expect(runSerially(aggregate, given({}), files)).rejects.toThrow("as UTF-16 has; convert");
   });
 
   test("any packs and any tree give the bytes of a serial run", async () => {

@@ -7,8 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FileFact, type Files, filesOver } from "../../src/calculations/files.ts";
 import { merkleRoot } from "../../src/calculations/inventory/manifest.ts";
-import { inventoryFilesMax } from "../../src/calculations/inventory/planBatches.ts";
-import { inventory } from "../../src/calculations/inventory.ts";
+import { inventory, inventoryFilesMax } from "../../src/calculations/inventory.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
@@ -253,7 +252,7 @@ describe("inventory", () => {
     await expect(planned(endless, 16)).rejects.toMatchObject({
       code: "too-many-files",
       message:
-        "c/ has more than 100000 files, the limit of one inventory; take a longer prefix, and one run for each",
+        "c/ has more than 100000 files, the limit of one inventory; start one run for each longer prefix",
     });
     expect(listed).toBeLessThanOrEqual(inventoryFilesMax + 1);
     await expect(planned(manyFiles(50_000, "l".repeat(900)), 16)).rejects.toMatchObject({

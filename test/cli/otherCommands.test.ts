@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { depose } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
-import { leaderBlob, runBlobs } from "../../src/model/names.ts";
+import { leaderBlob } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

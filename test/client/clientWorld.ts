@@ -7,8 +7,9 @@ import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { InputError } from "../../src/model/errors.ts";
 import { encodeMarker, type Marker } from "../../src/model/marker.ts";
-import { namesOf, resultBlobs, runBlobs } from "../../src/model/names.ts";
+import { namesOf } from "../../src/model/names.ts";
 import type { Manifest } from "../../src/model/run.ts";
+import { resultBlobs, runBlobs } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import type { Storage } from "../../src/storage/ports.ts";

@@ -3,7 +3,7 @@ import { clientLimits } from "../../src/client/client.ts";
 import { failures } from "../../src/client/failures.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
-import { resultBlobs, runBlobs, type Work } from "../../src/model/names.ts";
+import { resultBlobs, runBlobs, type Work } from "../../src/model/runBlobs.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const pack = (number: number): Work => ({ kind: "pack", shard: 0, pack: number });

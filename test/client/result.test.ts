@@ -5,7 +5,7 @@ import { findManifest, openResult } from "../../src/client/result.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NotReadyError } from "../../src/model/errors.ts";
 import { encodeMarker } from "../../src/model/marker.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

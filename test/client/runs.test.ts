@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runs } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

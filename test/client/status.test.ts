@@ -3,7 +3,7 @@ import { command } from "../../src/client/commands/command.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { specBlob } from "../../src/model/names.ts";
+import { specBlob } from "../../src/model/runBlobs.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { encodeMarker } from "../../src/model/marker.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 import { dayMs, ended, sweepAll, unmarked, wantOf } from "./sweeping.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { RunBackoff } from "../../src/coordinator/perform/runErrors.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
-import { specBlob } from "../../src/model/names.ts";
+import { specBlob } from "../../src/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 

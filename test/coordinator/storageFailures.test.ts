@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide/decide.ts";
 import { StorageError } from "../../src/model/errors.ts";
-import { runBlobs, workName } from "../../src/model/names.ts";
+import { runBlobs, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf, runNotes, seen } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { anyRunToLead } from "../../src/coordinator/poll/markers.ts";
 import type { LogEvent } from "../../src/model/log.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 /** What a forged question with `run: ".."` made in the container of active runs, among others. */

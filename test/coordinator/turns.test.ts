@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { limits } from "../../src/model/limits.ts";
-import { runBlobs } from "../../src/model/names.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";

@@ -7,7 +7,7 @@ import { command } from "../../src/client/commands/command.ts";
 import { findManifest } from "../../src/client/result.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
-import { runBlobs, specBlob } from "../../src/model/names.ts";
+import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 

@@ -11,7 +11,7 @@ test("a body nested too deeply to be written out is delivered as a text that is 
   expect(() => JSON.stringify(body)).toThrow(RangeError);
   expect(deliveryOf(body, context, "q", false)).toEqual({
     ...{ queue: "q", urgent: false, attempt: 3 },
-    text: expect.stringMatching(/^message m1 cannot be written out: /),
+    text: expect.stringMatching(/^message m1 cannot be serialized: /),
   });
 });
 

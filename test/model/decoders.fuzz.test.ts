@@ -7,7 +7,6 @@ import { decodeJson } from "../../src/model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
 import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
 import { decodeMessage } from "../../src/model/message.ts";
-import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/names.ts";
 import {
   decodeFoldFacts,
   decodeVerified,
@@ -23,6 +22,7 @@ import {
   segmentSchema,
   specSchema,
 } from "../../src/model/run.ts";
+import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";

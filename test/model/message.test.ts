@@ -7,7 +7,7 @@ import {
   type WorkMessage,
   workOf,
 } from "../../src/model/message.ts";
-import { parseFailure, runBlobs, workName } from "../../src/model/names.ts";
+import { parseFailure, runBlobs, workName } from "../../src/model/runBlobs.ts";
 
 const common = { v: 1, run: "r", uid: "u", gen: 2, send: 3, turn: 0 } as const;
 const messages: readonly WorkMessage[] = [

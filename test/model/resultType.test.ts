@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { resultBlobs } from "../../src/model/names.ts";
 import {
   contentTypeSchema,
   extensionSchema,
   mayBeShown,
   resultBlobSchema,
 } from "../../src/model/resultType.ts";
+import { resultBlobs } from "../../src/model/runBlobs.ts";
 
 describe("the content type of a result", () => {
   test.each([

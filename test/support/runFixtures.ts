@@ -2,10 +2,10 @@ import { newRunNotes } from "../../src/coordinator/decide/draft.ts";
 import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/poll/seen.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import type { Marker } from "../../src/model/marker.ts";
-import type { Work } from "../../src/model/names.ts";
 import { outputContentType } from "../../src/model/output.ts";
 import { shardSizeFor } from "../../src/model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../src/model/run.ts";
+import type { Work } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 
 /** Pieces of a run for tests of the decisions. */

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { InputError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
-import { runBlobs } from "../../src/model/names.ts";
 import { parseOutputFacts } from "../../src/model/output.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { workerWorld } from "./workerWorld.ts";
 

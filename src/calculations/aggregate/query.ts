@@ -1,22 +1,21 @@
 import { CalculationError } from "../../model/errors.ts";
-import type { Answer, Keep } from "./functions.ts";
-import { type Aggregate, parseAggregates, parseColumns } from "./language/parseAggregates.ts";
-import { type Condition, columnsOf, parseFilter } from "./language/parseFilter.ts";
+import { type Answer, type Keep, parseAggregates, parseColumns } from "./language/aggregates.ts";
+import { type Condition, columnsOf, parseFilter } from "./language/filter.ts";
 import type { AnyMeasure } from "./partial/partial.ts";
 
-/** What is asked, ready to be folded. */
+/** A parsed query with the measures that answer it. */
 export interface Query {
   /** Columns of the key. */
   readonly keys: readonly string[];
   /** All columns that are read, each once. */
   readonly wanted: readonly string[];
   readonly where: Condition | undefined;
-  /** What is kept for each group; aggregates share what they have in common. */
+  /** What is kept for each group; aggregates share measures. */
   readonly measures: readonly AnyMeasure[];
   readonly answers: readonly { readonly name: string; readonly of: Answer }[];
 }
 
-export interface QueryText {
+interface QueryText {
   readonly by: string;
   readonly aggregates: string;
   readonly where: string;
@@ -30,34 +29,31 @@ export function queryOf({ by, aggregates, where }: QueryText): Query {
   const measures = new Map<string, AnyMeasure>();
   const keep: Keep = (name, measure) => {
     if (!measures.has(name)) measures.set(name, measure());
-    const place = [...measures.keys()].indexOf(name);
-    return (states) => states[place] as never;
+    const index = [...measures.keys()].indexOf(name);
+    return (states) => states[index] as never;
   };
   const answers = asked.map(({ name, function: { plan }, column, argument }) => ({
     name,
     of: plan(keep, column, argument),
   }));
-  for (const { name } of asked) {
-    if (keys.includes(name))
-      throw new CalculationError(
-        "bad-query",
-        `${name} is the name of a key column; name the aggregate otherwise`,
-      );
+  const taken = asked.find(({ name }) => keys.includes(name));
+  if (taken !== undefined) {
+    const message = `${taken.name} is the name of a key column; rename the aggregate: ${taken.name} as other`;
+    throw new CalculationError("bad-query", message);
   }
-  const columns = [...keys, ...columnsAsked(asked), ...(condition === undefined ? [] : columnsOf(condition))];
+  const columns = [
+    ...keys,
+    ...asked.flatMap(({ column }) => (column === "" ? [] : [column])),
+    ...(condition === undefined ? [] : columnsOf(condition)),
+  ];
   return { keys, wanted: [...new Set(columns)], where: condition, measures: [...measures.values()], answers };
 }
 
-const columnsAsked = (aggregates: readonly Aggregate[]): string[] =>
-  aggregates.map(({ column }) => column).filter((column) => column !== "");
+const queries = new WeakMap<QueryText, Query>();
 
-const remembered = new WeakMap<QueryText, Query>();
-
-/** As `queryOf`, once for each set of parameters. */
+/** Like `queryOf`, but parses each set of parameters once. */
 export function queryFor(params: QueryText): Query {
-  const known = remembered.get(params);
-  if (known !== undefined) return known;
-  const query = queryOf(params);
-  remembered.set(params, query);
+  const query = queries.get(params) ?? queryOf(params);
+  queries.set(params, query);
   return query;
 }

@@ -1,10 +1,10 @@
-import { black, gradientColours, gradientFirst } from "./palettes.ts";
+import { black, gradientColors, gradientFirst } from "./palettes.ts";
 import type { ImageSize, Tile } from "./tiles.ts";
 
 /**
- * Binary logarithm of `x` ≥ 1, too small by at most 2·10⁻⁵. Made of + − × ÷ alone, which IEEE 754 rounds in
- * one way only: `Math.log2` may differ between engines, and a picture must not. It halves `x` to below 2 and
- * sums the first four terms of ln m = 2 artanh((m − 1) / (m + 1)).
+ * Binary logarithm of `x` ≥ 1, too small by at most 2·10⁻⁵. It uses only + − × ÷, which IEEE 754 rounds in one way:
+ * `Math.log2` may differ between engines, and a picture must not. It halves `x` to below 2 and sums the first four terms
+ * of ln m = 2 artanh((m − 1) / (m + 1)).
  */
 export function log2(x: number): number {
   let exponent = 0;
@@ -16,30 +16,29 @@ export function log2(x: number): number {
   return exponent + (2 / Math.LN2) * a * (1 + square * (1 / 3 + square * (1 / 5 + square / 7)));
 }
 
-/** What `escapeTime` says of a point that has not escaped. */
+/** The `escapeTime` of a point that has not escaped. */
 export const inside = -1;
 
-/** Squared distance at which a point has escaped: far out the picture's bands join without a kink. */
+/** Squared distance at which a point has escaped: that far out, the picture's bands join smoothly. */
 const farSquared = 65536;
 const farBits = 16;
-/** Steps without a look at the distance; one look costs about as much as a step. */
+/** Steps between two checks of the distance; a check costs about as much as a step. */
 const block = 8;
 
 /**
- * How soon z ← z² + c, from z = 0, leaves the circle of radius 256, as a number that grows smoothly from one
- * step to the next; `inside` where it has not left after so many `steps`. The answer has the bits of the
- * plain loop, which looks after each step: all that is saved here is time.
+ * The number of steps after which z ← z² + c, from z = 0, leaves the circle of radius 256, made smooth between whole
+ * steps; `inside` if it has not left after `steps`. The answer is bit for bit that of the plain loop, which checks after
+ * each step.
  *
- * Source of the smooth count: Linas Vepstas, "Renormalizing the Mandelbrot Escape"
- * (linas.org/art-gallery/escape).
+ * Source of the smooth count: Linas Vepstas, "Renormalizing the Mandelbrot Escape" (linas.org/art-gallery/escape).
  */
 export function escapeTime(cx: number, cy: number, steps: number): number {
   if (neverEscapes(cx, cy)) return inside;
   let x = 0;
   let y = 0;
   let step = 0;
-  // An orbit that comes back to the very bits it had stays for ever, so one earlier point is kept, and
-  // renewed at each power of two: Brent's way to find a cycle.
+  // An orbit that returns to exactly the same point never leaves. Brent's cycle detection keeps one earlier point and
+  // renews it at each power of two.
   let keptX = 0;
   let keptY = 0;
   let keepAt = block;
@@ -52,7 +51,7 @@ export function escapeTime(cx: number, cy: number, steps: number): number {
       y = 2 * x * y + cy;
       x = xx - yy + cx;
     }
-    // Out there is NaN as well.
+    // The negation also catches NaN.
     if (!(x * x + y * y <= farSquared)) {
       x = fromX;
       y = fromY;
@@ -79,9 +78,8 @@ export function escapeTime(cx: number, cy: number, steps: number): number {
 }
 
 /**
- * Whether the point lies in the main cardioid or in the disk to its left, where no orbit ever escapes. Points
- * within a millionth of their edge are left to the loop: nearer than rounding errors could reach, nothing is
- * presumed.
+ * Whether the point lies in the main cardioid or in the disk to its left, where no orbit ever escapes. Points within a
+ * millionth of the edge are left to the loop, because rounding errors could matter there.
  */
 function neverEscapes(cx: number, cy: number): boolean {
   const yy = cy * cy;
@@ -91,14 +89,14 @@ function neverEscapes(cx: number, cy: number): boolean {
   return (cx + 1) * (cx + 1) + yy < 0.0625 - 1e-6;
 }
 
-/** What part of the plane an image shows, and how finely it looks. */
-export interface View extends ImageSize {
+/** The part of the plane that an image shows, and how finely it is computed. */
+interface View extends ImageSize {
   readonly centerX: number;
   readonly centerY: number;
   /** Width of the view; pixels are square. */
   readonly span: number;
   readonly iterations: number;
-  /** Points looked at in each pixel, along each edge. */
+  /** Points computed in each pixel, along each edge. */
   readonly samples: number;
 }
 
@@ -106,10 +104,9 @@ export interface View extends ImageSize {
 const turnsPerDoubling = 0.5;
 
 /**
- * One byte for each pixel, row by row: the place of its colour in the palette. That place is the mean, over
- * the points of the pixel that escape, of the logarithm of the escape time: so colours change evenly from the
- * wide bands outside to the crowded ones at the edge, where their mean keeps single points from flickering. A
- * pixel is black where half of its points or more do not escape.
+ * One byte for each pixel, row by row: the index of its color in the palette. It follows the logarithm of the escape time,
+ * so that colors change evenly from the wide bands outside to the narrow ones at the edge. The mean over the points of a
+ * pixel that escape avoids flicker. A pixel is black if at least half of its points do not escape.
  */
 export function renderTile({ left, top, width, height }: Tile, view: View): Uint8Array {
   const { samples, iterations } = view;
@@ -131,12 +128,12 @@ export function renderTile({ left, top, width, height }: Tile, view: View): Uint
       escaped += 1;
       sum += log2(time + 1);
     }
-    pixels[at] = 2 * escaped > points ? colourOf(sum / escaped) : black;
+    pixels[at] = 2 * escaped > points ? colorIndex(sum / escaped) : black;
   }
   return pixels;
 }
 
-function colourOf(doublings: number): number {
+function colorIndex(doublings: number): number {
   const turns = doublings * turnsPerDoubling;
-  return gradientFirst + Math.floor((turns - Math.floor(turns)) * gradientColours);
+  return gradientFirst + Math.floor((turns - Math.floor(turns)) * gradientColors);
 }

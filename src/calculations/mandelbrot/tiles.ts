@@ -1,6 +1,6 @@
 import type { Codec } from "../contract.ts";
 
-/** Pixels of one edge: a tile takes some milliseconds, and the largest image has 4,096 of them. */
+/** Pixels of one edge: a tile takes some milliseconds, and the largest image has 4,096 tiles. */
 const tileEdge = 64;
 
 export interface ImageSize {
@@ -18,15 +18,15 @@ export const tileCount = ({ width, height }: ImageSize): number =>
   Math.ceil(width / tileEdge) * Math.ceil(height / tileEdge);
 
 /**
- * The tile that a chunk computes. Neighbouring chunks are far apart in the image, so that a picture so far
- * shows something of all of it, and that packs cost about the same though the black parts take longest.
+ * The tile that a chunk computes. Neighboring chunks are far apart in the image, so that an unfinished picture shows
+ * something everywhere and packs cost about the same, although black parts take longest.
  */
 export function tileOf(chunk: number, image: ImageSize): Tile {
   const tiles = tileCount(image);
-  const place = (chunk * scatter(tiles)) % tiles;
+  const index = (chunk * scatter(tiles)) % tiles;
   const columns = Math.ceil(image.width / tileEdge);
-  const left = (place % columns) * tileEdge;
-  const top = Math.floor(place / columns) * tileEdge;
+  const left = (index % columns) * tileEdge;
+  const top = Math.floor(index / columns) * tileEdge;
   return {
     left,
     top,
@@ -35,10 +35,7 @@ export function tileOf(chunk: number, image: ImageSize): Tile {
   };
 }
 
-/**
- * The number nearest to the golden section of `tiles`, from below, that shares no factor with it: each tile
- * has its turn.
- */
+/** The largest number up to the golden section of `tiles` that shares no factor with it, so that each tile has a chunk. */
 function scatter(tiles: number): number {
   let stride = Math.max(1, Math.floor((tiles * 618) / 1000));
   while (commonDivisor(stride, tiles) > 1) stride -= 1;
@@ -53,13 +50,10 @@ interface Span {
   readonly to: number;
 }
 
-/**
- * The tiles there are. Spans ascend, and no two of them touch, so tiles computed together or apart are
- * written in the same bytes.
- */
+/** Computed tiles. Spans ascend and never touch, so tiles computed together or apart are written as the same bytes. */
 export interface TileSpans {
   readonly spans: readonly Span[];
-  /** One byte for each pixel, tile after tile in the order of their chunks; cut into pieces anywhere. */
+  /** One byte for each pixel, tile after tile in the order of their chunks, in pieces of any size. */
   readonly pieces: readonly Uint8Array[];
 }
 
@@ -86,17 +80,17 @@ export const tileSpansCodec: Codec<TileSpans> = {
   encode({ spans, pieces }) {
     const head = Buffer.alloc(4 + 8 * spans.length);
     head.writeUInt32LE(spans.length);
-    for (const [place, { from, to }] of spans.entries()) {
-      head.writeUInt32LE(from, 4 + 8 * place);
-      head.writeUInt32LE(to, 8 + 8 * place);
+    for (const [index, { from, to }] of spans.entries()) {
+      head.writeUInt32LE(from, 4 + 8 * index);
+      head.writeUInt32LE(to, 8 + 8 * index);
     }
     return Buffer.concat([head, ...pieces]);
   },
   decode(bytes) {
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const spans = Array.from({ length: head.readUInt32LE() }, (_, place) => ({
-      from: head.readUInt32LE(4 + 8 * place),
-      to: head.readUInt32LE(8 + 8 * place),
+    const spans = Array.from({ length: head.readUInt32LE() }, (_, index) => ({
+      from: head.readUInt32LE(4 + 8 * index),
+      to: head.readUInt32LE(8 + 8 * index),
     }));
     return { spans, pieces: [bytes.subarray(4 + 8 * spans.length)] };
   },

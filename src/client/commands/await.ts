@@ -1,4 +1,4 @@
-import { specBlob } from "../../model/names.ts";
+import { specBlob } from "../../model/runBlobs.ts";
 import type { Client } from "../client.ts";
 import { headMarker, readBlob } from "../runDocuments.ts";
 import type { CommandAnswer, RunView } from "../runView.ts";

@@ -1,9 +1,9 @@
 import pMap from "p-map";
 import { wireVersion } from "../../model/decode.ts";
 import { encodeMessage } from "../../model/message.ts";
-import { lastNumberOf, resultBlobs } from "../../model/names.ts";
 import { decodeVerified, type Verified } from "../../model/output.ts";
 import type { Manifest } from "../../model/run.ts";
+import { lastNumberOf, resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { pages } from "../containersAndQueues.ts";

@@ -1,8 +1,8 @@
 import { countBits, decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { CorruptDataError } from "../../model/errors.ts";
-import { resultBlobs } from "../../model/names.ts";
 import { type Layout, packsOfShard, sizeOf } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
+import { resultBlobs } from "../../model/runBlobs.ts";
 import type { Client } from "../client.ts";
 
 /** SHA-256 in hex of the packs that a result folded, by pack. */

@@ -1,6 +1,6 @@
 import { countBits } from "../../model/bitmap.ts";
-import { workName } from "../../model/names.ts";
 import { type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { addTask, type Draft, layoutOf } from "./draft.ts";

@@ -1,7 +1,7 @@
 import { wireVersion } from "../../model/decode.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { workName } from "../../model/names.ts";
 import { chunksOfPack, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { layoutOf, nodeOf, type PackSend } from "./draft.ts";

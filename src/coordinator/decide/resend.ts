@@ -1,6 +1,6 @@
 import { limits } from "../../model/limits.ts";
-import { workName } from "../../model/names.ts";
 import { packsOf, shardOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
 import {

@@ -1,7 +1,7 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
 import type { Marker } from "../../model/marker.ts";
-import { workName } from "../../model/names.ts";
 import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import { firstState, type State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
 import { tally } from "./track.ts";

@@ -10,9 +10,9 @@ import {
 import { addCalls, decodeCalls } from "../../model/calls.ts";
 import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
-import { workName } from "../../model/names.ts";
 import { parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
 import { type Draft, layoutOf } from "./draft.ts";

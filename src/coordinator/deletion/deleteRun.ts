@@ -2,8 +2,8 @@ import { decodeJson } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
-import { resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
+import { resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { unlessCorrupt } from "../poll/poll.ts";
 import { type ListedMarker, type PageBudget, type Term, takePages } from "../term.ts";
 

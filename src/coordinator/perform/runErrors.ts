@@ -9,7 +9,7 @@ import {
 import { limits } from "../../model/limits.ts";
 import { type Log, logEvents } from "../../model/log.ts";
 import { isVouched } from "../../model/manifestFits.ts";
-import { runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import { readSpec, unlessCorrupt } from "../poll/poll.ts";
 import type { ListedMarker, Term, TermRun } from "../term.ts";

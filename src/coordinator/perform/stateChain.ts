@@ -2,7 +2,7 @@ import { decodeJson, wireVersion } from "../../model/decode.ts";
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import type { Storage } from "../../storage/ports.ts";
 import { beginGeneration } from "../decide/restart.ts";

@@ -1,4 +1,4 @@
-import { parseBegun, parseFailure, parseOtherCode, parseTried } from "../../model/names.ts";
+import { parseBegun, parseFailure, parseOtherCode, parseTried } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { takePages } from "../term.ts";
 import type { Poll } from "./poll.ts";

@@ -1,8 +1,8 @@
 import { decodeJson } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
-import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/names.ts";
 import { shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
+import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime, RunNotes } from "../decide/draft.ts";

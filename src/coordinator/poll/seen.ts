@@ -1,8 +1,8 @@
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import type { Work } from "../../model/names.ts";
 import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../model/run.ts";
+import type { Work } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { type DecideTime, nodeOf, type RunNotes } from "../decide/draft.ts";
 import { isInFullSwing, outOfOrderMs } from "../decide/pace.ts";

@@ -3,24 +3,30 @@ import type { ZodType } from "zod";
 import type { Client } from "../../client/client.ts";
 import { InputError } from "../../model/errors.ts";
 
-/** The part of a request that handlers look at, so that a test can make one without a host. */
+/** The part of a request that handlers use, so that tests can make one without a host. */
 export type ApiRequest = Pick<HttpRequest, "url" | "headers" | "params" | "query" | "arrayBuffer">;
 
-/** A handler is a function of a request; what it throws becomes a problem document in one place. */
+/** Answers a request. `answer` turns what it throws into a problem document. */
 export type ApiHandler = (request: ApiRequest, client: Client) => Promise<HttpResponseInit>;
 
-/** A submit carries at most 256 KB of parameters; the rest is room for their spelling. */
-export const bodyBytesMax = 1024 * 1024;
+/** Bytes of a request body: a submit has at most 256 KB of parameters, which JSON may encode at greater length. */
+const bodyBytesMax = 1024 * 1024;
 
-/** The host holds a whole answer in memory, beside a leader's and a worker's work; a larger result goes by `Range`. */
+/** Bytes of one answer, which the host holds in memory beside other work; a larger result is read by `Range`. */
 export const answerBytesMax = 64 * 1024 * 1024;
 
+/** The error for a wrong field, header or query parameter, which the message begins with. */
+export const refused = (code: string, field: string, rule: string, details = {}): InputError =>
+  new InputError("invalid", code, `${field}: ${rule}`, { field, ...details });
+
 /**
- * Decodes the body at the door; throws `InputError` naming the field, unknown ones included. Only `application/json` is
- * taken: a page of another origin can send any other type without asking first.
+ * Decodes the body; throws `InputError` naming the field, unknown fields included. Accepts only `application/json`: a page
+ * of another origin can send some other types without a preflight request.
  */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
-  if (!jsonType.test(request.headers.get("content-type") ?? "")) throw notJsonType();
+  if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
+    throw refused("not-json-type", "Content-Type", "must be application/json");
+  }
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();
   const bytes = Buffer.from(await request.arrayBuffer());
   if (bytes.byteLength > bodyBytesMax) throw tooLarge();
@@ -34,21 +40,14 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   if (issue?.code === "unrecognized_keys") {
-    const field = [...issue.path, issue.keys[0] ?? ""].join(".");
-    throw new InputError("invalid", "unknown-field", `${field}: there is no such field`, { field });
+    throw refused("unknown-field", [...issue.path, issue.keys[0] ?? ""].join("."), "there is no such field");
   }
   const field = issue?.path.join(".") ?? "";
-  throw new InputError("invalid", "bad-field", `${field || "the body"}: ${issue?.message ?? "not valid"}`, {
-    ...(field === "" ? {} : { field }),
-  });
+  const rule = issue?.message ?? "not valid";
+  throw field === ""
+    ? new InputError("invalid", "bad-field", `the body: ${rule}`)
+    : refused("bad-field", field, rule);
 }
-
-const jsonType = /^application\/json\s*(;|$)/i;
-
-const notJsonType = (): InputError =>
-  new InputError("invalid", "not-json-type", "Content-Type: must be application/json", {
-    field: "Content-Type",
-  });
 
 const tooLarge = (): InputError =>
   new InputError("invalid", "body-too-large", `the body has more than ${bodyBytesMax} bytes (bodyBytesMax)`);
@@ -56,24 +55,18 @@ const tooLarge = (): InputError =>
 /** A parameter of the route, decoded by the host. */
 export const routeParam = (request: ApiRequest, name: string): string => request.params[name] ?? "";
 
-/** A whole number in the query, or undefined where it is absent. */
+/** A whole number in the query; undefined if it is absent. */
 export function queryWhole(request: ApiRequest, name: string, max: number): number | undefined {
   const text = request.query.get(name);
   if (text === null) return undefined;
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= 1 && value <= max) return value;
-  throw new InputError("invalid", "bad-query", `${name}: ${text} is not a whole number from 1 to ${max}`, {
-    field: name,
-  });
+  throw refused("bad-query", name, `${text} is not a whole number from 1 to ${max}`);
 }
 
-/** An answer about something that changes: no cache may keep it. */
-export const fresh = (
-  body: unknown,
-  status = 200,
-  headers: Record<string, string> = {},
-): HttpResponseInit => ({
+/** An answer that caches must not keep, because it changes. */
+export const fresh = (jsonBody: unknown, status = 200, headers = {}): HttpResponseInit => ({
   status,
   headers: { "cache-control": "no-store", ...headers },
-  jsonBody: body,
+  jsonBody,
 });

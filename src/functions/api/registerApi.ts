@@ -1,37 +1,31 @@
 import { STATUS_CODES } from "node:http";
 import { app, type HttpMethod, type HttpResponseInit, type InvocationContext } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
+import { describeCalculations } from "../../client/describeCalculations.ts";
+import { leader } from "../../client/leader.ts";
+import { queues } from "../../client/queues.ts";
+import { runs, status } from "../../client/status.ts";
 import { edgeOf, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { withLogOf } from "../logTo.ts";
-import type { ApiHandler, ApiRequest } from "./apiRequest.ts";
-import {
-  getCalculations,
-  getFailures,
-  getHealth,
-  getInstance,
-  getLeader,
-  getQueues,
-  type InstanceFacts,
-  verifyRun,
-} from "./operations.ts";
+import { type ApiHandler, type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
+import { getFailures, getHealth, getInstance, type InstanceFacts, verifyRun } from "./operations.ts";
 import { getResult } from "./result.ts";
-import { changeRun, deleteRun, getRun, listRuns, retryRun, submitRun } from "./runs.ts";
+import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
 
 /**
- * Makes an answer that a browser cannot run anything of, whatever a calculation or a caller put into it: the API's origin
- * has function keys within reach. Every answer goes through here, problems and health included.
+ * Keeps a browser from running anything in an answer, whatever a calculation or a caller put into it: scripts of the API's
+ * origin could reach function keys. Every answer passes here, problems and health included.
  */
-export const harmless = <T extends HttpResponseInit>(answer: T): T => ({
+const harmless = <T extends HttpResponseInit>(answer: T): T => ({
   ...answer,
-  headers: { ...(answer.headers as Record<string, string> | undefined), ...harmlessHeaders },
+  headers: {
+    ...(answer.headers as Record<string, string> | undefined),
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+  },
 });
 
-export const harmlessHeaders: Readonly<Record<string, string>> = {
-  "x-content-type-options": "nosniff",
-  "content-security-policy": "sandbox; default-src 'none'",
-};
-
-/** Refusals for which HTTP has a status of its own. */
+/** Errors for which HTTP has a specific status. */
 const statusOfCode: Readonly<Record<string, number>> = {
   "body-too-large": 413,
   "not-json-type": 415,
@@ -39,31 +33,30 @@ const statusOfCode: Readonly<Record<string, number>> = {
   "no-answer": 504,
 };
 
-/** Seconds after which a caller may try again where storage was busy. */
+/** Seconds after which a caller may retry if storage was busy. */
 const retryAfterS = 5;
 
-/** RFC 9457 problem details of anything thrown. Only our own errors tell their message; a bug's stays in the log. */
-export function problemOf(error: unknown): HttpResponseInit & { readonly status: number } {
+/** RFC 9457 problem details of anything thrown. The message of a bug stays in the log. */
+function problemOf(error: unknown): HttpResponseInit & { readonly status: number } {
   const known = error instanceof LeasefoldError;
   const code = known ? error.code : "internal";
   const status = statusOfCode[code] ?? edgeOf(error).httpStatus;
-  const details = known ? error.details : {};
-  const field = typeof details["field"] === "string" ? { field: details["field"] } : {};
+  const { field, contentRange } = known ? error.details : {};
   return {
     status,
     headers: {
       "content-type": "application/problem+json",
       "cache-control": "no-store",
       ...(status === 503 ? { "retry-after": String(retryAfterS) } : {}),
-      ...(typeof details["contentRange"] === "string" ? { "content-range": details["contentRange"] } : {}),
+      ...(typeof contentRange === "string" ? { "content-range": contentRange } : {}),
     },
     jsonBody: {
       type: `urn:leasefold:error:${code}`,
       title: STATUS_CODES[status] ?? "Error",
       status,
-      detail: known ? messageOf(error) : "an error inside of Leasefold; the log of the app has it",
+      detail: known ? messageOf(error) : "an error inside Leasefold; the log of the app has it",
       code,
-      ...field,
+      ...(typeof field === "string" ? { field } : {}),
     },
   };
 }
@@ -71,10 +64,17 @@ export function problemOf(error: unknown): HttpResponseInit & { readonly status:
 interface Route {
   readonly name: string;
   readonly method: HttpMethod;
-  /** Behind the prefix that `host.json` sets. */
+  /** Follows the prefix that `host.json` sets. */
   readonly route: string;
   readonly handler: ApiHandler;
 }
+
+const listRuns: ApiHandler = async (_, client) => fresh({ runs: await runs(client) });
+const getRun: ApiHandler = async (request, client) => fresh(await status(client, routeParam(request, "id")));
+const getLeader: ApiHandler = async (_, client) => fresh(await leader(client));
+const getQueues: ApiHandler = async (_, client) => fresh({ queues: await queues(client) });
+const getCalculations: ApiHandler = async (_, client) =>
+  fresh({ calculations: describeCalculations(client.calculations) });
 
 export const routes: readonly Route[] = [
   { name: "submitRun", method: "POST", route: "runs", handler: submitRun },
@@ -92,8 +92,8 @@ export const routes: readonly Route[] = [
 ];
 
 /**
- * Registers the HTTP functions. `getClient` is asked with each request, so that a wrong setting or an unreachable
- * storage answers that request and keeps no function from being registered.
+ * Registers the HTTP functions. Each request calls `getClient`, so that a wrong setting or unavailable storage fails that
+ * request and not the registration.
  */
 export function registerApi(getClient: () => Client | Promise<Client>, facts: InstanceFacts): void {
   for (const { name, method, route, handler } of routes) {
@@ -119,7 +119,7 @@ export function registerApi(getClient: () => Client | Promise<Client>, facts: In
   });
 }
 
-/** The one place where what a handler throws becomes an answer and, if it is more than a caller's mistake, a log line. */
+/** Turns what a handler throws into an answer and, unless it is a caller's mistake, a log line. */
 export async function answer(
   handler: ApiHandler,
   request: ApiRequest,

@@ -1,14 +1,11 @@
 import * as z from "zod";
 import { command } from "../../client/commands/command.ts";
 import type { Change } from "../../client/commands/decideCommand.ts";
-import { runs, status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { InputError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { log } from "../logTo.ts";
-import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
-
-/** `runs`, `runs/{id}` and `runs/{id}/retry`: submit, list, look, command. */
+import { type ApiHandler, type ApiRequest, fresh, readBody, refused, routeParam } from "./apiRequest.ts";
 
 const submitSchema = z.strictObject({
   calculation: z.string(),
@@ -22,7 +19,7 @@ const submitSchema = z.strictObject({
   deadline: z.unknown().optional(),
 });
 
-/** 202 with `Location`. The same id, or `Idempotency-Key`, and the same request is the same run. */
+/** 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. */
 export const submitRun: ApiHandler = async (request, client) => {
   const body = await readBody(request, submitSchema);
   const submitted = await submit(client, { ...body, id: idOf(request, body.id) });
@@ -32,45 +29,41 @@ export const submitRun: ApiHandler = async (request, client) => {
   return fresh(submitted, 202, { location: `${pathname.replace(/\/$/, "")}/${run}` });
 };
 
-export const listRuns: ApiHandler = async (_request, client) => fresh({ runs: await runs(client) });
-
-export const getRun: ApiHandler = async (request, client) =>
-  fresh(await status(client, routeParam(request, "id")));
-
 const changeSchema = z.strictObject({
   cap: z.number().optional(),
   want: z.enum(["run", "paused", "cancelled"]).optional(),
-  /** With `cancelled`: finish with what is done. */
+  /** With `cancelled`: finish with the packs that are done. */
   keep: z.boolean().optional(),
 });
 
-/** 202: the leader executes the command; `GET runs/{id}` then shows its answer. */
-export const changeRun: ApiHandler = async (request, client) => {
-  const body = await readBody(request, changeSchema);
-  return fresh(await command(client, routeParam(request, "id"), changeOf(body)), 202);
-};
+/** 202: the leader will execute the command; `GET runs/{id}` then shows its answer. */
+const commanded: (...given: Parameters<typeof command>) => ReturnType<ApiHandler> = async (...given) =>
+  fresh(await command(...given), 202);
+
+export const changeRun: ApiHandler = async (request, client) =>
+  commanded(client, routeParam(request, "id"), changeOf(await readBody(request, changeSchema)));
 
 const retrySchema = z.strictObject({ redo: z.enum(["recompute", "mix"]).optional() });
 
 /**
- * 202: computes what a run that has ended did not, and folds it into a result of the next generation. 409 `other-code`
- * where this instance has other code than computed it, unless the body says how: `{"redo": "recompute"}` or `"mix"`.
+ * Computes what an ended run lacks and folds it into a result of the next generation. 409 `other-code` if this instance's
+ * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`.
  */
 export const retryRun: ApiHandler = async (request, client) => {
   const hasBody = request.headers.get("content-type") !== null;
   const { redo } = hasBody ? await readBody(request, retrySchema) : {};
-  return fresh(await command(client, routeParam(request, "id"), { kind: "retry", redo }), 202);
+  return commanded(client, routeParam(request, "id"), { kind: "retry", redo });
 };
 
-/** 202: the run is gone when `GET runs/{id}` answers 404. */
+/** The run is deleted when `GET runs/{id}` answers 404. */
 export const deleteRun: ApiHandler = async (request, client) =>
-  fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202);
+  commanded(client, routeParam(request, "id"), { kind: "delete" });
 
 const kindOf = { run: "resume", paused: "pause" } as const;
 
 function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
   if (keep !== undefined && want !== "cancelled") {
-    throw new InputError("invalid", "bad-keep", 'keep: only with "want": "cancelled"', { field: "keep" });
+    throw refused("bad-keep", "keep", 'only allowed with "want": "cancelled"');
   }
   if (cap !== undefined && want === undefined) return { kind: "cap", cap };
   if (want !== undefined && cap === undefined) {
@@ -79,14 +72,12 @@ function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
   throw new InputError("invalid", "one-change", 'give either "cap" or "want"');
 }
 
-/** The header is a quoted string in the draft standard and a bare one with most clients. */
+/** The id in the body or the header, which is quoted in the draft standard and bare in most clients. */
 function idOf(request: ApiRequest, id: string | undefined): string | undefined {
   const key = request.headers
     .get("idempotency-key")
     ?.trim()
     .replace(/^"(.*)"$/, "$1");
   if (key === undefined || id === undefined || key === id) return key ?? id;
-  throw new InputError("invalid", "two-ids", "id: the header Idempotency-Key gives another one", {
-    field: "id",
-  });
+  throw refused("two-ids", "id", "differs from the header Idempotency-Key");
 }

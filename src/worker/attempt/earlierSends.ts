@@ -2,8 +2,8 @@ import { LeasefoldError } from "../../model/errors.ts";
 import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
-import { parseBegun, resultBlobs, runBlobs } from "../../model/names.ts";
 import { parseOutputFacts } from "../../model/output.ts";
+import { parseBegun, resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
 import { pagesOf, persist } from "../storageCalls.ts";
 

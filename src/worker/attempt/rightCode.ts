@@ -3,7 +3,7 @@ import { LeasefoldError } from "../../model/errors.ts";
 import { identityHere, shownIdentity, type WantedCode } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { runBlobs } from "../../model/names.ts";
+import { runBlobs } from "../../model/runBlobs.ts";
 import type { OtherCodeNotes, WorkerPorts } from "../ports.ts";
 import { createOrReplace } from "../storageCalls.ts";
 

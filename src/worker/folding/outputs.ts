@@ -1,7 +1,6 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { accepts, type WantedCode } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
-import { lastNumberOf, runBlobs } from "../../model/names.ts";
 import {
   decodeFoldFacts,
   type FoldFacts,
@@ -11,6 +10,7 @@ import {
 } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
+import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { decodeGens } from "../../model/tree.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports.ts";

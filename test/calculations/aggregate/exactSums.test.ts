@@ -31,12 +31,12 @@ const termsOf = (values: readonly number[]) => {
 
 function squaresOf(values: readonly number[]): Squares {
   const columns: Columns = {
-    place: () => 0,
-    numbers: () => ({ begin() {}, at: (place) => values[place] as number }),
+    indexOf: () => 0,
+    numbers: () => ({ at: (index) => values[index] as number }),
   };
   const squares = squaresMeasure("x").start(columns, () => {});
-  const place = Int32Array.from(values.keys());
-  squares.add({ rows: [], count: values.length, place, group: new Int32Array(values.length) }, 1);
+  const index = Int32Array.from(values.keys());
+  squares.add({ rows: [], count: values.length, index, group: new Int32Array(values.length) }, 1);
   return squares.state(0);
 }
 

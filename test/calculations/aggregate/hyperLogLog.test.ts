@@ -4,7 +4,7 @@ import {
   estimate,
   exactMax,
   mergeDistinct,
-} from "../../../src/calculations/aggregate/measures/hyperLogLog.ts";
+} from "../../../src/calculations/aggregate/measures/distinctMeasure.ts";
 import { hash53 } from "../../../src/calculations/aggregate/measures/murmur3.ts";
 
 const hashes = (prefix: string, count: number): Float64Array =>

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  parseAggregates,
-  parseColumns,
-} from "../../../src/calculations/aggregate/language/parseAggregates.ts";
-import { parseFilter } from "../../../src/calculations/aggregate/language/parseFilter.ts";
+import { parseAggregates, parseColumns } from "../../../src/calculations/aggregate/language/aggregates.ts";
+import { parseFilter } from "../../../src/calculations/aggregate/language/filter.ts";
 import { queryOf } from "../../../src/calculations/aggregate/query.ts";
 
 describe("key columns", () => {
@@ -24,7 +21,7 @@ describe("key columns", () => {
     ['""', "position 1: expected a column"],
     ['"a" b', 'position 5: expected a comma, found "b"'],
     ['a"b', "position 1: expected quotes around the whole name or none"],
-    ["a,b,a", "position 5: a is there twice"],
+    ["a,b,a", "position 5: a is listed twice"],
   ])("%j is refused", (text, message) => {
     expect(() => parseColumns(text)).toThrow(message);
   });
@@ -76,7 +73,7 @@ describe("aggregates", () => {
     ["quantile(a,-1)", "position 12: expected a share from 0 to 1"],
     ["top(a,0)", "position 7: expected a whole number from 1 to 1000"],
     ["top(a,2.5)", "position 7: expected a whole number from 1 to 1000"],
-    ["sum(a),sum(a)", "position 8: there are two named sum(a); name one: sum(a) as other"],
+    ["sum(a),sum(a)", "position 8: two aggregates are named sum(a); rename one: sum(a) as other"],
     ["sum(a) as", "position 10: expected a column, found the end"],
   ])("%j is refused", (text, message) => {
     expect(() => parseAggregates(text)).toThrow(message);
@@ -164,11 +161,11 @@ describe("a filter", () => {
     ["a in ()", "position 7: expected a number, a 'text'"],
     ["a in (1, 'x')", "position 10: expected numbers only or texts only, found \"'x')\""],
     ["and = 1", 'position 1: expected a column ("and" if it is one)'],
-    ["1 = a", 'position 1: expected a column (in "double quotes" if it is no plain word), found "1 = a"'],
+    ["1 = a", 'position 1: expected a column (in "double quotes" unless it is a plain word), found "1 = a"'],
     ["a => 1", "position 4: expected a number, a 'text' in single quotes, true or false, found \"> 1\""],
     ["a = 1 and", "position 10: expected a column, not, or a parenthesis, found the end"],
-    [`${"(".repeat(200)}a=1`, "position 102: expected at most 100 parentheses and nots in each other"],
-    [`${"not ".repeat(200)}a=1`, "expected at most 100 parentheses and nots in each other"],
+    [`${"(".repeat(200)}a=1`, "position 102: expected at most 100 levels of parentheses and nots"],
+    [`${"not ".repeat(200)}a=1`, "expected at most 100 levels of parentheses and nots"],
   ])("%j is refused", (text, message) => {
     expect(() => parseFilter(text)).toThrow(message);
   });

@@ -161,7 +161,7 @@ describe("limits", () => {
     await expect(packOf(calculation, [{ from: 0, to: 1e7, borders }])).rejects.toMatchObject({
       code: "too-many-groups",
       message:
-        "chunk 0: there are more than 200000 groups, the limit (groupsMax); group by fewer columns or coarser ones, " +
+        "chunk 0: there are more than 200000 groups, the limit (groupsMax); group by fewer or coarser columns, " +
         "or let fewer rows through with where",
     });
     expect(handed).toBe(groupsMax + 10_000);
@@ -187,7 +187,7 @@ describe("limits", () => {
     await expect(resultOf(table, { by: "k", aggregates: "top(v,1)" })).rejects.toMatchObject({
       code: "too-many-groups",
       message: expect.stringMatching(
-        /^chunk 0: the 30 groups so far need more than 32505856 bytes, .*leave out distinct, quantile or top$/,
+        /^chunk 0: the first 30 groups need more than 32505856 bytes, .*leave out distinct, quantile or top$/,
       ),
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { numberOf } from "../../../src/calculations/aggregate/fields.ts";
 import type { Field } from "../../../src/calculations/aggregate/records.ts";
-import { numberOf } from "../../../src/calculations/aggregate/rows/numberColumn.ts";
 import { resultOf, resultText, type Table } from "./rowsCalculation.ts";
 
 describe("a field as a number", () => {
@@ -275,7 +275,7 @@ describe("what a user did wrong", () => {
     const table = { columns: ["x"], rows: Array.from({ length: 10_001 }, (_, i) => [`v${i}`]) };
     await expect(resultOf(table, { aggregates: "top(x,1)" })).rejects.toMatchObject({
       code: "too-many-values",
-      message: expect.stringContaining("more than 10000 different values in one group (topValuesMax)"),
+      message: expect.stringContaining("a group has more than 10000 different values (topValuesMax)"),
     });
   });
 });

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { mergePartials, type PartialBytes } from "../../../src/calculations/aggregate/partial/partial.ts";
 import { queryOf } from "../../../src/calculations/aggregate/query.ts";
 import type { Field, Offender } from "../../../src/calculations/aggregate/records.ts";
-import { type Output, writeResult } from "../../../src/calculations/aggregate/result/writeResult.ts";
 import { foldRange } from "../../../src/calculations/aggregate/rows/foldRange.ts";
+import { type Output, writeResult } from "../../../src/calculations/aggregate/writeResult.ts";
 import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
 import { runCompute, runFinish } from "../../../src/calculations/runJob.ts";
 

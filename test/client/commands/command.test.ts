@@ -4,7 +4,7 @@ import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { readMarker } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { CorruptDataError } from "../../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../../src/model/names.ts";
+import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
 

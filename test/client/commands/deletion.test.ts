@@ -4,7 +4,7 @@ import { command } from "../../../src/client/commands/command.ts";
 import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { NewerVersionError } from "../../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../../src/model/names.ts";
+import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
 import { type ClientWorld, clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
 

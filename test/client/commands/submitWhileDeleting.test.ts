@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { encodeMarker } from "../../../src/model/marker.ts";
-import { specBlob } from "../../../src/model/names.ts";
+import { specBlob } from "../../../src/model/runBlobs.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

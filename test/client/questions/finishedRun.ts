@@ -1,8 +1,8 @@
 import { submit } from "../../../src/client/submit.ts";
 import type { WorkMessage } from "../../../src/model/message.ts";
-import { resultBlobs, runBlobs } from "../../../src/model/names.ts";
 import type { Verified } from "../../../src/model/output.ts";
 import type { Manifest, Plan } from "../../../src/model/run.ts";
+import { resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
 import { type ClientWorld, names } from "../clientWorld.ts";
 import { answeringWorker, putVerified, sha256 } from "./answeringWorker.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/client/submit.ts";
 import { answerBytesMax } from "../../../src/functions/api/apiRequest.ts";
 import { rangeOf } from "../../../src/functions/api/result.ts";
-import { resultBlobs } from "../../../src/model/names.ts";
+import { resultBlobs } from "../../../src/model/runBlobs.ts";
 import { clientWorld, names } from "../../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeMessage } from "../../../src/model/message.ts";
-import { expiryBlob, runBlobs } from "../../../src/model/names.ts";
+import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
+import { runBlobs } from "../../../src/model/runBlobs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
 const whole = (chunks: number): string => JSON.stringify([[0, chunks]]);

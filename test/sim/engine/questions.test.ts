@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { command } from "../../../src/client/commands/command.ts";
 import { soFar } from "../../../src/client/questions/soFar.ts";
 import { verify } from "../../../src/client/questions/verify.ts";
-import { resultBlobs, runBlobs } from "../../../src/model/names.ts";
+import { resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
 import { type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 
 const everything = { sample: { percent: 100 } } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sendAll } from "../../../src/coordinator/perform/send.ts";
 import { CalculationError, StorageError } from "../../../src/model/errors.ts";
-import { runBlobs } from "../../../src/model/names.ts";
+import { runBlobs } from "../../../src/model/runBlobs.ts";
 import type { BlobStore } from "../../../src/storage/ports.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 

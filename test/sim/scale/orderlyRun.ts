@@ -1,10 +1,11 @@
 import { noCalls } from "../../../src/model/calls.ts";
 import { limits } from "../../../src/model/limits.ts";
 import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
-import { lastNumberOf, type Names, resultBlobs, runBlobs } from "../../../src/model/names.ts";
+import type { Names } from "../../../src/model/names.ts";
 import { outputContentType } from "../../../src/model/output.ts";
 import { shardOf, shardSizeFor } from "../../../src/model/packs.ts";
 import type { Manifest, Plan } from "../../../src/model/run.ts";
+import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
 import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/storage/ports.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { addCalls, type CallCounts, dollarsOf, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
 import { limits as engineLimits } from "../../../src/model/limits.ts";
-import { type Names, namesOf, resultBlobs } from "../../../src/model/names.ts";
+import { type Names, namesOf } from "../../../src/model/names.ts";
+import { resultBlobs } from "../../../src/model/runBlobs.ts";
 import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import type { Storage } from "../../../src/storage/ports.ts";
 import { seededRandom, type VirtualWorld, virtualWorld } from "../../support/virtualClock.ts";

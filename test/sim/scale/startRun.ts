@@ -1,7 +1,8 @@
 import { encodeMarker } from "../../../src/model/marker.ts";
 import { encodeWake } from "../../../src/model/message.ts";
-import { type Names, specBlob } from "../../../src/model/names.ts";
+import type { Names } from "../../../src/model/names.ts";
 import type { Spec } from "../../../src/model/run.ts";
+import { specBlob } from "../../../src/model/runBlobs.ts";
 import type { Storage } from "../../../src/storage/ports.ts";
 
 export const runId = "r";

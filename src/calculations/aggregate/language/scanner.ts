@@ -1,16 +1,20 @@
 import { CalculationError } from "../../../model/errors.ts";
 
-/** Walks through a text; positions in messages count from 1. */
+/** A cursor over a text. Positions in messages count from 1. */
 export interface Scanner {
   readonly text: string;
   at: number;
-  /** What `pattern`, which must be sticky, finds here, blanks before it left out; passes it. */
-  take(pattern: RegExp): string | undefined;
-  /** Passes blanks. */
+  /** Skips blanks and returns the position behind them. */
+  skipBlanks(): number;
+  /** Skips blanks and tells whether nothing follows. */
   atEnd(): boolean;
-  /** A column: in "double quotes", inside which they are doubled, or as it stands up to one of `stops`. */
+  /** Consumes and returns what `pattern`, which must be sticky, matches behind blanks. */
+  take(pattern: RegExp): string | undefined;
+  /** Like `take`, but fails without a match. */
+  expect(pattern: RegExp, expected: string): string;
+  /** A column in double quotes, which are doubled inside of it, or a bare one that ends before one of `stops`. */
   column(stops: string): string;
-  /** Says what was expected here, or at `at`, and what is there. */
+  /** Throws a `CalculationError` that says what was expected at `at` and what is there. */
   fail(expected: string, at?: number): never;
 }
 
@@ -18,20 +22,20 @@ export function scanner(text: string): Scanner {
   const self: Scanner = {
     text,
     at: 0,
+    skipBlanks() {
+      while (self.at < text.length && (text[self.at] as string).trim() === "") self.at += 1;
+      return self.at;
+    },
+    atEnd: () => self.skipBlanks() === text.length,
     take(pattern) {
-      skipBlanks();
-      pattern.lastIndex = self.at;
+      pattern.lastIndex = self.skipBlanks();
       const found = pattern.exec(text)?.[0];
       if (found !== undefined) self.at += found.length;
       return found;
     },
-    atEnd() {
-      skipBlanks();
-      return self.at === text.length;
-    },
+    expect: (pattern, expected) => self.take(pattern) ?? self.fail(expected),
     column(stops) {
-      skipBlanks();
-      const from = self.at;
+      const from = self.skipBlanks();
       if (text[from] === '"') return quoted(self, '"');
       while (self.at < text.length && !stops.includes(text[self.at] as string)) self.at += 1;
       const name = text.slice(from, self.at).trim();
@@ -45,13 +49,10 @@ export function scanner(text: string): Scanner {
       throw new CalculationError("bad-query", `position ${at + 1}: expected ${expected}, found ${found}`);
     },
   };
-  const skipBlanks = (): void => {
-    while (self.at < text.length && (text[self.at] as string).trim() === "") self.at += 1;
-  };
   return self;
 }
 
-/** What stands between two `quote`, which is doubled inside. */
+/** The text between two `quote` characters, which are doubled inside of it. */
 export function quoted(from: Scanner, quote: string): string {
   const start = from.at;
   let value = "";

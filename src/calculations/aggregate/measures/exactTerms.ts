@@ -3,19 +3,19 @@ import { type ExactSum, exactSum } from "../../exact/exactSum.ts";
 import { grown, type Meter } from "./measure.ts";
 
 /**
- * An exact sum as few doubles, the canonical ones: the first is the sum correctly rounded, the second what is missing,
- * correctly rounded, and so on until nothing is missing. Money in cents needs two however many are added.
+ * An exact sum as few doubles, in canonical form: each term is what the terms before it lack of the sum, correctly
+ * rounded. Money in cents needs two terms, however many numbers are added.
  */
 export type Terms = readonly number[];
 
-/** What `a` + `b` lacks of the exact sum: Knuth's error-free addition. NaN or infinite where it overflows. */
-export function additionError(a: number, b: number, sum: number): number {
+/** What `sum`, the rounded `a` + `b`, lacks of the exact sum (Knuth). NaN or infinite where it overflows. */
+function additionError(a: number, b: number, sum: number): number {
   const added = sum - a;
   return a - (sum - added) + (b - added);
 }
 
-/** Of `high` + `low` and, where there is one, `rest`, which is used up. */
-export function termsOf(high: number, low: number, rest?: ExactSum): Terms {
+/** The terms of `high` + `low` + `rest`; consumes `rest`. */
+function termsOf(high: number, low: number, rest?: ExactSum): Terms {
   if (rest === undefined) {
     const sum = high + low;
     const error = additionError(high, low, sum);
@@ -46,8 +46,7 @@ export function mergeTerms(a: Terms, b: Terms): Terms {
   const left = additionError(lowA, lowB, low) + additionError(error, low, both);
   if (moreA === undefined && moreB === undefined && left === 0) return termsOf(high, both);
   const all = exactSum();
-  for (const term of a) all.add(term);
-  for (const term of b) all.add(term);
+  for (const term of [...a, ...b]) all.add(term);
   return termsOf(0, 0, all);
 }
 
@@ -65,41 +64,42 @@ export function nearestRatio(numerator: bigint, denominator: bigint, exponent: n
   const above = shift > 0 ? numerator << BigInt(shift) : numerator;
   const below = shift > 0 ? denominator : denominator << BigInt(-shift);
   const quotient = above / below;
-  // The last of more than 60 bits tells that there is a rest, so that a tie is seen as none.
+  // The last of more than 60 bits is set if there is a remainder, so that a tie is not mistaken.
   const bits = quotient * below === above ? quotient : quotient | 1n;
   const power = exponent - shift;
   if (Number(bits) * powerOfTwo(power + 1074) < 2 ** 52) {
-    // Below the normal doubles fewer bits are kept; rounded to whole multiples of the smallest double.
+    // Subnormal doubles have fewer bits, so this rounds to whole multiples of the smallest double.
     return Number(halfEven(bits, BigInt(-1074 - power))) * Number.MIN_VALUE;
   }
   const half = Math.trunc(power / 2);
   return Number(bits) * powerOfTwo(half) * powerOfTwo(power - half);
 }
 
-/** `value` / 2^`places`, to the nearest whole number, ties to even. */
-function halfEven(value: bigint, places: bigint): bigint {
-  const floor = value >> places;
-  const rest = value - (floor << places);
-  const tie = 1n << (places - 1n);
+/** `value` / 2^`bits`, rounded to the nearest whole number, ties to even. */
+function halfEven(value: bigint, bits: bigint): bigint {
+  const floor = value >> bits;
+  const rest = value - (floor << bits);
+  const tie = 1n << (bits - 1n);
   return rest > tie || (rest === tie && (floor & 1n) === 1n) ? floor + 1n : floor;
 }
 
 const bitsOf = (value: bigint): number => 4 * (value < 0n ? -value : value).toString(16).length;
 
-/** Exact sums of many groups. */
-export interface ExactSums {
+/** The exact sums of many groups. */
+interface ExactSums {
   reserve(groups: number): void;
   /** `x` is finite. */
   add(group: number, x: number): void;
+  /** To be called once for a group: it consumes the group's `ExactSum`. */
   terms(group: number): Terms;
 }
 
-/** About what an `ExactSum` takes, in memory more than in a partial. */
+/** About what an `ExactSum` takes in memory, which is more than it takes in a partial. */
 const exactSumBytes = 400;
 
 /**
- * Two doubles for each group: the sum and its error so far. Two error-free additions a number keep both exact for what
- * people usually sum. Where the error itself would have an error, that goes to an `ExactSum`, made when it is needed.
+ * Keeps two doubles for each group: the sum so far and its error. Two error-free additions per number keep both exact for
+ * usual data. An error of the error goes to an `ExactSum`, which is created when needed.
  */
 export function exactSums(meter: Meter): ExactSums {
   let high = new Float64Array(0);
@@ -135,7 +135,6 @@ export function exactSums(meter: Meter): ExactSums {
       const lowError = additionError(lowBefore, error, lowSum);
       if (lowError !== 0) addRest(group, lowError);
     },
-    /** Of one group only once: what is beside its two doubles is used up. */
     terms: (group) => termsOf(high[group] as number, low[group] as number, rest.get(group)),
   };
 }

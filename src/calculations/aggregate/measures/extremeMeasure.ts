@@ -1,8 +1,9 @@
-import type { Field } from "../records.ts";
-import { detached, grown, type Measure } from "./measure.ts";
+import { detached, eachField, eachNumber, grown, type Measure } from "./measure.ts";
+
+type Which = "min" | "max";
 
 /** The smallest or largest number; null where there is none. */
-export const numberExtreme = (column: string, which: "min" | "max"): Measure<number | null> => {
+export const numberExtreme = (column: string, which: Which): Measure<number | null> => {
   const worst = which === "min" ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   const better = which === "min" ? Math.min : Math.max;
   return {
@@ -10,14 +11,11 @@ export const numberExtreme = (column: string, which: "min" | "max"): Measure<num
       const numbers = columns.numbers(column);
       let best = new Float64Array(0);
       return {
-        add({ count, place, group }, groups) {
+        add(selection, groups) {
           best = grown(best, groups, worst);
-          for (let i = 0; i < count; i++) {
-            const x = numbers.at(place[i] as number);
-            if (Number.isNaN(x)) continue;
-            const of = group[i] as number;
-            best[of] = better(best[of] as number, x);
-          }
+          eachNumber(selection, numbers, (x, group) => {
+            best[group] = better(best[group] as number, x);
+          });
         },
         state: (group) => (best[group] === worst ? null : (best[group] as number)),
       };
@@ -28,25 +26,22 @@ export const numberExtreme = (column: string, which: "min" | "max"): Measure<num
   };
 };
 
-/** The text that comes first or last in the order of UTF-16 code units, in which dates like 2024-01-31 are in order. */
-export const textExtreme = (column: string, which: "min" | "max"): Measure<string | null> => {
+/** The first or last text in the order of UTF-16 code units, in which dates like 2024-01-31 are in order. */
+export const textExtreme = (column: string, which: Which): Measure<string | null> => {
   const better = (a: string, b: string): boolean => (which === "min" ? a < b : a > b);
   return {
     start(columns, meter) {
-      const index = columns.place(column);
+      const index = columns.indexOf(column);
       const best: (string | undefined)[] = [];
       return {
-        add({ rows, count, place, group }) {
-          for (let i = 0; i < count; i++) {
-            const field = rows[place[i] as number]?.[index] as Field;
-            if (field === null) continue;
+        add(selection) {
+          eachField(selection, index, (field, group) => {
             const text = String(field).toWellFormed();
-            const of = group[i] as number;
-            const known = best[of];
-            if (known !== undefined && !better(text, known)) continue;
+            const known = best[group];
+            if (known !== undefined && !better(text, known)) return;
             meter(known === undefined ? text.length + 24 : Math.max(0, text.length - known.length));
-            best[of] = detached(text);
-          }
+            best[group] = detached(text);
+          });
         },
         state: (group) => best[group] ?? null,
       };

@@ -1,14 +1,13 @@
 import type { Reader, Writer } from "../partial/bytes.ts";
-import type { Field } from "../records.ts";
-import type { NumberColumn } from "../rows/numberColumn.ts";
+import type { Field, Row } from "../records.ts";
+import type { NumberColumn } from "../rows/numberColumns.ts";
 
 /**
- * One thing that is kept for each group, such as the sum of a column, as a state that can be merged. What a group's
- * rows give must not depend on how they were cut and grouped: `merge` is exactly associative, and equal states are
- * written as equal bytes.
+ * Something kept for each group, such as the sum of a column, as a state that can be merged. It must not depend on how
+ * the rows were cut and grouped: `merge` is exactly associative, and equal states are written as equal bytes.
  */
 export interface Measure<State> {
-  /** Begins with the rows of one chunk. `meter` is told of bytes that grow with the values of a group. */
+  /** Begins with the rows of one chunk. */
   start(columns: Columns, meter: Meter): Accumulator<State>;
   merge(a: State, b: State): State;
   write(state: State, out: Writer): void;
@@ -17,26 +16,61 @@ export interface Measure<State> {
 
 /** States of all groups of a chunk, side by side, so that a batch of rows is one loop. */
 export interface Accumulator<State> {
-  /** Adds the selected rows of a batch; `groups` is one more than the highest group seen. */
+  /** Adds the selected rows of a batch; `groups` is one more than the highest group so far. */
   add(selection: Selection, groups: number): void;
+  /** To be called once for each group. */
   state(group: number): State;
 }
 
 export interface Columns {
-  /** Place of a column in each row. */
-  place(column: string): number;
-  /** The column as numbers; one for each name, so that a field is parsed once. */
+  /** Index of a column in each row. */
+  indexOf(column: string): number;
+  /** The column as numbers; the same object for the same name, so that a field is parsed once. */
   numbers(column: string): NumberColumn;
 }
 
 /**
- * Is told what a state grows by: its bytes in a partial, or a quarter of those in memory where that is more. Throws
- * `CalculationError` when all states of a chunk together are beyond what a partial may have; they then take at most
- * about four times that in memory.
+ * Counts the bytes by which a state grows: those in a partial, or a quarter of those in memory where that is more. Throws
+ * `CalculationError` when the states of a chunk exceed a partial's limit; they then take at most about four times that in
+ * memory.
  */
 export type Meter = (bytes: number) => void;
 
-/** `array`, or a copy of at least `length` places, filled up with `filler`. */
+/** The rows of a batch that passed the filter, each with its group. Valid only until the next batch. */
+export interface Selection {
+  readonly rows: readonly Row[];
+  readonly count: number;
+  /** `[0, count)`: index of the row in the batch. */
+  readonly index: Int32Array;
+  /** `[0, count)`: group of the row. */
+  readonly group: Int32Array;
+}
+
+/** Calls `add` for each selected row that has a number in the column. */
+export function eachNumber(
+  { count, index, group }: Selection,
+  numbers: NumberColumn,
+  add: (x: number, group: number) => void,
+): void {
+  for (let i = 0; i < count; i++) {
+    const x = numbers.at(index[i] as number);
+    if (!Number.isNaN(x)) add(x, group[i] as number);
+  }
+}
+
+/** Calls `add` for each selected row whose field in the column is not empty. */
+export function eachField(
+  { rows, count, index, group }: Selection,
+  column: number,
+  add: (field: Exclude<Field, null>, group: number) => void,
+): void {
+  for (let i = 0; i < count; i++) {
+    const field = rows[index[i] as number]?.[column] ?? null;
+    if (field !== null) add(field, group[i] as number);
+  }
+}
+
+/** `array`, or a copy with at least `length` elements, filled up with `filler`. */
 export function grown(
   array: Float64Array<ArrayBuffer>,
   length: number,
@@ -49,18 +83,57 @@ export function grown(
   return larger;
 }
 
-/** The rows of a batch that the filter let through, each with its group. Valid only until the next batch. */
-export interface Selection {
-  readonly rows: readonly (readonly Field[])[];
+/** How often a value came. */
+export interface Count<Value> {
+  readonly value: Value;
   readonly count: number;
-  /** `[0, count)`: place of the row in the batch. */
-  readonly place: Int32Array;
-  /** `[0, count)`: group of the row. */
-  readonly group: Int32Array;
+}
+
+/** A quarter of what a map takes in memory. */
+const mapBytes = 75;
+
+/** The counts of a group, which begin empty. */
+export function countsOf<Value>(
+  groups: Map<Value, number>[],
+  group: number,
+  meter: Meter,
+): Map<Value, number> {
+  const known = groups[group];
+  if (known !== undefined) return known;
+  meter(mapBytes);
+  const counts = new Map<Value, number>();
+  groups[group] = counts;
+  return counts;
+}
+
+/** The counts of a group in `order`. */
+export const sortedCounts = <Value>(
+  counts: Map<Value, number> | undefined,
+  order: (a: Value, b: Value) => number,
+): Count<Value>[] =>
+  [...(counts ?? [])].map(([value, count]) => ({ value, count })).sort((a, b) => order(a.value, b.value));
+
+/** Adds up counts that are sorted by `order`. */
+export function mergeCounts<Value>(
+  a: readonly Count<Value>[],
+  b: readonly Count<Value>[],
+  order: (a: Value, b: Value) => number,
+): Count<Value>[] {
+  const all: Count<Value>[] = [];
+  for (let i = 0, j = 0; ; ) {
+    const [left, right] = [a[i], b[j]];
+    if (left === undefined) return all.concat(b.slice(j));
+    if (right === undefined) return all.concat(a.slice(i));
+    const sign = order(left.value, right.value);
+    const count = (sign <= 0 ? left.count : 0) + (sign >= 0 ? right.count : 0);
+    all.push({ value: sign <= 0 ? left.value : right.value, count });
+    if (sign <= 0) i++;
+    if (sign >= 0) j++;
+  }
 }
 
 /**
- * A copy of a text that was cut from a file. V8 keeps all of the larger text alive for a part of it, so that a kept
- * key of ten letters would hold megabytes. Unpaired surrogates, which NDJSON can write and UTF-8 cannot, become U+FFFD.
+ * A copy of a text that was cut from a file: V8 keeps the whole file's text alive for a slice of it. Unpaired surrogates,
+ * which NDJSON can write and UTF-8 cannot, become U+FFFD.
  */
 export const detached = (text: string): string => Buffer.from(text).toString();

@@ -21,7 +21,7 @@ let scratch = new Uint8Array(1024);
 const words = new Uint32Array(4);
 const encoder = new TextEncoder();
 
-/** All 128 bits, as four words of which the first is the hash's first. */
+/** Writes all 128 bits as four words, the first ones first. */
 export function hashInto(out: Uint32Array, bytes: Uint8Array, length: number, seed: number): void {
   let h1 = seed;
   let h2 = seed;
@@ -78,7 +78,7 @@ const wordAt = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24);
 
-/** What is left of the bytes at `at`, up to four of them. */
+/** The last bytes from `at` on, at most four of them. */
 function lastWord(bytes: Uint8Array, at: number, length: number): number {
   let word = 0;
   for (let i = Math.min(length, at + 4) - 1; i >= at; i--) word = (word << 8) | (bytes[i] as number);

@@ -1,20 +1,20 @@
 import type { Reader, Writer } from "../partial/bytes.ts";
 import { exactSums, mergeTerms, nearestRatio, type Terms, wholeOf } from "./exactTerms.ts";
-import { grown, type Measure } from "./measure.ts";
+import { eachField, eachNumber, grown, type Measure } from "./measure.ts";
 
-/** Rows, or those where `column` is not empty. */
-export const countMeasure = (column?: string): Measure<number> => ({
+/** Counts the fields of a column that are not empty; counts rows if `column` is the empty text. */
+export const countMeasure = (column: string): Measure<number> => ({
   start(columns) {
-    const place = column === undefined ? -1 : columns.place(column);
+    const index = columns.indexOf(column);
     let counts = new Float64Array(0);
+    const addOne = (group: number): void => {
+      counts[group] = (counts[group] as number) + 1;
+    };
     return {
-      add({ rows, count, place: places, group }, groups) {
+      add(selection, groups) {
         counts = grown(counts, groups);
-        for (let i = 0; i < count; i++) {
-          if (place >= 0 && rows[places[i] as number]?.[place] === null) continue;
-          const of = group[i] as number;
-          counts[of] = (counts[of] as number) + 1;
-        }
+        if (column !== "") eachField(selection, index, (_, group) => addOne(group));
+        else for (let i = 0; i < selection.count; i++) addOne(selection.group[i] as number);
       },
       state: (group) => counts[group] as number,
     };
@@ -25,7 +25,7 @@ export const countMeasure = (column?: string): Measure<number> => ({
 });
 
 /** How many numbers there are and their exact sum. */
-export interface Sum {
+interface Sum {
   readonly count: number;
   readonly terms: Terms;
 }
@@ -36,16 +36,13 @@ export const sumMeasure = (column: string): Measure<Sum> => ({
     const sums = exactSums(meter);
     let counts = new Float64Array(0);
     return {
-      add({ count, place, group }, groups) {
+      add(selection, groups) {
         counts = grown(counts, groups);
         sums.reserve(groups);
-        for (let i = 0; i < count; i++) {
-          const x = numbers.at(place[i] as number);
-          if (Number.isNaN(x)) continue;
-          const of = group[i] as number;
-          counts[of] = (counts[of] as number) + 1;
-          sums.add(of, x);
-        }
+        eachNumber(selection, numbers, (x, group) => {
+          counts[group] = (counts[group] as number) + 1;
+          sums.add(group, x);
+        });
       },
       state: (group) => ({ count: counts[group] as number, terms: sums.terms(group) }),
     };
@@ -58,21 +55,21 @@ export const sumMeasure = (column: string): Measure<Sum> => ({
   read: (from) => ({ count: from.count(), terms: readTerms(from) }),
 });
 
-/** The exact sum of squares: of ordinary numbers; of huge ones · 2^-600; of tiny ones · 2^600. */
+/** The exact sums of squares: of ordinary numbers; of huge ones · 2^-600; of tiny ones · 2^600. */
 export interface Squares {
   readonly ordinary: Terms;
   readonly huge: Terms;
   readonly tiny: Terms;
 }
 
-/** Between these a square and its error are neither too large nor too small for a double. */
+/** Between these limits a double can hold both a square and its rounding error. */
 const ordinaryMin = 2 ** -480;
 const ordinaryMax = 2 ** 480;
-export const scalePower = 600;
+const scalePower = 600;
 const down = 2 ** -scalePower;
 const up = 2 ** scalePower;
 
-/** Multiplying by it splits a double into two halves of 26 bits: Dekker 1971, as is the product below. */
+/** Multiplying by this splits a double into two halves of 26 bits (Dekker 1971, as is the product below). */
 const splitter = 2 ** 27 + 1;
 
 export const squaresMeasure = (column: string): Measure<Squares> => ({
@@ -82,11 +79,10 @@ export const squaresMeasure = (column: string): Measure<Squares> => ({
     const huge = exactSums(meter);
     const tiny = exactSums(meter);
     return {
-      add({ count, place, group }, groups) {
+      add(selection, groups) {
         for (const sums of [ordinary, huge, tiny]) sums.reserve(groups);
-        for (let i = 0; i < count; i++) {
-          const value = numbers.at(place[i] as number);
-          if (Number.isNaN(value) || value === 0) continue;
+        eachNumber(selection, numbers, (value, group) => {
+          if (value === 0) return;
           const size = Math.abs(value);
           const sums = size > ordinaryMax ? huge : size < ordinaryMin ? tiny : ordinary;
           const x = sums === ordinary ? size : size * (sums === huge ? down : up);
@@ -94,10 +90,9 @@ export const squaresMeasure = (column: string): Measure<Squares> => ({
           const upper = scaled - (scaled - x);
           const lower = x - upper;
           const square = x * x;
-          const of = group[i] as number;
-          sums.add(of, square);
-          sums.add(of, upper * upper - square + 2 * upper * lower + lower * lower);
-        }
+          sums.add(group, square);
+          sums.add(group, upper * upper - square + 2 * upper * lower + lower * lower);
+        });
       },
       state: (group) => ({
         ordinary: ordinary.terms(group),
@@ -117,7 +112,7 @@ export const squaresMeasure = (column: string): Measure<Squares> => ({
   read: (from) => ({ ordinary: readTerms(from), huge: readTerms(from), tiny: readTerms(from) }),
 });
 
-/** The exact sum correctly rounded; null of no numbers, as in SQL. Infinite beyond the range of doubles. */
+/** The exact sum, correctly rounded; null without numbers, as in SQL. Infinite beyond the range of doubles. */
 export function sumOf({ count, terms }: Sum): number | null {
   if (count === 0) return null;
   const [rounded = 0] = terms;
@@ -128,7 +123,7 @@ export function sumOf({ count, terms }: Sum): number | null {
 export const meanOf = ({ count, terms }: Sum): number | null =>
   count === 0 ? null : nearestRatio(wholeOf(terms), BigInt(count), wholeExponent);
 
-/** Of a sample, so divided by n - 1; null of fewer than two numbers. The exact one, correctly rounded. */
+/** The exact variance of a sample (divided by n - 1), correctly rounded; null for fewer than two numbers. */
 export function varianceOf({ count, terms }: Sum, { ordinary, huge, tiny }: Squares): number | null {
   if (count < 2) return null;
   const n = BigInt(count);
@@ -145,13 +140,11 @@ const wholeExponent = -1074;
 const squareBits = BigInt(-wholeExponent);
 const scaleBits = BigInt(2 * scalePower);
 
-export function writeTerms(terms: Terms, out: Writer): void {
+function writeTerms(terms: Terms, out: Writer): void {
   out.count(terms.length);
   for (const term of terms) out.number(term);
 }
 
-export function readTerms(from: Reader): Terms {
-  const terms: number[] = [];
-  for (let left = from.count(); left > 0; left--) terms.push(from.number());
-  return terms;
+function readTerms(from: Reader): Terms {
+  return Array.from({ length: from.count() }, () => from.number());
 }

@@ -1,7 +1,7 @@
 import { CorruptDataError } from "../../../model/errors.ts";
 import type { Field } from "../records.ts";
 
-/** Appends to a growing array; all numbers are little-endian. */
+/** Appends to an array that grows; all numbers are little-endian. */
 export interface Writer {
   /** A whole number from 0 to 2^53 - 1, seven bits a byte. */
   count(value: number): void;
@@ -10,7 +10,7 @@ export interface Writer {
   text(value: string): void;
   field(value: Field): void;
   readonly length: number;
-  /** What was written; valid until the next call. */
+  /** The bytes so far; valid until the next call. */
   written(): Uint8Array;
   clear(): void;
 }
@@ -82,7 +82,7 @@ export function byteWriter(capacity = 1024): Writer {
 
 const tags = { empty: 0, number: 1, false: 2, true: 3, text: 4 } as const;
 
-/** Reads what a `Writer` wrote. Throws `CorruptDataError` at its end. */
+/** Reads what a `Writer` wrote. Throws `CorruptDataError` past the end. */
 export interface Reader {
   count(): number;
   number(): number;
@@ -99,8 +99,7 @@ export function byteReader(source: Uint8Array): Reader {
   const buffer = Buffer.from(source.buffer, source.byteOffset, source.length);
   const take = (length: number): number => {
     const from = reader.at;
-    if (from + length > source.length)
-      throw new CorruptDataError("short-partial", "a partial ends too early");
+    if (from + length > source.length) throw cutOff();
     reader.at = from + length;
     return from;
   };
@@ -134,3 +133,6 @@ export function byteReader(source: Uint8Array): Reader {
   };
   return reader;
 }
+
+export const cutOff = (): CorruptDataError =>
+  new CorruptDataError("short-partial", "a partial ends too early");

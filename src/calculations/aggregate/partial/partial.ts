@@ -1,31 +1,18 @@
-import { CorruptDataError } from "../../../model/errors.ts";
+import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Measure } from "../measures/measure.ts";
-import type { Field } from "../records.ts";
-import { byteReader, byteWriter, type Reader, type Writer } from "./bytes.ts";
-import { mergeReports, type Report, tooManyBytes, tooManyGroups } from "./report.ts";
+import type { Field, Offender } from "../records.ts";
+import { byteReader, byteWriter, cutOff, type Writer } from "./bytes.ts";
+
+const { groupsMax, partialBytesMax, offendersMax } = aggregateLimits;
 
 /**
- * A partial is its own encoding: the report as JSON, then the groups, each as its key and the states of its measures,
- * in the order of the keys' bytes. So merging is that of two sorted lists, needs no map, and changes neither of them;
- * equal contents are equal bytes.
+ * A partial is its own encoding: the report as JSON, then the groups in the order of their keys' bytes, each with its key
+ * and the states of its measures. So a merge is that of two sorted lists, and equal contents are equal bytes.
  */
 export type PartialBytes = Uint8Array;
-// biome-ignore lint/suspicious/noExplicitAny: a measure's state is known only to itself.
+// biome-ignore lint/suspicious/noExplicitAny: only a measure knows the type of its state.
 export type AnyMeasure = Measure<any>;
-
-/** One group on its way into a partial. */
-export interface Group {
-  readonly key: Uint8Array;
-  writeStates(out: Writer): void;
-}
-
-/** `groups` in the order of their keys. */
-export function writePartial(report: Report, groups: Iterable<Group>): PartialBytes {
-  const out = partialWriter(report);
-  for (const { key, writeStates } of groups) out.group(key, writeStates);
-  return out.done();
-}
 
 export function mergePartials(
   a: PartialBytes,
@@ -38,9 +25,9 @@ export function mergePartials(
     const order =
       left.key === undefined ? 1 : right.key === undefined ? -1 : Buffer.compare(left.key, right.key);
     if (order !== 0) {
-      const one = order < 0 ? left : right;
-      out.copy(one.record);
-      one.next();
+      const first = order < 0 ? left : right;
+      out.copy(first.record);
+      first.next();
       continue;
     }
     out.group(left.key as Uint8Array, (writer) => {
@@ -54,7 +41,7 @@ export function mergePartials(
   return out.done();
 }
 
-/** Hands over each group of a partial with the states of its measures. */
+/** Yields each group of a partial with the states of its measures. */
 export function* readGroups(
   partial: PartialBytes,
   measures: readonly AnyMeasure[],
@@ -82,15 +69,16 @@ function readKey(bytes: Uint8Array): readonly Field[] {
   return key;
 }
 
-function partialWriter(report: Report) {
+/** Writes a partial; `group` and `copy` expect the groups in the order of their keys. */
+export function partialWriter(report: Report) {
   const out = byteWriter(64 * 1024);
   const states = byteWriter();
   let groups = 0;
   out.text(JSON.stringify(report));
   const check = (): void => {
     groups += 1;
-    if (groups > aggregateLimits.groupsMax) throw tooManyGroups();
-    if (out.length > aggregateLimits.partialBytesMax) throw tooManyBytes(groups);
+    if (groups > groupsMax) throw tooManyGroups();
+    if (out.length > partialBytesMax) throw tooManyBytes(groups);
   };
   return {
     group(key: Uint8Array, writeStates: (out: Writer) => void): void {
@@ -110,22 +98,13 @@ function partialWriter(report: Report) {
   };
 }
 
-/** Stands at one group of a partial; `key` is undefined at the end. */
-interface PartialReader {
-  readonly report: Report;
-  readonly key: Uint8Array | undefined;
-  /** At the states of this group. */
-  readonly states: Reader;
-  /** All bytes of this group. */
-  readonly record: Uint8Array;
-  next(): void;
-}
-
-function partialReader(partial: PartialBytes): PartialReader {
+/** A cursor over the groups of a partial. */
+function partialReader(partial: PartialBytes) {
   const reader = byteReader(partial);
+  const report = JSON.parse(reader.text()) as Report;
   let key: Uint8Array | undefined;
   let from = 0;
-  let to = 0;
+  let to = reader.at;
   const next = (): void => {
     reader.at = to;
     from = to;
@@ -134,20 +113,76 @@ function partialReader(partial: PartialBytes): PartialReader {
     key = reader.bytes(reader.count());
     const length = reader.count();
     to = reader.at + length;
-    if (to > reader.end) throw new CorruptDataError("short-partial", "a partial ends too early");
+    if (to > reader.end) throw cutOff();
   };
-  const report = JSON.parse(reader.text()) as Report;
-  to = reader.at;
   next();
   return {
     report,
+    /** Undefined at the end. */
     get key() {
       return key;
     },
+    /** At the states of this group. */
     states: reader,
+    /** All bytes of this group. */
     get record() {
       return partial.subarray(from, to);
     },
     next,
   };
 }
+
+/** What was read, and what of it was left out. */
+interface Report {
+  readonly records: number;
+  readonly bytes: number;
+  /** Records that passed the filter. */
+  readonly selected: number;
+  /** Records left out because their number of fields differs from the header's. */
+  readonly skipped: Incidents;
+  /** Fields that should be numbers and are not; they count as empty. */
+  readonly badNumbers: Incidents;
+  /** Wanted columns that no record had. */
+  readonly absent: readonly string[];
+}
+
+/** The number of incidents, and the first of them in the order of the files. */
+export interface Incidents {
+  readonly count: number;
+  readonly first: readonly Offender[];
+}
+
+export const incidents = (count: number, offenders: readonly Offender[]): Incidents => ({
+  count,
+  first: offenders.slice(0, offendersMax).map((one) => ({ ...one, what: shortened(one.what) })),
+});
+
+const mergeReports = (a: Report, b: Report): Report => ({
+  records: a.records + b.records,
+  bytes: a.bytes + b.bytes,
+  selected: a.selected + b.selected,
+  skipped: mergeIncidents(a.skipped, b.skipped),
+  badNumbers: mergeIncidents(a.badNumbers, b.badNumbers),
+  absent: a.absent.filter((name) => b.absent.includes(name)),
+});
+
+const mergeIncidents = (a: Incidents, b: Incidents): Incidents =>
+  incidents(a.count + b.count, [...a.first, ...b.first]);
+
+/** A report must stay small whatever a file holds. */
+const shortened = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 199)}…`);
+
+const advice = "group by fewer or coarser columns, or let fewer rows through with where";
+
+export const tooManyGroups = (): CalculationError =>
+  new CalculationError(
+    "too-many-groups",
+    `there are more than ${groupsMax} groups, the limit (groupsMax); ${advice}`,
+  );
+
+export const tooManyBytes = (groups: number): CalculationError =>
+  new CalculationError(
+    "too-many-groups",
+    `the first ${groups} groups need more than ${partialBytesMax} bytes, the limit (partialBytesMax); ${advice}, ` +
+      "or leave out distinct, quantile or top",
+  );

@@ -1,9 +1,9 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
-import type { PlanRanges, RangeInput } from "../records.ts";
-import { columnPlaces } from "./columnPlaces.ts";
-import { readHead } from "./readHead.ts";
-import { type FileFormat, fileFormat, type ReadParams, readLimits } from "./readParams.ts";
+import { aggregateLimits } from "../limits.ts";
+import type { RangeInput } from "../records.ts";
+import { columnIndexes, readHead } from "./readHead.ts";
+import { type FileFormat, fileFormat, type ReadParams } from "./readParams.ts";
 import { recordBorders } from "./recordBorders.ts";
 
 /** A file whose header is known. */
@@ -16,19 +16,22 @@ interface OpenFile {
 
 /**
  * Cuts the files of a source into ranges, in order of their names; files without a record have none. A CSV file longer
- * than a range is read once, unless it is promised that no field holds a line break: from the middle of such a file
- * nobody can tell a line break within quotes from one without. A CSV file that lacks a wanted column ends the plan:
- * nothing of such a run is worth computing.
+ * than a range is read once to find its records, unless `quotedNewlines` is false: from the middle of a file nobody can
+ * tell a line break within quotes from one without. Throws `CalculationError` if a CSV file lacks a wanted column.
  */
-export const planRanges: PlanRanges<ReadParams> = async function* (params, files, wanted) {
+export async function* planRanges(
+  params: ReadParams,
+  files: Files,
+  wanted: readonly string[],
+): AsyncGenerator<RangeInput> {
   let none = true;
-  for await (const opened of aheadOf(files.list(params.source), readLimits.headsAtOnce, openFile)) {
+  for await (const opened of mapAhead(files.list(params.source), aggregateLimits.headsAtOnce, openFile)) {
     none = false;
     if (opened !== undefined) yield* rangesOf(opened, params, files);
   }
   if (none) {
-    const cure = "`leasefold upload` prints the source of what it stored";
-    throw new CalculationError("empty-source", `there are no files under ${params.source}; ${cure}`);
+    const message = `no file begins with ${params.source}; "leasefold upload" prints the source of what it uploaded`;
+    throw new CalculationError("empty-source", message);
   }
 
   async function openFile(file: FileFact): Promise<OpenFile | undefined> {
@@ -37,10 +40,10 @@ export const planRanges: PlanRanges<ReadParams> = async function* (params, files
     if (format.kind === "ndjson") return { file, format, first: 0 };
     const head = await readHead(file, format, params.header, files);
     if (head === undefined) return undefined;
-    columnPlaces({ file, columns: head.columns }, wanted);
+    columnIndexes({ file, columns: head.columns }, wanted);
     return { file, format, ...head };
   }
-};
+}
 
 async function* rangesOf(
   { file, format, ...rest }: OpenFile,
@@ -72,8 +75,8 @@ async function* rangesOf(
   if (from < file.bytes || span === 0) yield range(from, file.bytes);
 }
 
-/** Maps in order, with up to `count` at work at once. */
-export async function* aheadOf<T, R>(
+/** Maps in order, with at most `count` calls at the same time. */
+async function* mapAhead<T, R>(
   items: AsyncIterable<T>,
   count: number,
   map: (item: T) => Promise<R>,
@@ -81,7 +84,7 @@ export async function* aheadOf<T, R>(
   const queue: Promise<R>[] = [];
   for await (const item of items) {
     const result = map(item);
-    // Whoever stops early never hears of it.
+    // A caller that stops early never awaits it.
     result.catch(() => {});
     if (queue.push(result) === count) yield queue.shift() as Promise<R>;
   }

@@ -2,11 +2,15 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CalculationError, messageOf } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
+import { aggregateLimits } from "../limits.ts";
 import type { RangeInput } from "../records.ts";
-import { type FileFormat, readLimits } from "./readParams.ts";
+import type { FileFormat } from "./readParams.ts";
 import { tooLong } from "./recordBorders.ts";
 
-/** Bytes of a range from the begin of a record to the end of one. */
+const { firstReadBytes, recordBytesMax, gunzipBytes } = aggregateLimits;
+const { gunzipRatioMax, gunzipAlwaysBytes, gunzipBytesMax } = aggregateLimits;
+
+/** The bytes of a range, from the start of a record to the end of one. */
 export interface RangeBytes {
   readonly from: number;
   /** More of the file follows the last of them. */
@@ -15,8 +19,8 @@ export interface RangeBytes {
 }
 
 /**
- * The bytes of the records that begin in `[from, to)`. Where the plan has not looked for records (`aligned` false) the
- * borders move to the first line feed after them: a range and the next one find the same.
+ * The bytes of the records that begin in `[from, to)`. If the plan has not searched for records (`aligned` false), each
+ * border moves to the first line feed after it; a range and the next one find the same.
  */
 export async function rangeBytes(
   input: RangeInput,
@@ -34,31 +38,31 @@ export async function rangeBytes(
   return { from, cut: to < file.bytes, pieces: files.read(file, { from, to }) };
 }
 
-/** Where the first record begins at `at` or after it, if no line feed is part of a field. */
+/** Where the first record begins at or after `at`, if no line feed is part of a field. */
 async function recordAt(at: number, { file, first }: RangeInput, files: Files): Promise<number> {
   if (at <= first) return first;
   let from = at - 1;
-  for (let look: number = readLimits.lookBytes; from < file.bytes; look *= 2) {
-    const to = Math.min(file.bytes, from + look);
+  for (let count: number = firstReadBytes; from < file.bytes; count *= 2) {
+    const to = Math.min(file.bytes, from + count);
     for await (const piece of files.read(file, { from, to })) {
       const line = piece.indexOf(0x0a);
       if (line !== -1) return from + line + 1;
       from += piece.length;
     }
-    if (from - at > readLimits.recordBytesMax) throw tooLong(file.path, `after byte ${at} no record ends`);
+    if (from - at > recordBytesMax) throw tooLong(file.path, `after byte ${at} no record ends`);
   }
   return file.bytes;
 }
 
 async function* skipBytes(pieces: AsyncIterable<Uint8Array>, count: number): AsyncGenerator<Uint8Array> {
-  let left = count;
+  let toSkip = count;
   for await (const piece of pieces) {
-    if (left < piece.length) yield left === 0 ? piece : piece.subarray(left);
-    left = Math.max(0, left - piece.length);
+    if (toSkip < piece.length) yield toSkip === 0 ? piece : piece.subarray(toSkip);
+    toSkip = Math.max(0, toSkip - piece.length);
   }
 }
 
-/** All that a file holds, decompressed. */
+/** The whole content of a file, decompressed. */
 export async function* fileBytes(
   file: FileFact,
   format: FileFormat,
@@ -68,25 +72,23 @@ export async function* fileBytes(
     yield* gunzip(file, files.read(file));
     return;
   }
-  // A header seldom needs more than the first read, and a long file's first pieces would be on their way already.
-  yield* files.read(file, { to: readLimits.lookBytes });
-  yield* files.read(file, { from: readLimits.lookBytes });
+  // A header seldom needs more than the first read, while `files.read` would fetch large pieces ahead.
+  yield* files.read(file, { to: firstReadBytes });
+  yield* files.read(file, { from: firstReadBytes });
 }
 
-const { gunzipRatioMax, gunzipAlwaysBytes, gunzipBytesMax } = readLimits;
-
 /**
- * What gzip bytes hold, all members one after the other, piece by piece. Throws `CalculationError` naming the file
- * where they are cut or damaged or hold too much; an error of `pieces` passes through.
+ * The content of all gzip members, piece by piece. Throws `CalculationError` naming the file if it is cut, damaged or too
+ * large; an error of `pieces` passes through.
  */
-export async function* gunzip(
+async function* gunzip(
   { path, bytes }: FileFact,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   const most = Math.min(gunzipBytesMax, Math.max(gunzipAlwaysBytes, bytes * gunzipRatioMax));
   let unpacked = 0;
-  const unzip = createGunzip({ chunkSize: readLimits.gunzipBytes });
-  // The pipeline ends both sides when either fails or the caller stops early; the error surfaces in the loop below.
+  const unzip = createGunzip({ chunkSize: gunzipBytes });
+  // The pipeline ends both sides when either fails or the caller stops early. The loop below throws the error.
   pipeline(Readable.from(pieces), unzip, () => {});
   try {
     for await (const piece of unzip as AsyncIterable<Buffer>) {
@@ -109,6 +111,6 @@ const tooMuch = (path: string, bytes: number, most: number): CalculationError =>
       "upload it unpacked, or in several files",
   );
 
-/** Pieces as one; a single piece is not copied. */
-export const joined = (parts: readonly Uint8Array[]): Uint8Array =>
-  parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+/** Joins pieces; a single piece is not copied. */
+export const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);

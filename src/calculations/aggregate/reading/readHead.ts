@@ -1,13 +1,15 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
-import { csvFields } from "./parseCsv.ts";
-import { decodeText } from "./parsedBatch.ts";
+import { quotedCell } from "../fields.ts";
+import { aggregateLimits } from "../limits.ts";
+import type { RangeInput } from "../records.ts";
+import { csvFields, decodeText } from "./parseRecords.ts";
 import { fileBytes, joined } from "./rangeBytes.ts";
-import { type FileFormat, readLimits } from "./readParams.ts";
+import type { FileFormat } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /** The columns of a CSV file, and where its first record begins. */
-export interface FileHead {
+interface FileHead {
   readonly columns: readonly string[];
   readonly first: number;
 }
@@ -15,8 +17,8 @@ export interface FileHead {
 type CsvFormat = Extract<FileFormat, { kind: "csv" }>;
 
 /**
- * Reads as much of a file as its first record takes: the header, or where there is none the record that tells how many
- * columns there are. No head: no record. Each byte is scanned once, however many empty lines come first. Throws
+ * Reads a file up to the end of its first record: the header or, without one, the record that tells the number of
+ * columns. Undefined for a file without a record. Scans each byte once, however many empty lines come first. Throws
  * `CalculationError`.
  */
 export async function readHead(
@@ -28,7 +30,7 @@ export async function readHead(
   const { path } = file;
   let start = 0;
   let borders: RecordBorders | undefined;
-  /** What there is of the record that begins at `from`; `at` is where the next piece begins. */
+  /** The bytes so far of the record that begins at `from`; the next piece begins at `at`. */
   let held: Uint8Array[] = [];
   let from = 0;
   let at = 0;
@@ -52,18 +54,25 @@ export async function readHead(
   borders?.end();
   return headOf(joined(held), at);
 
-  /** The head, if the record that ends at `to` has a field. */
+  /** The head if the record that ends at `to` has a field. */
   function headOf(record: Uint8Array, to: number): FileHead | undefined {
     if (record.includes(0)) throw notText(path);
     const [fields, ...more] = csvFields(decodeText(record, path, from), format.delimiter);
     if (fields === undefined || (fields.length === 1 && fields[0] === "")) return undefined;
-    if (!header) return { columns: checked(numbered(fields.length), path), first: start };
+    if (!header)
+      return {
+        columns: checked(
+          fields.map((_, index) => `c${index + 1}`),
+          path,
+        ),
+        first: start,
+      };
     if (more.length > 0) throw loneReturns(path);
     return { columns: checked(fields, path), first: to };
   }
 }
 
-/** The same bytes; a byte order mark is not cut in two. */
+/** The same bytes; the first piece holds at least three of them, so a byte order mark is not cut. */
 async function* withWholeMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let first: Uint8Array | undefined = new Uint8Array();
   for await (const piece of pieces) {
@@ -75,18 +84,16 @@ async function* withWholeMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
   if (first !== undefined) yield first;
 }
 
-const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `c${index + 1}`);
-
 const isEmptyLine = (line: Uint8Array): boolean =>
   line.length === 1 || (line.length === 2 && line[0] === 0x0d);
 
-/** Bytes of a byte order mark. */
+/** Length of a byte order mark at the start, or 0. */
 const markBytes = (bytes: Uint8Array): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 
 function checked(columns: readonly string[], path: string): readonly string[] {
   const bytes = Buffer.byteLength(JSON.stringify(columns));
-  const { columnsBytesMax } = readLimits;
+  const { columnsBytesMax } = aggregateLimits;
   if (bytes <= columnsBytesMax) return columns;
   throw new CalculationError(
     "header-too-long",
@@ -97,11 +104,42 @@ function checked(columns: readonly string[], path: string): readonly string[] {
 const notText = (path: string): CalculationError =>
   new CalculationError(
     "not-utf8",
-    `${path} holds bytes 0 in its first record, as UTF-16 does; convert the file first, for example with iconv`,
+    `${path} has zero bytes in its first record, as UTF-16 has; convert the file first, for example with iconv`,
   );
 
 const loneReturns = (path: string): CalculationError =>
   new CalculationError(
     "bad-csv",
-    `${path}: its lines end with carriage returns alone; convert them to line feeds`,
+    `${path}: its lines end with carriage returns only; convert them to line feeds`,
   );
+
+/**
+ * Indexes of the wanted columns among those of a CSV file. Throws `CalculationError` naming the file and the missing
+ * columns, or a wanted column whose name occurs twice, so that nobody sums the wrong one.
+ */
+export function columnIndexes(
+  { file, columns = [] }: Pick<RangeInput, "file" | "columns">,
+  wanted: readonly string[],
+): number[] {
+  const missing = wanted.filter((name) => !columns.includes(name)).map((name) => JSON.stringify(name));
+  if (missing.length > 0) {
+    const what = `column${missing.length === 1 ? "" : "s"} ${missing.join(", ")}`;
+    throw new CalculationError("no-column", `${file.path} has no ${what}; it has ${listed(columns)}`);
+  }
+  return wanted.map((name) => {
+    const index = columns.indexOf(name);
+    if (!columns.includes(name, index + 1)) return index;
+    const message = `${file.path} has two columns ${JSON.stringify(name)}; rename one, or read it with header=false`;
+    throw new CalculationError("ambiguous-column", message);
+  });
+}
+
+const listedMax = 40;
+
+function listed(columns: readonly string[]): string {
+  const names = columns
+    .slice(0, listedMax)
+    .map((one) => (/^[\w.-]{1,80}$/.test(one) ? one : quotedCell(one)));
+  const more = columns.length > listedMax ? ` and ${columns.length - listedMax} more` : "";
+  return `${names.join(", ")}${more}`;
+}

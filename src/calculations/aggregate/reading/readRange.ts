@@ -1,54 +1,65 @@
 import { CalculationError } from "../../../model/errors.ts";
-import type { Offender, ReadRange } from "../records.ts";
-import { columnPlaces } from "./columnPlaces.ts";
-import { csvParser } from "./parseCsv.ts";
-import type { ParseBatch } from "./parsedBatch.ts";
-import { ndjsonParser } from "./parseNdjson.ts";
+import type { Files } from "../../files.ts";
+import { aggregateLimits } from "../limits.ts";
+import type { Offender, RangeInput, ReadReport, RecordBatch } from "../records.ts";
+import { csvParser, ndjsonParser } from "./parseRecords.ts";
 import { joined, type RangeBytes, rangeBytes } from "./rangeBytes.ts";
-import { type FileFormat, fileFormat, type ReadParams, readLimits } from "./readParams.ts";
+import { columnIndexes } from "./readHead.ts";
+import { fileFormat, type ReadParams } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
+const { batchBytes, offendersMax } = aggregateLimits;
+
+/** How to read a range: the run's parameters, its files and the wanted columns. */
+export interface Reading {
+  readonly params: ReadParams;
+  readonly files: Files;
+  readonly wanted: readonly string[];
+}
+
 /**
- * Streams one range: two pieces of `files.read`, one batch and what there is of an unfinished record are in memory at
- * a time, however long the range and the file are.
+ * Reads one range and passes the wanted columns to `sink`, batch by batch. At most two pieces of `files.read`, one batch
+ * and one unfinished record are in memory, however long the range is. Throws `CalculationError` naming path and offset.
  */
-export const readRange: ReadRange<ReadParams> = async (input, params, files, wanted, sink) => {
+export async function readRange(
+  input: RangeInput,
+  { params, files, wanted }: Reading,
+  sink: (batch: RecordBatch) => void,
+): Promise<ReadReport> {
   const { path } = input.file;
   const format = fileFormat(path, params);
   const absent = new Set(format.kind === "ndjson" ? wanted : []);
-  const parse = parserOf(format);
+  const parse =
+    format.kind === "ndjson"
+      ? ndjsonParser(path, wanted, absent)
+      : csvParser(path, format.delimiter, input.columns?.length ?? 0, columnIndexes(input, wanted));
   const aligned = format.kind === "csv" && params.quotedNewlines;
   const range = await rangeBytes(input, format, aligned, files);
   const delimiter = format.kind === "csv" ? format.delimiter : undefined;
-  const borders = recordBorders({ path, from: range.from, stride: readLimits.batchBytes, delimiter });
+  const borders = recordBorders({ path, from: range.from, stride: batchBytes, delimiter });
 
   const offenders: Offender[] = [];
   let records = 0;
   let bytes = 0;
   let skipped = 0;
   for await (const batch of batches(range, borders)) {
-    const { rows, places, misfits, offsetOf } = parse(batch.bytes, batch.offset);
-    const offsetAt = (place: number): number => batch.offset + offsetOf(place);
-    for (const { place, what } of misfits) {
-      if (params.ragged === "skip" && offenders.length === readLimits.offendersMax) break;
-      const offender = { path, offset: offsetAt(place), what };
+    const { rows, indexes, misfits, offsetOf } = parse(batch.bytes, batch.offset);
+    const offsetAt = (index: number): number => batch.offset + offsetOf(index);
+    for (const { index, what } of misfits) {
+      if (params.ragged === "skip" && offenders.length === offendersMax) break;
+      const offender = { path, offset: offsetAt(index), what };
       if (params.ragged === "fail") throw refused(offender);
       offenders.push(offender);
     }
     skipped += misfits.length;
     records += rows.length;
     bytes += batch.bytes.length;
-    if (rows.length > 0) sink({ rows, offsetOf: (index) => offsetAt(places[index] ?? 0) });
+    if (rows.length > 0) sink({ rows, offsetOf: (row) => offsetAt(indexes[row] ?? 0) });
   }
   return { records, bytes, skipped, offenders, absent: [...absent] };
+}
 
-  function parserOf(kind: FileFormat): ParseBatch {
-    if (kind.kind === "ndjson") return ndjsonParser(path, wanted, absent);
-    return csvParser(path, kind.delimiter, input.columns?.length ?? 0, columnPlaces(input, wanted));
-  }
-};
-
-/** Bytes of whole records, about `batchBytes` of them at a time. */
+/** The bytes of whole records, about `batchBytes` at a time. */
 async function* batches(
   { from, cut, pieces }: RangeBytes,
   borders: RecordBorders,

@@ -1,16 +1,13 @@
 import { CalculationError } from "../../../model/errors.ts";
-import { readLimits } from "./readParams.ts";
+import { aggregateLimits } from "../limits.ts";
 
-const { recordBytesMax } = readLimits;
+const { recordBytesMax } = aggregateLimits;
 
-/** Finds where records begin, in one pass over the bytes of a file, in order and in pieces of any size. */
+/** Finds where records begin, in one pass over the bytes of a file in pieces of any size. */
 export interface RecordBorders {
-  /** Takes the next bytes and gives the offsets in the file at which a record begins, each `stride` or more after the last. */
+  /** Scans the next bytes and returns the file offsets at which a record begins, each `stride` or more after the last. */
   push(bytes: Uint8Array): number[];
-  /**
-   * No more bytes, or no more that are wanted (`cut`), because a line feed was taken for the end of a record. Throws
-   * `CalculationError` where a quoted field is still open.
-   */
+  /** Throws `CalculationError` if a quoted field is still open at the end of the file, or of the range (`cut`). */
   end(cut?: boolean): void;
 }
 
@@ -20,7 +17,7 @@ interface BorderOptions {
   /** Offset of the first byte pushed, where a record begins. */
   readonly from: number;
   readonly stride: number;
-  /** Of CSV; without it every line feed ends a record. */
+  /** For CSV; without it every line feed ends a record. */
   readonly delimiter?: string | undefined;
 }
 
@@ -29,12 +26,11 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * A record ends with a line feed outside quotes. A quote opens a field only as its first byte and closes it only
- * before a delimiter, a line end or the end of the file; elsewhere in a field without quotes it is text (RFC 4180,
- * section 2, and what parsers make of its silence). Only quotes are looked at one by one, so that this is many times
- * faster than parsing.
+ * A record ends with a line feed outside quotes. A quote opens a field only as its first byte and closes it only before
+ * a delimiter, a line end or the end of the file; within an unquoted field it is text (RFC 4180, section 2, and common
+ * practice where that is silent). Only quotes are visited one by one, so this is many times faster than parsing.
  *
- * Throws `CalculationError`, naming offsets, on text after a closing quote and on a record above the limit.
+ * Throws `CalculationError`, naming offsets, for text after a closing quote and for a record above the limit.
  */
 export function recordBorders({ path, from, stride, delimiter }: BorderOptions): RecordBorders {
   const comma = delimiter?.charCodeAt(0);
@@ -47,17 +43,17 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
   let opened = from;
   let target = from + stride;
 
-  /** Takes the next bytes as `text`. Places count from its begin here: small integers are what makes it fast. */
+  /** Scans the next bytes as `text`. Positions count from its start, because small integers are fast. */
   const scan = (text: string, found: number[]): void => {
     const end = text.length;
     let now = state;
     let open = opened - at;
     let wanted = target - at;
-    /** The next line feed known; where it lies before the place asked for, the next one is looked for. */
+    /** The last line feed found; it is searched anew when the scan has passed it. */
     let line = -1;
     for (let here = 0; here < end; ) {
       if (now === inside) {
-        const next = placeOf('"', text, here);
+        const next = indexIn('"', text, here);
         if (next - open > recordBytesMax) throw tooLong(path, `the quote at byte ${at + open} is not closed`);
         if (next < end) now = closing;
         here = next + 1;
@@ -71,14 +67,14 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
           now = outside;
         }
       } else {
-        const next = comma === undefined ? end : placeOf('"', text, here);
+        const next = comma === undefined ? end : indexIn('"', text, here);
         while (next >= wanted) {
           const first = Math.max(here, wanted - 1);
-          if (line < first) line = placeOf("\n", text, first);
-          const place = Math.min(line, next);
-          if (place - wanted > recordBytesMax)
+          if (line < first) line = indexIn("\n", text, first);
+          const nearest = Math.min(line, next);
+          if (nearest - wanted > recordBytesMax)
             throw tooLong(path, `after byte ${at + wanted} no record ends`);
-          if (place === next) break;
+          if (nearest === next) break;
           found.push(at + line + 1);
           wanted = line + 1 + stride;
         }
@@ -100,8 +96,8 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     push(bytes) {
       const found: number[] = [];
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-      for (let place = 0; place < bytes.length; place += scanBytes)
-        scan(buffer.toString("latin1", place, place + scanBytes), found);
+      for (let start = 0; start < bytes.length; start += scanBytes)
+        scan(buffer.toString("latin1", start, start + scanBytes), found);
       return found;
     },
     end(cut = false) {
@@ -113,15 +109,15 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     },
   };
 
-  function trailing(place: number, open: number): CalculationError {
+  function trailing(byte: number, open: number): CalculationError {
     return new CalculationError(
       "bad-csv",
-      `${path}: byte ${place} follows the closing quote of the field that opens at byte ${open}; only a delimiter or a line end may`,
+      `${path}: byte ${byte} follows the closing quote of the field that opens at byte ${open}; only a delimiter or a line end may`,
     );
   }
 }
 
-/** Whether a quoted field is open; `closing`: a quote was seen in it, and the next byte tells whether it ends there. */
+/** States of the scan. `closing`: a quote was found in a quoted field, and the next byte tells whether it ends there. */
 const outside = 0;
 const inside = 1;
 const closing = 2;
@@ -132,11 +128,11 @@ export const tooLong = (path: string, what: string): CalculationError =>
     `${path}: ${what} within ${recordBytesMax / 1024 ** 2} MB, the limit of a record`,
   );
 
-/** Taken as text at once, one character a byte: in that `indexOf` is fast however near the next place is. */
+/** Bytes scanned at once as latin1 text, in which `indexOf` is fast even if the next match is near. */
 const scanBytes = 64 * 1024;
 
-/** The first place of `one` at `from` or after it, or the end. */
-function placeOf(one: string, text: string, from: number): number {
-  const place = text.indexOf(one, from);
-  return place === -1 ? text.length : place;
+/** Index of the next `character` from `from` on, or the length of the text. */
+function indexIn(character: string, text: string, from: number): number {
+  const index = text.indexOf(character, from);
+  return index === -1 ? text.length : index;
 }

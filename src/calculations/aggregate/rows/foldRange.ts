@@ -1,93 +1,81 @@
+import { compileFilter } from "../language/filter.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Columns, Meter } from "../measures/measure.ts";
-import type { Writer } from "../partial/bytes.ts";
-import { keyBytes, type PartialBytes, writePartial } from "../partial/partial.ts";
-import { incidents, tooManyBytes } from "../partial/report.ts";
+import { incidents, keyBytes, type PartialBytes, partialWriter, tooManyBytes } from "../partial/partial.ts";
 import type { Query } from "../query.ts";
-import type { Field, ReadReport, RecordBatch } from "../records.ts";
-import { badNumbers } from "./badNumbers.ts";
-import { compileFilter } from "./compileFilter.ts";
+import type { ReadReport, RecordBatch, Row } from "../records.ts";
 import { groupIds } from "./groupIds.ts";
-import { type NumberColumn, numberColumn } from "./numberColumn.ts";
+import { numberColumns } from "./numberColumns.ts";
 
-/** Folds the rows of one chunk, or none of them. */
-export interface Folding {
+/** Folds the rows of one chunk. */
+interface Folding {
   add(batch: RecordBatch): void;
-  /** The partial; the folding is used up. */
+  /** Returns the partial; consumes the folding. */
   done(read: ReadReport): PartialBytes;
 }
 
 /**
  * `path` is for messages. `add` throws `CalculationError` for a bad number under the policy `fail`, and for more groups
- * than there may be.
+ * than the limit.
  */
 export function foldRange(query: Query, policy: "fail" | "skip", path: string): Folding {
   const { wanted, keys, where, measures } = query;
-  const bad = badNumbers(path, wanted, policy);
-  const numbers = new Map<string, NumberColumn>();
+  const numbers = numberColumns(path, wanted, policy);
   const columns: Columns = {
-    place: (column) => wanted.indexOf(column),
-    numbers(column) {
-      const index = wanted.indexOf(column);
-      const known = numbers.get(column) ?? numberColumn(index, (place) => bad.found(place, index));
-      numbers.set(column, known);
-      return known;
-    },
+    indexOf: (column) => wanted.indexOf(column),
+    numbers: (column) => numbers.column(wanted.indexOf(column)),
   };
   let meteredBytes = 0;
   const meter: Meter = (more) => {
     meteredBytes += more;
     if (meteredBytes > aggregateLimits.partialBytesMax) throw tooManyBytes(groups.size);
   };
-  const groups = groupIds(keys.map(columns.place), meter);
+  const groups = groupIds(keys.map(columns.indexOf), meter);
   const filter = where === undefined ? undefined : compileFilter(where, columns);
   const accumulators = measures.map((measure) => ({ measure, accumulator: measure.start(columns, meter) }));
 
-  let place = new Int32Array(0);
+  let index = new Int32Array(0);
   let group = new Int32Array(0);
   let selected = 0;
-  const fold = (rows: RecordBatch["rows"]): void => {
-    if (place.length < rows.length) {
-      place = new Int32Array(rows.length);
+  const fold = (rows: readonly Row[]): void => {
+    if (index.length < rows.length) {
+      index = new Int32Array(rows.length);
       group = new Int32Array(rows.length);
     }
-    for (const column of numbers.values()) column.begin(rows);
+    numbers.begin(rows);
     let count = 0;
     for (let i = 0; i < rows.length; i++) {
-      const row = rows[i] as readonly Field[];
+      const row = rows[i] as Row;
       if (filter !== undefined && filter(row, i) !== true) continue;
-      place[count] = i;
+      index[count] = i;
       group[count++] = groups.of(row);
     }
     selected += count;
-    for (const { accumulator } of accumulators) accumulator.add({ rows, count, place, group }, groups.size);
+    for (const { accumulator } of accumulators) accumulator.add({ rows, count, index, group }, groups.size);
   };
 
   return {
     add(batch) {
       fold(batch.rows);
-      bad.endBatch(batch);
+      numbers.end(batch);
     },
     done({ records, bytes, skipped, offenders, absent }) {
-      // A total over no rows has its states, too.
+      // The total of no rows has states too.
       fold([]);
       const inOrder = Array.from({ length: groups.size }, (_, id) => ({ id, key: keyBytes(groups.key(id)) }));
       inOrder.sort((a, b) => Buffer.compare(a.key, b.key));
-      const report = {
-        records,
-        bytes,
-        selected,
+      const badNumbers = numbers.incidents();
+      const out = partialWriter({
+        ...{ records, bytes, selected },
         skipped: incidents(skipped, offenders),
-        badNumbers: bad.incidents(),
-        absent,
-      };
-      const written = inOrder.map(({ id, key }) => ({
-        key,
-        writeStates(out: Writer) {
-          for (const { measure, accumulator } of accumulators) measure.write(accumulator.state(id), out);
-        },
-      }));
-      return writePartial(report, written);
+        ...{ badNumbers, absent },
+      });
+      for (const { id, key } of inOrder) {
+        out.group(key, (states) => {
+          for (const { measure, accumulator } of accumulators) measure.write(accumulator.state(id), states);
+        });
+      }
+      return out.done();
     },
   };
 }

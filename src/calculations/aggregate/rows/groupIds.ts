@@ -1,39 +1,38 @@
 import { aggregateLimits } from "../limits.ts";
 import { detached, type Meter } from "../measures/measure.ts";
-import { tooManyGroups } from "../partial/report.ts";
-import type { Field } from "../records.ts";
+import { tooManyGroups } from "../partial/partial.ts";
+import type { Field, Row } from "../records.ts";
 
-/** Numbers the groups of a chunk in the order in which they are met. */
-export interface GroupIds {
+/** Numbers the groups of a chunk in the order in which they appear. */
+interface GroupIds {
   /** Throws `CalculationError` `too-many-groups` before memory runs out. */
-  of(row: readonly Field[]): number;
+  of(row: Row): number;
   readonly size: number;
-  key(group: number): readonly Field[];
+  key(group: number): Row;
 }
 
-/** What is kept of a field; zero has no sign, as a map has it. */
+/** The field that is kept as a key; zero loses its sign, as in a map. */
 const ownField = (field: Field): Field =>
   typeof field === "string" ? detached(field) : typeof field === "number" ? field + 0 : field;
 
 /** A quarter of what a short key takes in memory. */
 const keyBytes = 30;
 
-/** A field's number and a group's fit into one number together. */
+/** Factor by which a group's number and a field's number are combined into one. */
 const idsMax = 2 ** 18;
 
 /**
- * Each column's fields are numbered; the number of a group of several columns is found by that of its first columns
- * and that of its next field. So no texts are joined, and 1 and "1" stay two keys.
+ * Numbers the fields of each key column. The number of a group of several columns is found by the number of its first
+ * columns and the number of its next field, so no texts are joined, and 1 and "1" stay two keys.
  */
-export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
-  const keys: (readonly Field[])[] = keyPlaces.length === 0 ? [[]] : [];
-  const levels = keyPlaces.map(() => ({
+export function groupIds(keyIndexes: readonly number[], meter: Meter): GroupIds {
+  const keys: Row[] = keyIndexes.length === 0 ? [[]] : [];
+  const levels = keyIndexes.map(() => ({
     ids: new Map<Field, number>(),
     fields: [] as Field[],
     groups: new Map<number, number>(),
   }));
   type Level = (typeof levels)[number];
-
   const idOf = (level: Level, field: Field): number => {
     const known = level.ids.get(field);
     if (known !== undefined) return known;
@@ -45,13 +44,11 @@ export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
     level.fields.push(own);
     return id;
   };
-  const keyOf = (row: readonly Field[]): readonly Field[] =>
-    levels.map(
-      (level, depth) => level.fields[idOf(level, row[keyPlaces[depth] as number] as Field)] as Field,
-    );
-  const begin = (row: readonly Field[]): void => {
+  const idIn = (row: Row, level: Level, depth: number): number =>
+    idOf(level, row[keyIndexes[depth] as number] as Field);
+  const addGroup = (row: Row): void => {
     if (keys.length === aggregateLimits.groupsMax) throw tooManyGroups();
-    const key = keyOf(row);
+    const key = levels.map((level, depth) => level.fields[idIn(row, level, depth)] as Field);
     keys.push(key);
     for (const field of key) meter(keyBytes + (typeof field === "string" ? field.length : 0));
   };
@@ -61,11 +58,11 @@ export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
       let group = 0;
       for (let depth = 0; depth < levels.length; depth++) {
         const level = levels[depth] as Level;
-        const id = idOf(level, row[keyPlaces[depth] as number] as Field);
+        const id = idIn(row, level, depth);
         const last = depth === levels.length - 1;
         if (depth === 0) {
           group = id;
-          if (last && id === keys.length) begin(row);
+          if (last && id === keys.length) addGroup(row);
           continue;
         }
         const path = group * idsMax + id;
@@ -73,7 +70,7 @@ export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
         if (next === undefined) {
           next = level.groups.size;
           level.groups.set(path, next);
-          if (last) begin(row);
+          if (last) addGroup(row);
         }
         group = next;
       }
@@ -82,6 +79,6 @@ export function groupIds(keyPlaces: readonly number[], meter: Meter): GroupIds {
     get size() {
       return keys.length;
     },
-    key: (group) => keys[group] as readonly Field[],
+    key: (group) => keys[group] as Row,
   };
 }

@@ -28,7 +28,7 @@ async function measured(range: RangeInput, files: Files, given: () => number) {
   let buffers = 0;
   let sum = 0;
   const before = process.memoryUsage().arrayBuffers;
-  const report = await readRange(range, readParams(), files, ["value"], (batch) => {
+  const report = await readRange(range, { params: readParams(), files, wanted: ["value"] }, (batch) => {
     ahead = Math.max(ahead, given() - batch.offsetOf(0));
     buffers = Math.max(buffers, process.memoryUsage().arrayBuffers - before);
     for (const [value] of batch.rows) sum += Number(value);
@@ -98,7 +98,7 @@ describe("a quote that is never closed", () => {
     const { files } = generatedFiles("data/x.csv", bytes, withOpen, pieceBytes);
     const params = readParams({ chunkBytes: 4 * mib, quotedNewlines: false });
     const last = (await plan(params, files)).at(-1) as RangeInput;
-    await expect(readRange(last, params, files, ["key"], () => {})).rejects.toThrow(where);
+    await expect(readRange(last, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(where);
   });
 
   test("at the begin is found at the limit of a record, not at the end", {

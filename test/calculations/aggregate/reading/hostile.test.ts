@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type ReadParams, readLimits } from "../../../../src/calculations/aggregate/reading/readParams.ts";
-import { numberOf } from "../../../../src/calculations/aggregate/rows/numberColumn.ts";
+import { numberOf } from "../../../../src/calculations/aggregate/fields.ts";
+import { aggregateLimits } from "../../../../src/calculations/aggregate/limits.ts";
+import type { ReadParams } from "../../../../src/calculations/aggregate/reading/readParams.ts";
 import { aggregate } from "../../../../src/calculations/aggregate.ts";
 import type { Files } from "../../../../src/calculations/files.ts";
 import { runSerially } from "../../../../src/calculations/leasefold.ts";
@@ -52,7 +53,10 @@ test("a header in a single line of megabytes is scanned once", linear, async () 
 describe("a gzip file", () => {
   test("that grows by more than any table does is refused, with the limit", async () => {
     const member = gzipSync(`${"0".repeat(mib - 1)}\n`);
-    const zeros = Buffer.concat([gzipSync("x\n"), ...Array(readLimits.gunzipAlwaysBytes / mib).fill(member)]);
+    const zeros = Buffer.concat([
+      gzipSync("x\n"),
+      ...Array(aggregateLimits.gunzipAlwaysBytes / mib).fill(member),
+    ]);
     await expect(read(filesOf({ "data/a.csv.gz": zeros }), ["x"])).rejects.toMatchObject({
       code: "gzip-too-large",
       message: expect.stringMatching(
@@ -63,7 +67,7 @@ describe("a gzip file", () => {
 
   test("that is small may grow by any ratio", async () => {
     const zeros = gzipSync(`x\n${"0\n".repeat(mib)}`);
-    expect(mib / zeros.length).toBeGreaterThan(readLimits.gunzipRatioMax);
+    expect(mib / zeros.length).toBeGreaterThan(aggregateLimits.gunzipRatioMax);
     const { reports } = await read(filesOf({ "data/a.csv.gz": zeros }), ["x"]);
     expect(reports.map(({ records }) => records)).toEqual([mib]);
   });
@@ -85,7 +89,7 @@ describe("NDJSON that nests deep", () => {
 
   test("does no harm in a column that nobody asks for, and up to the limit none at all", async () => {
     expect((await read(files, ["y"])).rows).toEqual([[1], [2]]);
-    const shallow = filesOf({ "data/a.ndjson": deep(readLimits.nestingMax) });
+    const shallow = filesOf({ "data/a.ndjson": deep(aggregateLimits.nestingMax) });
     expect((await read(shallow, ["x"])).rows).toEqual([["[".repeat(500) + "]".repeat(500)]]);
   });
 });

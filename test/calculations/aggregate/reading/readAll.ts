@@ -44,7 +44,7 @@ export async function readAll(
   const offsets: number[] = [];
   const reports: ReadReport[] = [];
   for (const range of ranges) {
-    const report = await readRange(range, params, files, wanted, (batch) => {
+    const report = await readRange(range, { params, files, wanted }, (batch) => {
       for (const [index, row] of batch.rows.entries()) {
         rows.push([...row]);
         if (index < offsetsPerBatch) offsets.push(batch.offsetOf(index));

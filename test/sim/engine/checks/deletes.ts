@@ -1,4 +1,4 @@
-import { parseBegun } from "../../../../src/model/names.ts";
+import { parseBegun } from "../../../../src/model/runBlobs.ts";
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";

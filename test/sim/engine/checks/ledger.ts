@@ -1,7 +1,7 @@
 import type { Marker } from "../../../../src/model/marker.ts";
 import type { WorkMessage } from "../../../../src/model/message.ts";
-import { parseFailure } from "../../../../src/model/names.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
+import { parseFailure } from "../../../../src/model/runBlobs.ts";
 import type { State } from "../../../../src/model/state.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { Effect, Written } from "./effects.ts";

@@ -1,7 +1,7 @@
 import { limits } from "../../../../src/model/limits.ts";
 import { workOf } from "../../../../src/model/message.ts";
-import { parseFailure, workName } from "../../../../src/model/names.ts";
 import type { Failure } from "../../../../src/model/run.ts";
+import { parseFailure, workName } from "../../../../src/model/runBlobs.ts";
 import type { State } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";

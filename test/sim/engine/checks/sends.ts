@@ -1,5 +1,5 @@
 import type { WorkMessage } from "../../../../src/model/message.ts";
-import { workName } from "../../../../src/model/names.ts";
+import { workName } from "../../../../src/model/runBlobs.ts";
 import { isFinal, type State } from "../../../../src/model/state.ts";
 import { outcomes } from "./counts.ts";
 import type { Check, Scene } from "./judge.ts";

@@ -114,7 +114,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [recomputed],
-    edits: edit("model/names.ts", "origin === 1 ? root :", "origin > 0 ? root :"),
+    edits: edit("model/runBlobs.ts", "origin === 1 ? root :", "origin > 0 ? root :"),
   },
   {
     without: "the plan that a later generation builds on",

@@ -74,7 +74,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "an old run is never met",
     cases: ["delete and resubmit under the same id"],
     edits: edit(
-      "model/names.ts",
+      "model/runBlobs.ts",
       "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid}/`;",
       "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid.length}/`;",
     ),

@@ -177,12 +177,12 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "model/names.ts",
+      "model/runBlobs.ts",
       "`${base}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`",
       "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/${pad(index, 5)}`",
     ).concat(
       edit(
-        "model/names.ts",
+        "model/runBlobs.ts",
         "`${base}nodes/${pad(generation, 3)}/${level}/`",
         "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/`",
       ),

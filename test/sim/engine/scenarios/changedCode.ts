@@ -2,7 +2,7 @@ import { command } from "../../../../src/client/commands/command.ts";
 import type { Change } from "../../../../src/client/commands/decideCommand.ts";
 import { InputError } from "../../../../src/model/errors.ts";
 import { refusedText } from "../../../../src/model/identity.ts";
-import { runBlobs } from "../../../../src/model/names.ts";
+import { runBlobs } from "../../../../src/model/runBlobs.ts";
 import { simNames } from "../../../support/engineWorld.ts";
 import { play, type Script } from "../script.ts";
 import { deepTree } from "../stage.ts";

@@ -1,4 +1,4 @@
-import { runBlobs } from "../../../../src/model/names.ts";
+import { runBlobs } from "../../../../src/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";

@@ -1,5 +1,5 @@
 import { StorageError } from "../../../../src/model/errors.ts";
-import { runBlobs } from "../../../../src/model/names.ts";
+import { runBlobs } from "../../../../src/model/runBlobs.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";

@@ -1,14 +1,14 @@
-import { CalculationError } from "../../../model/errors.ts";
-import type { JsonValue, ResultBytes } from "../../contract.ts";
-import { type PartialBytes, readGroups, readReport } from "../partial/partial.ts";
-import type { Query } from "../query.ts";
-import { compareFields, placed } from "./fieldOrder.ts";
+import { CalculationError } from "../../model/errors.ts";
+import type { JsonValue, ResultBytes } from "../contract.ts";
+import { compareFields, sortable } from "./fields.ts";
+import { type PartialBytes, readGroups, readReport } from "./partial/partial.ts";
+import type { Query } from "./query.ts";
 
-/** One group of the result: its key, then what was asked. */
-export type ResultRow = readonly JsonValue[];
+/** One group of the result: its key, then the answers. */
+type ResultRow = readonly JsonValue[];
 
-/** In the order of their keys. Throws `CalculationError` `number-overflow` for a number beyond the range of doubles. */
-export function resultRows(query: Query, partial: PartialBytes): ResultRow[] {
+/** The groups in the order of their keys. Throws `CalculationError` `number-overflow` beyond the range of doubles. */
+function resultRows(query: Query, partial: PartialBytes): ResultRow[] {
   const rows = [];
   for (const { key, states } of readGroups(partial, query.measures)) {
     const answers = query.answers.map(({ name, of }) => {
@@ -19,7 +19,7 @@ export function resultRows(query: Query, partial: PartialBytes): ResultRow[] {
         `${name} of a group is beyond the range of double numbers; leave it out, or its rows with --where`,
       );
     });
-    rows.push({ key: key.map(placed), row: [...key, ...answers] });
+    rows.push({ key: key.map(sortable), row: [...key, ...answers] });
   }
   rows.sort((a, b) => {
     for (const [at, left] of a.key.entries()) {
@@ -40,10 +40,7 @@ const contentTypes: Readonly<Record<Output, string>> = {
   ndjson: "application/x-ndjson",
 };
 
-/**
- * CSV and NDJSON hold the groups and nothing else, so that tools read them; JSON holds the report, too, and in it
- * `more`.
- */
+/** CSV and NDJSON hold only the groups, so that tools can read them. JSON also holds the report, to which `more` is added. */
 export function writeResult(
   query: Query,
   partial: PartialBytes,
@@ -78,16 +75,16 @@ function jsonDocument(
   return `{\n "rows": [${body === "" ? "" : `\n${body}\n `}],\n "report": ${indented}\n}\n`;
 }
 
-/** By hand, since an object would move names that look like whole numbers to the front. */
+/** Not made from an object, which would move names that look like whole numbers to the front. */
 const jsonObject = (names: readonly string[], row: ResultRow): string =>
   `{${names.map((name, at) => `${JSON.stringify(name)}:${JSON.stringify(row[at])}`).join(",")}}`;
 
-/** Nothing is an empty field, empty text (which only NDJSON has) a quoted one; what has parts is JSON. */
+/** Null is an empty field, empty text (which only NDJSON has) a quoted one, and a list or an object is JSON. */
 function csvField(value: JsonValue): string {
   if (value === null) return "";
   return csvText(typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
-/** Quoted where RFC 4180 asks for it. Texts that a spreadsheet would take for a formula stay what they are. */
+/** Quotes where RFC 4180 requires it. Texts that a spreadsheet would read as a formula are not changed. */
 const csvText = (text: string): string =>
   text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

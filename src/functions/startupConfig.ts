@@ -7,11 +7,8 @@ import { readSettings, type Settings } from "../model/settings.ts";
 import type { StorageConnection } from "../storage/azure/connectStorage.ts";
 import { dataStorageFrom } from "../storage/azure/dataStorage.ts";
 
-/**
- * What a process is told from outside, read and checked once at start, before anything asks storage: a wrong setting
- * stops the start with one line that names it. Throws `ConfigError`.
- */
-export interface Basis {
+/** Start-up configuration of a process. */
+export interface StartupConfig {
   readonly settings: Settings;
   readonly host: HostSettings;
   readonly connection: StorageConnection;
@@ -20,15 +17,20 @@ export interface Basis {
   /** Name of this instance in the lease record. */
   readonly holder: string;
   readonly region: string | undefined;
-  /** Name of the function app; undefined outside of Azure. */
+  /** Name of the function app; undefined outside Azure. */
   readonly appName: string | undefined;
-  /** Files of the user's calculations, absolute. */
+  /** Absolute paths of the user's calculations. */
   readonly files: readonly string[];
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export function readBasis(env: Env, appDir = findAppDir()): Basis {
+/**
+ * Reads and checks the settings once at start, without a storage call. Throws `ConfigError`: a wrong setting stops the
+ * start with one line that names it.
+ */
+export function readStartupConfig(env: Env): StartupConfig {
+  const appDir = findAppDir();
   const settings = readSettings(env);
   const host = readHostSettings(readFileSync(join(appDir, "host.json"), "utf8"), env);
   return {
@@ -47,7 +49,7 @@ export function readBasis(env: Env, appDir = findAppDir()): Basis {
   };
 }
 
-/** The folder with `host.json`: the one that holds the bundle's, wherever the process was started. */
+/** The folder with `host.json`: the parent of the bundle's folder, or else the working directory. */
 function findAppDir(): string {
   const above = dirname(import.meta.dirname);
   return existsSync(join(above, "host.json")) ? above : process.cwd();

@@ -1,0 +1,108 @@
+import type { Field } from "./records.ts";
+
+/**
+ * The number of a field: a finite decimal, also with an exponent and blanks around it. NaN for anything else, such as
+ * `0x10`, `1,000`, `Infinity`, blanks alone, or a number beyond the range of doubles. Zero has no sign.
+ */
+export function numberOf(field: Field): number {
+  if (typeof field === "string") return plainDecimal(field) ?? anyDecimal(field);
+  return typeof field === "number" && Number.isFinite(field) ? field + 0 : Number.NaN;
+}
+
+/**
+ * Parses at most 16 characters, so 16 digits or 15 and a point: only the last digit or the one division by an exact power
+ * of ten rounds, and both round correctly (W. Clinger, PLDI 1990). Faster than `Number`, and fits most fields.
+ */
+function plainDecimal(text: string): number | undefined {
+  const length = text.length;
+  const negative = text.charCodeAt(0) === minus;
+  const from = negative ? 1 : 0;
+  if (length === from || length > 16) return undefined;
+  let digits = 0;
+  let point = -1;
+  for (let at = from; at < length; at++) {
+    const digit = text.charCodeAt(at) - zero;
+    if (digit >= 0 && digit <= 9) digits = digits * 10 + digit;
+    else if (digit === dot - zero && point < 0 && at > from) point = at;
+    else return undefined;
+  }
+  const decimals = point < 0 ? 0 : length - 1 - point;
+  const value = decimals === 0 ? digits : digits / (powersOfTen[decimals] as number);
+  return negative ? 0 - value : value;
+}
+
+const powersOfTen = Array.from({ length: 16 }, (_, power) => 10 ** power);
+
+function anyDecimal(text: string): number {
+  const value = decimal.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(value) ? value + 0 : Number.NaN;
+}
+
+/** Digits can match in one way only: with two ways a long cell of digits and a letter would take quadratic time. */
+const decimal = /^\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*$/i;
+const [zero, minus, dot] = [48, 45, 46];
+
+/** A field with what its position in the order depends on. */
+interface Sortable {
+  readonly field: Field;
+  readonly kind: number;
+  readonly number: number;
+  readonly text: string;
+}
+
+const kinds = { nothing: 0, number: 1, false: 2, true: 3, text: 4 } as const;
+
+export function sortable(field: Field): Sortable {
+  if (field === null) return { field, kind: kinds.nothing, number: 0, text: "" };
+  const text = String(field);
+  if (typeof field === "boolean") return { field, kind: field ? kinds.true : kinds.false, number: 0, text };
+  const number = numberOf(field);
+  return { field, kind: Number.isNaN(number) ? kinds.text : kinds.number, number, text };
+}
+
+/**
+ * The order of the result: nothing first, then numbers by value (in CSV every field that reads as one), false, true,
+ * then other text by code points. Different fields are never equal in it: `1` comes before `1.0`.
+ */
+export function compareFields(a: Sortable, b: Sortable): number {
+  const byNumber = a.kind === kinds.number ? a.number - b.number : 0;
+  return a.kind - b.kind || byNumber || compareText(a.text, b.text) || typeRank(a.field) - typeRank(b.field);
+}
+
+const typeRank = (field: Field): number => (typeof field === "number" ? 0 : 1);
+
+/** By code points, the order of UTF-8. UTF-16 puts surrogates, which are larger code points, before its last units. */
+function compareText(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; i++) {
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (left !== right) return codePointRank(left) - codePointRank(right);
+  }
+  return a.length - b.length;
+}
+
+const codePointRank = (unit: number): number =>
+  unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+
+/** Characters of a cell that are shown: a cell is the user's data and may be a megabyte long. */
+const shownMax = 80;
+
+const clipped = (text: string): string =>
+  text.length <= shownMax ? text : `${text.slice(0, shownMax - 1)}…`;
+
+/** A cell as JSON, for the report within a result: whoever reads that may read the files. */
+export const quotedCell = (cell: Field): string =>
+  JSON.stringify(typeof cell === "string" ? clipped(cell) : cell);
+
+/**
+ * The shape of a cell, for errors, which are logged: each letter as `a`, each digit as `9`, and anything but these and
+ * printable ASCII as `?`.
+ */
+export function shapeOf(cell: Field): string {
+  if (typeof cell !== "string") return `a ${typeof cell}`;
+  const shape = clipped(cell)
+    .replace(/\p{L}/gu, "a")
+    .replace(/\p{Nd}/gu, "9")
+    .replace(/[^ -~…]/gu, "?");
+  return `text like ${JSON.stringify(shape)}`;
+}

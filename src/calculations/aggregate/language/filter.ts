@@ -1,0 +1,187 @@
+import type { Columns } from "../measures/measure.ts";
+import type { Row } from "../records.ts";
+import { quoted, type Scanner, scanner } from "./scanner.ts";
+
+/** A parsed filter. */
+export type Condition =
+  | { readonly kind: "and" | "or"; readonly parts: readonly Condition[] }
+  | { readonly kind: "not"; readonly part: Condition }
+  | { readonly kind: "empty"; readonly column: string }
+  | {
+      readonly kind: "compare";
+      readonly column: string;
+      readonly operator: Operator;
+      readonly literal: Literal;
+    }
+  | { readonly kind: "in"; readonly column: string; readonly literals: readonly Literal[] };
+
+type Operator = "=" | "!=" | "<" | "<=" | ">" | ">=";
+
+/** A number compares as a number, anything else as text. */
+type Literal = number | string;
+
+export function columnsOf(condition: Condition): string[] {
+  if ("parts" in condition) return condition.parts.flatMap(columnsOf);
+  return "part" in condition ? columnsOf(condition.part) : [condition.column];
+}
+
+/** Limits the recursion: the stack has an end, and nobody writes more levels by hand. */
+const depthMax = 100;
+
+/**
+ * `price >= 10 and not (shop = 'a' or "ship mode" in ('AIR', 'RAIL')) and note is not null` → a condition.
+ *
+ * `or` binds weaker than `and`, that weaker than `not`. Columns stand bare (letters, digits, `_`, `.`) or in double
+ * quotes, texts in single quotes. Throws `CalculationError` with the position and what was expected there.
+ */
+export function parseFilter(text: string): Condition {
+  const from = scanner(text);
+  const condition = disjunction(from, 0);
+  if (!from.atEnd()) from.fail("and, or, or the end");
+  return condition;
+}
+
+const disjunction = (from: Scanner, depth: number): Condition =>
+  joinedBy("or", from, () => joinedBy("and", from, () => single(from, depth)));
+
+function joinedBy(kind: "and" | "or", from: Scanner, parse: () => Condition): Condition {
+  const first = parse();
+  const parts = [first];
+  while (word(from, kind)) parts.push(parse());
+  return parts.length === 1 ? first : { kind, parts };
+}
+
+function single(from: Scanner, depth: number): Condition {
+  if (depth > depthMax) from.fail(`at most ${depthMax} levels of parentheses and nots`);
+  if (word(from, "not")) return { kind: "not", part: single(from, depth + 1) };
+  if (from.take(/\(/y) === undefined) return comparison(from);
+  const inner = disjunction(from, depth + 1);
+  from.expect(/\)/y, "and, or, or a closing parenthesis");
+  return inner;
+}
+
+function comparison(from: Scanner): Condition {
+  const column = columnOf(from);
+  if (word(from, "is")) {
+    const negated = word(from, "not");
+    if (!word(from, "null")) from.fail(negated ? "null" : "null or not null");
+    return unless(negated, { kind: "empty", column });
+  }
+  const negated = word(from, "not");
+  if (word(from, "in")) return unless(negated, { kind: "in", column, literals: literals(from) });
+  if (negated) from.fail("in");
+  const sign = from.expect(/<=|>=|<>|!=|==|=|<|>/y, "= != < <= > >=, in, or is null");
+  const operator = (sign === "==" ? "=" : sign === "<>" ? "!=" : sign) as Operator;
+  return { kind: "compare", column, operator, literal: literal(from) };
+}
+
+const unless = (negated: boolean, part: Condition): Condition => (negated ? { kind: "not", part } : part);
+
+function columnOf(from: Scanner): string {
+  if (from.atEnd()) from.fail("a column, not, or a parenthesis");
+  const { at } = from;
+  if (from.text[at] === '"') return quoted(from, '"');
+  const name = from.expect(
+    /[\p{L}_][\p{L}\p{N}_.]*/uy,
+    'a column (in "double quotes" unless it is a plain word)',
+  );
+  if (/^(and|or|not|is|in|null|true|false)$/i.test(name)) from.fail(`a column ("${name}" if it is one)`, at);
+  return name;
+}
+
+function literals(from: Scanner): Literal[] {
+  from.expect(/\(/y, "a parenthesis");
+  const all = [literal(from)];
+  while (from.take(/,/y) !== undefined) {
+    const at = from.skipBlanks();
+    const next = literal(from);
+    if (typeof next !== typeof all[0]) from.fail("numbers only or texts only", at);
+    all.push(next);
+  }
+  from.expect(/\)/y, "a comma or a closing parenthesis");
+  return all;
+}
+
+function literal(from: Scanner): Literal {
+  if (!from.atEnd() && from.text[from.at] === "'") return quoted(from, "'");
+  const { at } = from;
+  const bool = from.take(/(true|false)(?![\p{L}\p{N}_.])/iuy);
+  if (bool !== undefined) return bool.toLowerCase();
+  const digits = from.take(/[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(?![\p{L}\p{N}_.])/iuy);
+  const number = Number(digits ?? Number.NaN);
+  if (!Number.isFinite(number)) from.fail("a number, a 'text' in single quotes, true or false", at);
+  return number;
+}
+
+/** Consumes a keyword, in letters of any case, if it stands here. */
+const word = (from: Scanner, keyword: "and" | "or" | "not" | "is" | "in" | "null"): boolean =>
+  from.take(new RegExp(`${keyword}(?![\\p{L}\\p{N}_.])`, "iuy")) !== undefined;
+
+/** True, false, or undefined where the answer is unknown, as in SQL for a comparison with an empty field. */
+type Filter = (row: Row, index: number) => boolean | undefined;
+
+/** Evaluates parts from left to right and stops at the first that decides. `index` is that of the row in its batch. */
+export function compileFilter(condition: Condition, columns: Columns): Filter {
+  switch (condition.kind) {
+    case "and":
+    case "or": {
+      const parts = condition.parts.map((part) => compileFilter(part, columns));
+      const decides = condition.kind === "or";
+      return (row, index) => {
+        let answer: boolean | undefined = !decides;
+        for (const part of parts) {
+          const one = part(row, index);
+          if (one === decides) return decides;
+          if (one === undefined) answer = undefined;
+        }
+        return answer;
+      };
+    }
+    case "not": {
+      const part = compileFilter(condition.part, columns);
+      return (row, index) => {
+        const answer = part(row, index);
+        return answer === undefined ? undefined : !answer;
+      };
+    }
+    case "empty": {
+      const at = columns.indexOf(condition.column);
+      return (row) => row[at] === null;
+    }
+    case "compare": {
+      const { column, operator, literal } = condition;
+      const holds = holdsOf[operator];
+      return testing(column, columns, typeof literal, (value) => holds(value, literal));
+    }
+    case "in": {
+      const wanted = new Set(condition.literals);
+      return testing(condition.column, columns, typeof condition.literals[0], (value) => wanted.has(value));
+    }
+  }
+}
+
+/** Tests a column's value, as a number where the literals are numbers and else as text. */
+function testing(column: string, columns: Columns, type: string, test: (value: Literal) => boolean): Filter {
+  if (type === "number") {
+    const numbers = columns.numbers(column);
+    return (_, index) => {
+      const number = numbers.at(index);
+      return Number.isNaN(number) ? undefined : test(number);
+    };
+  }
+  const at = columns.indexOf(column);
+  return (row) => {
+    const field = row[at] ?? null;
+    return field === null ? undefined : test(typeof field === "string" ? field : String(field));
+  };
+}
+
+/** Texts compare by UTF-16 code units. */
+const holdsOf: Readonly<Record<Operator, (a: Literal, b: Literal) => boolean>> = {
+  "=": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+};

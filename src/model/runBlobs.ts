@@ -1,0 +1,125 @@
+/** Names of the blobs of one run, and parsers of them; `names.ts` draws the whole storage tree. */
+const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
+const shardName = (shard: number): string => pad(shard, 5);
+const packName = (pack: number): string => pad(pack, 8);
+const packPath = (shard: number, pack: number): string => `${shardName(shard)}/${packName(pack)}`;
+
+export const specBlob = (id: string): string => `${id}/spec.json`;
+
+/** A piece of work whose sends are counted. A node of level 1 is a shard's. */
+export type Work =
+  | { readonly kind: "plan" }
+  | { readonly kind: "pack"; readonly shard: number; readonly pack: number }
+  | { readonly kind: "node"; readonly level: number; readonly index: number }
+  | { readonly kind: "finish" };
+
+/** `00012/`, or `0001` for the ten shards from 10 on: names sort as text, so a prefix of the digits is a range. */
+const near = (shard: number, digits: number): string =>
+  digits === 0 ? `${shardName(shard)}/` : shardName(shard).slice(0, -digits);
+
+/** Blob names of one run in container `runs`. `origin` is the generation that planned: it names plan and outputs. */
+export function runBlobs(id: string, uid: string, origin = 1) {
+  const root = `${id}/${uid}/`;
+  const base = baseOf(root, origin);
+  const failures = `${root}failed/`;
+  const failure = (work: Work, generation: number, send: number) =>
+    `${failures}${workName(work)}.${pad(generation, 3)}.${pad(send, 3)}`;
+  return {
+    root,
+    plan: `${base}plan.json`,
+    state: `${root}state.json`,
+    segment: (attempt: string, segment: number) => `${base}plan/${attempt}/${pad(segment, 6)}`,
+    parts: `${base}parts/`,
+    partsOf: (shard: number) => `${base}parts/${shardName(shard)}/`,
+    /** The partials of up to `10 ** digits` neighboring shards, `shard` among them. */
+    partsNear: (shard: number, digits: number) => `${base}parts/${near(shard, digits)}`,
+    part: (shard: number, pack: number) => `${base}parts/${packPath(shard, pack)}`,
+    nodesOf: (generation: number, level: number) => `${base}nodes/${pad(generation, 3)}/${level}/`,
+    /** Up to `10 ** digits` neighboring nodes of a level, `index` among them. */
+    nodesNear: (generation: number, level: number, index: number, digits: number) =>
+      `${base}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
+    node: (generation: number, level: number, index: number) =>
+      `${base}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`,
+    nodes: `${base}nodes/`,
+    /** Partials and nodes of earlier origins, which this one does not build on. */
+    outputsBefore: Array.from({ length: origin - 1 }, (_, at) => baseOf(root, at + 1)).flatMap(outputsIn),
+    failures,
+    failuresNear: (shard: number, digits: number) => `${failures}${near(shard, digits)}`,
+    /** Failures of plan, nodes and finish, and the notes of instances with other code. */
+    taskFailures: ["node/", "plan.", "finish.", "code."].map((kind) => `${failures}${kind}`),
+    /** Says that instances with other code, named by a hash, requeue work of the generation. */
+    otherCode: (generation: number, hash: string) => `${failures}code.${pad(generation, 3)}.${hash}`,
+    failure,
+    tried: (work: Work, generation: number, send: number) => `${failure(work, generation, send)}.tried`,
+    /** Prefix of the notes of attempts of this work that began, in one send or in all. */
+    begunOf: (work: Work, generation: number, send?: number) =>
+      send === undefined
+        ? `${failures}${workName(work)}.${pad(generation, 3)}.`
+        : `${failure(work, generation, send)}.`,
+    begun: (work: Work, generation: number, send: number, tag: string) =>
+      `${failure(work, generation, send)}.${tag}.begun`,
+  };
+}
+
+const baseOf = (root: string, origin: number) => (origin === 1 ? root : `${root}anew/${pad(origin, 3)}/`);
+const outputsIn = (base: string) => [`${base}parts/`, `${base}nodes/`];
+
+/** Blob names of one run's results and answers, in container `results`. */
+export function resultBlobs(id: string, uid: string) {
+  const root = `${id}/${uid}/`;
+  const of = (generation: number) => `${root}${pad(generation, 3)}/`;
+  const answer = (tag: string) => `${root}answers/${tag}`;
+  return {
+    root,
+    manifest: (generation: number) => `${of(generation)}manifest.json`,
+    result: (generation: number, attempt: string, extension: string) =>
+      `${of(generation)}${attempt}/result.${extension}`,
+    hashes: (generation: number, shard: number) => `${of(generation)}hashes/${shardName(shard)}`,
+    answer,
+    answerBytes: (tag: string, attempt: string, extension: string) =>
+      `${answer(tag)}.${attempt}.${extension}`,
+    verified: (tag: string, pack: number) => `${answer(tag)}/${packName(pack)}`,
+    verifiedOf: (tag: string) => `${answer(tag)}/`,
+  };
+}
+
+/** Name of a piece of work in blob names and in the state: `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
+export function workName(work: Work): string {
+  if (work.kind === "pack") return packPath(work.shard, work.pack);
+  return work.kind === "node" ? `node/${work.level}/${pad(work.index, 5)}` : work.kind;
+}
+
+/** The number at the end of a partial's or node's name; NaN without one. */
+export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.lastIndexOf("/") + 1));
+
+/** The send that a `.tried` note tells of; undefined for any other name. */
+export const parseTried = (blob: string) =>
+  blob.endsWith(".tried") ? parseFailure(blob.slice(0, -".tried".length)) : undefined;
+
+const begunEnding = /\.[^./]+\.begun$/;
+
+/** The send that a `.begun` note tells of; undefined for any other name. */
+export const parseBegun = (blob: string) =>
+  begunEnding.test(blob) ? parseFailure(blob.replace(begunEnding, "")) : undefined;
+
+/** The generation whose work instances with other code requeue; undefined for any other name. */
+export function parseOtherCode(blob: string): { readonly generation: number } | undefined {
+  const match = /\/failed\/code\.(\d+)\.[^/]+$/.exec(blob);
+  return match === null ? undefined : { generation: Number(match[1]) };
+}
+
+/** The send that a failure record tells of; undefined for any other name. */
+export function parseFailure(
+  blob: string,
+): { readonly work: Work; readonly generation: number; readonly send: number } | undefined {
+  const match = /\/failed\/(?:(\d+)\/(\d+)|node\/(\d+)\/(\d+)|(plan|finish))\.(\d+)\.(\d+)$/.exec(blob);
+  if (match === null) return undefined;
+  const [, shard, pack, level, index, kind, generation, send] = match;
+  const work: Work =
+    pack !== undefined
+      ? { kind: "pack", shard: Number(shard), pack: Number(pack) }
+      : index !== undefined
+        ? { kind: "node", level: Number(level), index: Number(index) }
+        : { kind: kind === "plan" ? "plan" : "finish" };
+  return { work, generation: Number(generation), send: Number(send) };
+}
