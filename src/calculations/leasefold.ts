@@ -34,8 +34,8 @@ export async function runSerially(
   const inputs: unknown[] = [];
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
   const { chunks, list } = await runPlan(calculation, params, keep, files);
-  const job = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
-  const parts = chunks === 0 ? [] : [await runCompute(calculation, job, files)];
+  const pack = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
+  const parts = chunks === 0 ? [] : [await runCompute(calculation, pack, files)];
   const result = await runFinish(calculation, { params, parts, folded: chunks, count: chunks });
   return { ...result, chunks };
 }

@@ -65,7 +65,7 @@ export const options = defineCalculation<Params, undefined, Moments>({
   finish: (moments, { params }) => answer(params, moments),
 });
 
-/** A quarter of a million normals take some 25 ms, eight million under a second. */
+/** A quarter of a million normals take about 25 ms, eight million less than a second. */
 const chunkNormals = { min: 2 ** 18, max: 2 ** 23 };
 const chunksWanted = 4_000;
 
@@ -83,7 +83,7 @@ const pathsPerSample = ({ antithetic }: Params): number => (antithetic ? 2 : 1);
 function answer(params: Params, moments: Moments): JsonValue {
   const exact = closedForm(params);
   const certain = lawOf(params).spread === 0;
-  const sampled = certain ? sure(exact) : estimates(params, moments, pathsPerSample(params));
+  const sampled = certain ? certainEstimates(exact) : estimates(params, moments, pathsPerSample(params));
   const { value: price, standardError } = sampled.price;
   const greek = (name: keyof Values): JsonValue => ({ ...sampled[name], closedForm: exact[name] });
   return {
@@ -101,7 +101,7 @@ function answer(params: Params, moments: Moments): JsonValue {
   };
 }
 
-const sure = (exact: Values): Readonly<Record<keyof Values, Estimate>> => {
+const certainEstimates = (exact: Values): Readonly<Record<keyof Values, Estimate>> => {
   const of = (value: number | null): Estimate => ({ value, standardError: value === null ? null : 0 });
   const { price, delta, gamma, vega, rho } = exact;
   return { price: of(price), delta: of(delta), gamma: of(gamma), vega: of(vega), rho: of(rho) };

@@ -24,7 +24,7 @@ function counted(refusal?: { readonly from: number }) {
 }
 
 describe("files", () => {
-  test("are listed page after page, and no page is asked for that nobody reads", async () => {
+  test("files are listed page by page, and no page is requested that nobody reads", async () => {
     const { files } = counted();
     const paths: string[] = [];
     for await (const file of files.list("c/x")) paths.push(file.path);
@@ -35,7 +35,7 @@ describe("files", () => {
     }
   });
 
-  test("are read in pieces of 8 MB, with one ahead and never two", async () => {
+  test("files are read in pieces of 8 MB, one ahead and never two", async () => {
     const { files, asked } = counted();
     const sizes: number[] = [];
     for await (const piece of files.read(factOf(20 * mb + 5))) {
@@ -68,7 +68,7 @@ describe("files", () => {
   });
 
   test.each([{ from: -1 }, { from: 1.5 }, { to: Number.NaN }, { from: 5, to: 4 }])(
-    "have no range %j",
+    "a read of the invalid range %j fails",
     async (range) => {
       const read = counted().files.read(factOf(10), range)[Symbol.asyncIterator]().next();
       await expect(read).rejects.toMatchObject({
@@ -78,7 +78,7 @@ describe("files", () => {
     },
   );
 
-  test("of no bytes are still looked at, since they may be gone", async () => {
+  test("an empty file is still requested, because it may be gone", async () => {
     const { files, asked } = counted();
     for await (const _ of files.read(factOf(0))) expect.fail("it has no bytes");
     expect(asked).toEqual([[0, 0]]);
@@ -86,7 +86,7 @@ describe("files", () => {
     await expect(gone[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "file-changed" });
   });
 
-  test("that fail ahead of a reader who leaves early trouble nobody", async () => {
+  test("a failed read ahead is ignored if the reader stops early", async () => {
     const unhandled: unknown[] = [];
     const keep = (error: unknown) => void unhandled.push(error);
     process.on("unhandledRejection", keep);
@@ -100,7 +100,7 @@ describe("files", () => {
     expect([asked.length, unhandled]).toEqual([2, []]);
   });
 
-  test("that fail on the way tell a reader who goes on", async () => {
+  test("a failed read ahead throws if the reader continues", async () => {
     let read = 0;
     const reading = (async () => {
       for await (const piece of counted({ from: 8 * mb }).files.read(factOf(20 * mb))) read += piece.length;
@@ -109,7 +109,7 @@ describe("files", () => {
     expect(read).toBe(8 * mb);
   });
 
-  test("are none where a calculation has no storage", async () => {
+  test("a calculation without storage has no files", async () => {
     await expect(noFiles.list("c/")[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       code: "no-files",
     });

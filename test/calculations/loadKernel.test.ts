@@ -6,7 +6,7 @@ import { instantiate, kernelLoader } from "../../src/calculations/loadKernel.ts"
 describe.each(["primes", "options"] as const)("the kernel that a thread loads for %s", (name) => {
   const built = new URL(`../../dist/${name}.wasm`, import.meta.url);
 
-  test.runIf(existsSync(built))("is found where the build puts it, and started once", () => {
+  test.runIf(existsSync(built))("the kernel is found where the build puts it, and started once", () => {
     let starts = 0;
     const load = kernelLoader(name, (wasm) => {
       starts += 1;
@@ -18,7 +18,7 @@ describe.each(["primes", "options"] as const)("the kernel that a thread loads fo
     expect(load()).toHaveProperty("memory");
   });
 
-  test("fails where the module is broken", async () => {
+  test("a broken kernel fails to start", async () => {
     const wasm = await compileKernel(name);
     expect(() => instantiate(wasm.subarray(0, wasm.length - 20))).toThrow(/WebAssembly\.Module/);
   });

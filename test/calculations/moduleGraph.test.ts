@@ -38,7 +38,7 @@ async function identityOf(file: string, then = ""): Promise<string> {
 }
 
 describe("the identity of a user's file", () => {
-  it("is the same wherever its files lie, and another one when a file behind it is changed", async () => {
+  it("the identity is the same in any folder, and changes if a file that it imports changes", async () => {
     const file = await write(join(folder, "a"));
     const first = await identityOf(file);
     expect(first).toMatch(/^mine@sha256:[0-9a-f]{12} false$/);
@@ -48,14 +48,14 @@ describe("the identity of a user's file", () => {
     expect(await identityOf(join(folder, "b", "mine.mjs"))).not.toBe(first);
   });
 
-  it("stays that of the loaded code when a file is changed later, and the change is told", async () => {
+  it("the identity stays that of the loaded code if a file changes later, and the change is reported", async () => {
     const file = await write(join(folder, "c"));
     const [first] = (await identityOf(file)).split(" ");
     const change = `(await import("node:fs")).writeFileSync(${JSON.stringify(join(folder, "c", "lib", "deep.mjs"))}, "export const deep = 3;");`;
     expect(await identityOf(file, change)).toBe(`${first} true`);
   });
 
-  it("is the declared version, whatever changes in the file", async () => {
+  it("a declared version is the identity, whatever changes in the file", async () => {
     const file = await write(join(folder, "d"), 'version: "2.1",');
     expect(await identityOf(file)).toBe("mine@2.1 false");
     const wrong = await write(join(folder, "e"), 'version: "two, or so",');

@@ -19,7 +19,7 @@ const params = (raw: object) => parseParams(options, raw);
 const price = async (raw: object): Promise<Answer> => parse((await runSerially(options, params(raw))).body);
 
 describe("an option's price", () => {
-  test("has the same bytes for any packs and any tree of folds", async () => {
+  test("the result of options has the same bytes for any packs and any tree of folds", async () => {
     const all = params({ kind: "asian-put", steps: 1000, paths: 2000, antithetic: true });
     const { body, chunks } = await runSerially(options, all);
     expect(chunks).toBe(4);
@@ -47,7 +47,7 @@ describe("an option's price", () => {
     );
   });
 
-  test("has bits that are pinned: other ones are another stream of paths, which users would see", async () => {
+  test("the bits of a partial are pinned, because users would see another stream of paths", async () => {
     const partial = await runCompute(options, {
       params: params({ seed: 2 ** 40 + 7 }),
       from: 3,
@@ -68,7 +68,7 @@ describe("an option's price", () => {
     ]);
   });
 
-  test("narrows while the run works, and says over how many paths it is", async () => {
+  test("the interval narrows while the run works, and the result names the number of paths so far", async () => {
     const all = params({ paths: 1_000_000 });
     const parts = [0, 1, 2, 3].map((from) =>
       runCompute(options, { params: all, from, to: from + 1, count: 4 }),
@@ -85,7 +85,7 @@ describe("an option's price", () => {
     for (const width of widths) expect(width / (widths[0] as number)).toBeCloseTo(1, 1);
   });
 
-  test("keeps put-call parity path by path", async () => {
+  test("simulated prices keep put-call parity path by path", async () => {
     for (const raw of [{ paths: 5000 }, { paths: 4000, antithetic: true }]) {
       const [call, put] = [await price({ ...raw, kind: "call" }), await price({ ...raw, kind: "put" })];
       const deltas = (call.greeks["delta"]?.value ?? 0) - (put.greeks["delta"]?.value ?? 0);
@@ -93,14 +93,14 @@ describe("an option's price", () => {
     }
   });
 
-  test("with antithetic paths has a smaller error for as many paths", async () => {
+  test("antithetic paths give a smaller error than as many plain paths", async () => {
     const plain = await price({ paths: 20_000 });
     const both = await price({ paths: 20_000, antithetic: true });
     expect(both.paths).toBe(20_000);
     expect(both.standardError).toBeLessThan(0.75 * plain.standardError);
   });
 
-  test("of one path has no error, of none no price", async () => {
+  test("a price of one path has no error, and no paths give no price", async () => {
     expect(await price({ paths: 1, strike: 0 })).toMatchObject({
       price: expect.any(Number),
       standardError: null,
@@ -118,7 +118,7 @@ describe("an option's price", () => {
     [{ volatility: 0 }, 4.877057549928599],
     [{ maturity: 0, spot: 120 }, 20],
     [{ maturity: 0, kind: "asian-put" }, 0],
-  ])("with %j is certain, and no path is gone", async (raw, value) => {
+  ])("the price with %j is certain, and no path is simulated", async (raw, value) => {
     const answer = await price({ ...raw, paths: 1e10 });
     expect(answer.price).toBeCloseTo(value, 12);
     expect(answer).toMatchObject({
@@ -146,7 +146,7 @@ describe("an option's price", () => {
         steps: 1000,
       },
     ],
-  ])("with %j is a number", async (raw) => {
+  ])("the price with %j is a number", async (raw) => {
     for (const antithetic of [false, true]) {
       const answer = await price({ ...raw, antithetic, paths: 1000 });
       for (const one of [answer, ...Object.values(answer.greeks)]) {
@@ -171,11 +171,11 @@ describe("an option's price", () => {
     [{ kind: "american" }, /^kind: /],
     [{ confidence: 1 }, /^confidence: /],
     [{ spot: "many" }, /^spot: /],
-  ])("with %j is refused, naming the rule", (raw, message) => {
+  ])("the parameters %j are refused with the rule", (raw, message) => {
     expect(() => params(raw)).toThrow(message);
   });
 
-  test("is cut into at most ten million chunks", () => {
+  test("a run of options has at most ten million chunks", () => {
     const chunks = (raw: object) => options.plan(params(raw) as never, {} as never);
     expect(chunks({ paths: 1e10, steps: 1000, kind: "asian-call" })).toBeLessThan(1e7);
     expect(chunks({ paths: 1e10 })).toBe(4_000);

@@ -30,7 +30,7 @@ describe("parameters", () => {
     expect((error as Error).message).toMatch(message);
   });
 
-  test("help is made from the schema", () => {
+  test("the help of parameters is made from their schema", () => {
     expect(describeParams(primes)).toEqual([
       { name: "to", type: "integer", default: "1000000000", description: expect.stringContaining("count") },
       { name: "from", type: "integer", default: "0", description: expect.any(String) },

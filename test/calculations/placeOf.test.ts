@@ -11,9 +11,9 @@ const withStack = (...lines: readonly string[]): Error =>
   Object.assign(new Error("boom"), { stack: lines.join("\n") });
 const frame = (where: string): string => `    at compute (${where})`;
 
-describe("the place where user code failed", () => {
+describe("the file and line where user code failed", () => {
   test.each([
-    ["the first frame of the user's", ["Error: boom", frame("/home/me/mine.ts:3:9")], " (mine.ts:3)"],
+    ["the first frame of user code", ["Error: boom", frame("/home/me/mine.ts:3:9")], " (mine.ts:3)"],
     [
       "behind frames of this program, of both kinds of modules",
       ["Error: boom", frame(`${ownUrl}:1:2`), frame(`${ownFile}:1:2`), frame("file:///home/me/mine.mjs:4:9")],
@@ -45,12 +45,12 @@ describe("the place where user code failed", () => {
       ["Error: see /home/me/other.js:1", "  /home/me/other.js:1", frame("/home/me/mine.ts:8:9")],
       " (mine.ts:8)",
     ],
-    ["nothing where there is no frame of the user's", ["Error: boom", frame(`${ownFile}:1:2`)], ""],
-  ])("is %s", (_what, lines, place) => {
+    ["nothing if no stack frame is of user code", ["Error: boom", frame(`${ownFile}:1:2`)], ""],
+  ])("the location is that of %s", (_what, lines, place) => {
     expect(placeOf(withStack(...lines))).toBe(place);
   });
 
-  test("is empty for what is no error", () => {
+  test("the location is empty for a value that is no error", () => {
     expect([placeOf("boom"), placeOf(undefined), userFrames({ stack: "    at x (/a/b.ts:1:1)" })]).toEqual([
       "",
       "",
@@ -58,7 +58,7 @@ describe("the place where user code failed", () => {
     ]);
   });
 
-  test("has every frame of the user's, in order", () => {
+  test("userFrames returns every frame of user code in order", () => {
     const frames = [frame("/home/me/deep.ts:2:9"), frame("/home/me/mine.ts:9:9")];
     const error = withStack(
       "Error: boom",

@@ -17,14 +17,14 @@ function run(raw: unknown): { chunks: number; partials: number[]; result: unknow
 const chunksOf = (params: Params): number => primes.plan(params, { files: noFiles }) as number;
 
 describe("primes", () => {
-  test("both ends are included", () => {
+  test("both ends of the range are included", () => {
     expect(run({ to: 29 })).toMatchObject({ chunks: 1, result: { primes: 10, from: 0, to: 29 } });
     expect(run({ from: 29, to: 31 }).result).toEqual({ primes: 2, from: 29, to: 31 });
     expect(run({ from: 31, to: 31 }).result).toEqual({ primes: 1, from: 31, to: 31 });
     expect(run({ to: 0 })).toMatchObject({ chunks: 1, result: { primes: 0 } });
   });
 
-  test("an answer of some chunks says of how many", () => {
+  test("a result of some of the chunks names their number and that of all", () => {
     const params = primes.params.parse({ to: 1e9 });
     expect(primes.finish?.(7, { params, folded: 3, count: 20 })).toEqual({
       ...{ primes: 7, from: 0, to: 1e9 },
@@ -52,7 +52,7 @@ describe("primes", () => {
     expect(primes.params.parse({})).toEqual({ to: 1e9, from: 0 });
   });
 
-  test.each([-1, 1.5, 1e14 + 1, "many", Number.NaN])("%j is no upper end", (to) => {
+  test.each([-1, 1.5, 1e14 + 1, "many", Number.NaN])("the upper end %j is refused", (to) => {
     expect(primes.params.safeParse({ to }).success).toBe(false);
   });
 

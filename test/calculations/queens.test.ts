@@ -58,7 +58,7 @@ describe("queens", () => {
     expect(JSON.parse(JSON.stringify(inputs))).toEqual(inputs);
   });
 
-  test("its chunks differ in weight", () => {
+  test("the chunks of queens differ in cost", () => {
     expect(new Set(solve(9).partials).size).toBeGreaterThan(3);
   });
 
@@ -66,7 +66,7 @@ describe("queens", () => {
     expect(() => parseParams(queens, { n: "30" })).toThrow(/n: .*18/);
   });
 
-  test.each([0, 19, 2.5, "x"])("%j is no board", (n) => {
+  test.each([0, 19, 2.5, "x"])("the board size %j is refused", (n) => {
     expect(queens.params.safeParse({ n }).success).toBe(false);
   });
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the registry", () => {
-  test("knows the built-in calculations", async () => {
+  test("the registry lists the built-in calculations", async () => {
     const known = await loadCalculations([]);
     expect(known.list().map(({ name }) => name)).toEqual([
       "primes",
@@ -28,7 +28,7 @@ describe("the registry", () => {
     expect(known.get("primes").name).toBe("primes");
   });
 
-  test("tells the identity of the code: declared by a built-in calculation, or a user's file by its bytes", async () => {
+  test("versionOf returns the declared version of a built-in calculation, or the hash of a user's file", async () => {
     const known = await loadCalculations([failingFile]);
     expect(known.versionOf("primes")).toBe("primes@1");
     const hash = createHash("sha256")
@@ -38,7 +38,7 @@ describe("the registry", () => {
     expect(thrownBy(() => known.versionOf("pi"))).toBeInstanceOf(InputError);
   });
 
-  test("names the known ones when asked for another", async () => {
+  test("an unknown calculation fails with the names of the known ones", async () => {
     const known = await loadCalculations([failingFile]);
     const error = thrownBy(() => known.get("pi"));
     expect(error).toBeInstanceOf(InputError);
@@ -48,7 +48,7 @@ describe("the registry", () => {
     });
   });
 
-  test("loads a user's file, with its parameters and their help", async () => {
+  test("a user's file is loaded with its parameters and their help", async () => {
     const known = await loadCalculations([failingFile]);
     const failing = known.get("failing");
     expect(known.parseParams(failing, { chunks: "3" })).toMatchObject({ chunks: 3, throws: "" });
@@ -61,7 +61,7 @@ describe("the registry", () => {
     });
   });
 
-  test("a user's file far from this project finds leasefold and its zod", async () => {
+  test("a user's file outside of this project can import leasefold and its zod", async () => {
     const file = await put(
       "far.ts",
       `import { defineCalculation, z } from "leasefold";
@@ -78,7 +78,7 @@ describe("the registry", () => {
     expect(known.parseParams(far, {})).toEqual({ a: 4 });
   });
 
-  test("a file that is missing, broken, empty or badly named is a clear setting's error", async () => {
+  test("a file that is missing, broken, empty or badly named fails with a configuration error that names it", async () => {
     await expectRefused(join(folder, "nowhere.ts"), /no calculation file .*nowhere\.ts/);
     await expectRefused(
       await put("broken.ts", "throw new Error('broken at once');"),
@@ -94,7 +94,7 @@ describe("the registry", () => {
     await expectRefused(await put("name.ts", `export default { name: "A b", ${parts} };`), /"A b"/);
   });
 
-  test("two calculations cannot have one name", async () => {
+  test("two calculations cannot have the same name", async () => {
     const parts = "params: {}, plan() {}, compute() {}, merge() {}, zero() {}";
     const file = await put("twin.ts", `export default { name: "primes", ${parts} };`);
     await expectRefused(file, /already a calculation named primes/);

@@ -25,7 +25,7 @@ const encoding = (encode: () => unknown): AnyCalculation => ({
 const finish = (calculation: AnyCalculation) =>
   runFinish(calculation, { params: {}, parts: [], folded: 0, count: 0 });
 
-describe("what finish says about its bytes", () => {
+describe("the bytes that finish returns", () => {
   test.each([
     ["no content type", { contentType: undefined }, /finish gave the contentType undefined/],
     [
@@ -41,7 +41,7 @@ describe("what finish says about its bytes", () => {
     ],
     ["a Float64Array", { body: new Float64Array(2) }, /a body that is a Float64Array: give new Uint8Array/],
     ["an ArrayBuffer", { body: new ArrayBuffer(2) }, /a body that is an ArrayBuffer: give new Uint8Array/],
-  ])("fails the calculation in words where it is %s, also in a check", async (_what, result, why) => {
+  ])("finish that returns %s fails with the fix, also in a check", async (_what, result, why) => {
     await expect(finish(giving(result))).rejects.toMatchObject({
       code: "bad-result",
       message: expect.stringMatching(why),
@@ -51,18 +51,18 @@ describe("what finish says about its bytes", () => {
     ]);
   });
 
-  test("is taken over, and nothing else of what it gave", async () => {
+  test("the body, content type and extension of finish are the result, and no other field", async () => {
     expect(await finish(giving({ more: 1 }))).toEqual(right);
   });
 });
 
-describe("what encode gives", () => {
+describe("the bytes that encode returns", () => {
   test.each([
     ["a Float64Array", () => new Float64Array([1, 2]), /gave a Float64Array: give new Uint8Array/],
     ["an ArrayBuffer", () => new ArrayBuffer(8), /gave an ArrayBuffer: give new Uint8Array/],
     ["text", () => "1", /gave a string$/],
     ["nothing", () => undefined, /gave undefined$/],
-  ])("fails the calculation in words where it is %s, also in a check", async (_what, encode, why) => {
+  ])("encode that returns %s fails with the fix, also in a check", async (_what, encode, why) => {
     const job = { params: {}, from: 0, to: 1, count: 3 };
     await expect(runCompute(encoding(encode), job)).rejects.toMatchObject({
       code: "not-bytes",

@@ -21,7 +21,7 @@ const read = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 const encode = (value: string) => new TextEncoder().encode(JSON.stringify(value));
 
 describe("a pack", () => {
-  test("is computed in index order, each chunk with its input", async () => {
+  test("a pack is computed in index order, each chunk with its input", async () => {
     expect(read(await runCompute(text, { ...job, inputs: ["a", "b", "c"] }))).toBe('"2a,3b,4c"');
   });
 
@@ -108,7 +108,7 @@ describe("a pack", () => {
     await expect(runCompute(calculation, job)).rejects.toThrow(why);
   });
 
-  test("of one chunk tells of it without computing it again", async () => {
+  test("an error of a pack of one chunk names the chunk without computing it again", async () => {
     let computed = 0;
     const calculation = but({ compute: () => [++computed, Number.NaN] });
     const one = runCompute(calculation, { ...job, to: 3 });
@@ -116,7 +116,7 @@ describe("a pack", () => {
     expect(computed).toBe(1);
   });
 
-  test("tells its range where the search for the chunk takes too long, or meets another error", async () => {
+  test("an error of a pack names its range if the search for the chunk takes too long or meets another error", async () => {
     let computed = 0;
     const calculation = but({
       compute: ({ index }) => {
@@ -139,14 +139,14 @@ describe("a pack", () => {
 describe("a plan", () => {
   const inputs = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-  test("that is a count hands over nothing", async () => {
+  test("a plan that is a count passes on no inputs", async () => {
     expect(await runPlan(text, {}, () => Promise.reject(new Error("not called")))).toEqual({
       chunks: 3,
       list: false,
     });
   });
 
-  test("that is a list comes in batches, in order, one at a time", async () => {
+  test("a plan that is a list passes on its inputs in batches, in order, one at a time", async () => {
     const seen: number[] = [];
     let open = 0;
     const planned = await runPlan(but({ plan: () => inputs(12_000) }), {}, async (batch) => {
@@ -171,7 +171,7 @@ describe("a plan", () => {
     await expect(runPlan(but({ plan: () => plan as number }), {}, async () => {})).rejects.toThrow(why);
   });
 
-  test("of large inputs comes in batches of a few megabytes", async () => {
+  test("a plan of large inputs passes them on in batches of a few megabytes", async () => {
     const sizes: number[] = [];
     const plan = () => Array.from({ length: 200 }, () => "x".repeat(60_000));
     await runPlan(but({ plan }), {}, async (batch) => void sizes.push(JSON.stringify(batch).length));
@@ -179,7 +179,7 @@ describe("a plan", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(calculationLimits.batchBytesMax);
   });
 
-  test("that throws half-way fails", async () => {
+  test("a plan that throws half-way fails", async () => {
     const calculation = but({
       *plan() {
         yield 1;
@@ -191,16 +191,16 @@ describe("a plan", () => {
 });
 
 describe("a fold", () => {
-  test("keeps order, and of nothing is zero", async () => {
+  test("a fold keeps the order of its partials, and a fold of none is zero", async () => {
     expect(read(await runFold(text, {}, ["a", "b", "c"].map(encode)))).toBe('"a,b,c"');
     expect(read(await runFold(text, {}, []))).toBe('"none"');
   });
 
-  test("of bytes that do not decode fails clearly", async () => {
+  test("a fold of bytes that cannot be decoded fails with the code's error", async () => {
     await expect(runFold(text, {}, [Buffer.from("{")])).rejects.toThrow(/^decode: /);
   });
 
-  test("finishes to JSON, or to what finish makes of it", async () => {
+  test("the result is JSON of the partial, or what finish makes of it", async () => {
     const finished = await runFinish(text, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
     expect({ ...finished, body: read(finished.body) }).toEqual({
       body: '"a"\n',

@@ -22,23 +22,23 @@ async function timed(chunks: number, msOf: (chunk: number) => number) {
 }
 
 describe("timing chunks", () => {
-  it("takes a few, spread over the run", async () => {
+  it("timeChunks times a few chunks, spread over the run", async () => {
     const { seen } = await timed(1_000, () => 1);
     expect(seen.map(({ from }) => from)).toEqual([100, 300, 500, 700, 900]);
     expect(seen[0]).toEqual({ from: 100, to: 101, count: 1_000 });
   });
 
-  it("leaves out the first, which also pays for loading the code, unless it is alone", async () => {
+  it("timeChunks skips the first chunk, which includes loading the code, unless it is the only one", async () => {
     expect((await timed(1_000, (chunk) => (chunk === 100 ? 900 : 4))).ms).toBe(4);
     expect((await timed(1, () => 900)).ms).toBe(900);
   });
 
-  it("stops once the samples took two seconds together", async () => {
+  it("timeChunks stops when the samples have taken two seconds together", async () => {
     const { ms, seen } = await timed(1_000, () => limits.planSampleMsMax);
     expect([ms, seen.length]).toEqual([limits.planSampleMsMax, 1]);
   });
 
-  it("passes over a chunk that fails, and says a quarter second where all do", async () => {
+  it("timeChunks skips a chunk that fails, and returns a quarter of a second if all fail", async () => {
     const fail = new CalculationError("calculation-threw", "no");
     const half = await timeChunks(counted(10), none, async ({ from }) => {
       if (from > 4) throw fail;
@@ -49,17 +49,17 @@ describe("timing chunks", () => {
     expect(await timeChunks(counted(0), none, () => Promise.reject(fail))).toBe(limits.packMsMin);
   });
 
-  it("takes a chunk past its time limit for as long as a pack may be", async () => {
+  it("timeChunks counts a chunk over its time limit as the longest pack", async () => {
     const late = new CalculationError("time-limit", "too long");
     expect(await timeChunks(counted(10), none, () => Promise.reject(late))).toBe(limits.packMsMax);
   });
 
-  it("throws on whatever is no fault of the calculation", async () => {
+  it("timeChunks throws an error that is not the calculation's", async () => {
     const away = new Error("the thread is gone");
     await expect(timeChunks(counted(10), none, () => Promise.reject(away))).rejects.toBe(away);
   });
 
-  it("hands over the inputs of a list that were kept, from its first batch and later ones", async () => {
+  it("timeChunks times the kept inputs of a list, from its first batch and later ones", async () => {
     const samples: Samples = new Map();
     keepSamples(samples, 0, ["a", "b", "c", "d", "e", "f", "g", "h"]);
     keepSamples(samples, 8, ["i", "j"]);
@@ -78,7 +78,7 @@ describe("timing chunks", () => {
     ]);
   });
 
-  it("spreads evenly and never takes a place twice", () => {
+  it("spread returns evenly spaced indexes, none of them twice", () => {
     expect(spread(3, 5)).toEqual([0, 1, 2]);
     expect(spread(0, 5)).toEqual([]);
     expect(spread(10, 2)).toEqual([2, 7]);

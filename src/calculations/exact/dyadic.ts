@@ -1,4 +1,4 @@
-/** `mantissa` · 2^`exponent`, exactly. Canonical where the mantissa is odd, or both are 0. */
+/** `mantissa` · 2^`exponent`, exactly. Canonical if the mantissa is odd, or both are 0. */
 export interface Dyadic {
   readonly mantissa: bigint;
   readonly exponent: number;

@@ -80,7 +80,7 @@ export async function checkLaws(
     const startedMs = clock?.monotonicMs() ?? 0;
     const { at, verdict } = await checks[law](subject, params).then(
       (verdict) => ({ at: law, verdict }),
-      (error: unknown) => thrown(law, error),
+      (error: unknown) => violationOf(law, error),
     );
     const ms = clock === undefined ? {} : { ms: clock.monotonicMs() - startedMs };
     if ("breach" in verdict) tell({ law: at, outcome: "broken", breach: verdict.breach, ...ms });
@@ -120,26 +120,27 @@ const lawOfCode: Readonly<Record<string, LawName>> = {
   "not-bytes": "codec",
 };
 
-function thrown(law: LawName, error: unknown): { at: LawName; verdict: Verdict } {
+/** The law that an error breaks, and the reason. */
+function violationOf(law: LawName, error: unknown): { at: LawName; verdict: Verdict } {
   if (!(error instanceof CalculationError)) throw error;
   const at =
     lawOfCode[error.code] ?? (law !== "finish" && error.code === "not-json" ? notJsonLaw(error) : law);
   if (at === "size") return { at, verdict: broken(error.message, tooLarge.likely, tooLarge.cure) };
-  const told = (likely: string, cure: string) => ({ at, verdict: broken(error.message, likely, cure) });
+  const violation = (likely: string, cure: string) => ({ at, verdict: broken(error.message, likely, cure) });
   if (contractCodes.has(error.code)) {
-    return told(
+    return violation(
       "it returns what the contract does not allow, so no attempt succeeds",
       cureOf(at, error.code),
     );
   }
   if (error.code === "calculation-threw") {
     const ends = at === "plan" || at === "finish" ? "the run" : "the pack";
-    return told(
+    return violation(
       "your code threw",
       `a failing call is retried on other workers and finally fails ${ends}: throw only if there is no answer`,
     );
   }
-  return told(
+  return violation(
     "it cannot work on this data",
     "a check needs a run that works: give other parameters, or correct the data",
   );
@@ -155,21 +156,18 @@ const contractCodes = new Set([
   "bad-result",
 ]);
 
-const notJsonLaw = (error: CalculationError): LawName =>
-  error.message.startsWith("the input")
-    ? "inputs"
-    : error.message.startsWith("the result")
-      ? "finish"
-      : "codec";
+function notJsonLaw({ message }: CalculationError): LawName {
+  if (message.startsWith("the input")) return "inputs";
+  return message.startsWith("the result") ? "finish" : "codec";
+}
 
-const cureOf = (law: LawName, code: string): string =>
-  code === "not-bytes"
-    ? "give a Uint8Array that has all bytes of the partial"
-    : law === "plan" || law === "inputs"
-      ? "give a whole number of chunks, or a list of inputs that are JSON of at most 64 KB"
-      : law === "finish"
-        ? "give JSON without NaN and Infinity, or { body, contentType, extension }"
-        : "give finite numbers, text, lists and plain objects, or give the calculation a codec";
+function cureOf(law: LawName, code: string): string {
+  if (code === "not-bytes") return "return a Uint8Array with all bytes of the partial";
+  if (law === "plan" || law === "inputs")
+    return "return a whole number of chunks, or a list of inputs that are JSON of at most 64 KB";
+  if (law === "finish") return "return JSON without NaN and Infinity, or { body, contentType, extension }";
+  return "return finite numbers, text, lists and plain objects, or give the calculation a codec";
+}
 
 /** Parameters that JSON cannot encode stay as they are: their own law reports them. */
 function jsonOr(params: unknown): unknown {

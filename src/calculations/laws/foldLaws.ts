@@ -6,11 +6,11 @@ import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { pauseMs } from "./inputLaws.ts";
 import { randomRunsMs, type Subject, same, stopwatch } from "./subject.ts";
 
-/** A way to fold chunks `[cuts[0], last cut)`: packs between the cuts, and `fanIn` neighbours at a time above them. */
+/** A way to fold chunks `[cuts[0], last cut)`: packs between the cuts, and `fanIn` neighbors at a time above them. */
 interface Folding {
   readonly cuts: readonly number[];
   readonly fanIn: number;
-  /** Packs are computed anew as a worker would, instead of folded from partials that are known. */
+  /** Packs are computed anew, as a worker does, instead of folded from known partials. */
   readonly computed: boolean;
 }
 

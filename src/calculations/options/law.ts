@@ -46,7 +46,7 @@ export function lawOf(contract: Contract): Law {
   return { sign: kind.endsWith("call") ? 1 : -1, fixings, discount, meanTime, deviation, drift, spread };
 }
 
-/** A price and its derivatives by spot (twice), volatility and rate; `null` where there is none, at a kink. */
+/** A price and its derivatives by spot (twice), volatility and rate; `null` at a kink, where there is none. */
 export interface Values {
   readonly price: number;
   readonly delta: number | null;
@@ -56,8 +56,8 @@ export interface Values {
 }
 
 /**
- * The exact values. Black and Scholes, with dividend yield, for one fixing. Without volatility or time to go
- * the price is that of a certain G, and its derivatives jump where G is the strike.
+ * The exact values; for one fixing those of Black and Scholes with dividend yield. Without volatility or time to
+ * maturity G is certain, and the derivatives of the price jump where G is the strike.
  */
 export function closedForm(contract: Contract): Values {
   const { spot, strike, volatility, maturity } = contract;

@@ -3,10 +3,10 @@ import { type ExactSum, exactSum } from "../exact/exactSum.ts";
 import { type Contract, lawOf, type Values } from "./law.ts";
 
 /**
- * Sums of what each sample contributes, undiscounted; a sample is one path, or two opposite ones whose values are
- * added. `payoff`; `hits`: how many of its paths end in the money; and of those paths `score`, the standard normal y
- * that made the path's mean G, and `tilt`, the derivative of ±G by the volatility. Squares and products are rounded,
- * each once; the sums are exact, so that the order of adding leaves no trace.
+ * Names of the sums over samples. A sample is one path, or two opposite ones whose values are added. Its values are the
+ * undiscounted `payoff`, `hits` (the number of its paths that end in the money), and for those paths `score`, the
+ * standard normal y that made the path's mean G, and `tilt`, the derivative of ±G by the volatility. Each square and
+ * product is rounded once. The sums are exact, so that their bits do not depend on the order.
  */
 export const sumNames = ["payoff", "payoff2", "payoffHits", "score", "score2", "tilt", "tilt2"] as const;
 type SumName = (typeof sumNames)[number];
@@ -47,7 +47,7 @@ export const momentsCodec: Codec<Moments> = {
   },
 };
 
-/** A mean over samples; `null` where there are too few: of none there is no mean, of one no error. */
+/** A mean over samples; `null` if there are too few: no samples have no mean, and one has no error. */
 export interface Estimate {
   readonly value: number | null;
   /** Of the mean. */
@@ -55,7 +55,7 @@ export interface Estimate {
 }
 
 /**
- * The price and its derivatives from what was sampled, where the spread of the law is not 0.
+ * The price and its derivatives from the sampled moments, if the spread of the law is not 0.
  *
  * Delta, vega and rho are pathwise: means of the payoff's derivative along a path. The payoff has no second
  * derivative, so gamma is that of delta by the likelihood ratio: P. Glasserman, "Monte Carlo methods in
@@ -90,7 +90,7 @@ function meanOf(samples: number, scale: number, sum: number, squares: number): E
   const value = (scale * sum) / samples;
   if (samples === 1) return { value, standardError: null };
   const apart = squares - (sum * sum) / samples;
-  // Squares are rounded: what is smaller against them is no difference between samples.
+  // Squares are rounded, so a smaller difference than this does not come from the samples.
   const variance = apart > squares * 2 ** -50 ? apart / (samples - 1) : 0;
   return { value, standardError: Math.abs(scale) * Math.sqrt(variance / samples) };
 }

@@ -81,7 +81,7 @@ export const wordsOf = ({ seed, chunk }: Stream, from: number) => ({
   counter: [from / 2, chunk, 0, 0] as const,
 });
 
-/** The kernel compiled from `assembly/`: the hot loops are there, what goes in and comes out is here. */
+/** The kernel compiled from `assembly/`: the hot loops are there, their inputs and outputs are here. */
 export function pathKernel(loops: PathLoops = pathLoops()): PathKernel {
   const doubles = (at: WebAssembly.Global, length: number, skipBytes = 0): Float64Array =>
     new Float64Array(loops.memory.buffer, at.value + skipBytes, length);

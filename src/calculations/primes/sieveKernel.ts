@@ -24,8 +24,8 @@ const phases = [
 interface SieveLoops {
   readonly memory: WebAssembly.Memory;
   preSieve(table: number, at: number, end: number, fresh: boolean): void;
-  placeTurns(first: number, last: number, turns: number, start: number, origin: number): void;
-  placeSparse(first: number, last: number, start: number): void;
+  locateTurns(first: number, last: number, turns: number, start: number, origin: number): void;
+  locateSparse(first: number, last: number, start: number): void;
   crossTurns8(residueClass: number, first: number, last: number, end: number): void;
   crossTurns48(residueClass: number, first: number, last: number, end: number): void;
   crossSparse(residueClass: number, first: number, last: number, origin: number, bytes: number): void;
@@ -65,8 +65,8 @@ export function sieveKernel(wasm: Uint8Array): SieveKernel {
       memory.clearMargin(loops.memory);
       runs = runsUpTo(root, { base, classesAt });
       for (const { first, last, strokes } of runs.turns)
-        loops.placeTurns(first, last, strokes === 48 ? 7 : 1, start, origin);
-      for (const { first, last } of runs.sparse) loops.placeSparse(first, last, start);
+        loops.locateTurns(first, last, strokes === 48 ? 7 : 1, start, origin);
+      for (const { first, last } of runs.sparse) loops.locateSparse(first, last, start);
       return blockBytes;
     },
     sieve(_at, bytes) {

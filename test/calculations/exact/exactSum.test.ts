@@ -58,7 +58,7 @@ const values = fc.oneof(
 );
 
 describe("an exact sum", () => {
-  test("is the sum of the exact values, and its value the nearest double", () => {
+  test("an exact sum equals the sum of the exact values, and its value is the nearest double", () => {
     fc.assert(
       fc.property(values, (terms) => {
         const units = unitsOf(terms);
@@ -74,7 +74,7 @@ describe("an exact sum", () => {
     );
   });
 
-  test("has the same bits for any order and grouping", () => {
+  test("an exact sum has the same bits for any order and grouping", () => {
     fc.assert(
       fc.property(values, fc.array(fc.nat()), fc.infiniteStream(fc.nat()), (terms, cuts, ranks) => {
         const whole = sumOf(terms).encode();
@@ -95,7 +95,7 @@ describe("an exact sum", () => {
     );
   });
 
-  test("of many terms carries before a limb is full", () => {
+  test("an exact sum of many terms carries before a limb is full", () => {
     const terms = Float64Array.from({ length: 300_000 }, (_, i) =>
       i % 3 ? 1 - 2 ** -53 : 65_535.999999999993,
     );
@@ -110,7 +110,7 @@ describe("an exact sum", () => {
     expect(blocks.encode()).toBe(each.encode());
   });
 
-  test("of blocks is that of each value, whatever their scales", () => {
+  test("addAll gives the same sum as adding each value, whatever their scales", () => {
     const stretch = fc.record({
       count: fc.integer({ min: 1, max: 2500 }),
       size: fc.integer({ min: -1060, max: 1010 }),
@@ -131,7 +131,7 @@ describe("an exact sum", () => {
     );
   });
 
-  test("of many of the largest doubles is finite again when they are taken away", () => {
+  test("an exact sum of many of the largest doubles is finite again when they are subtracted", () => {
     const sum = exactSum();
     for (let i = 0; i < 70_000; i++) sum.add(Number.MAX_VALUE);
     sum.add(2 ** 992);
@@ -176,13 +176,16 @@ describe("an exact sum", () => {
     }
   });
 
-  test("merged with itself doubles", () => {
+  test("an exact sum merged with itself doubles", () => {
     const sum = sumOf([0.1, 1e200, 3]);
     sum.merge(sum);
     expect(unitsEncoded(sum)).toBe(2n * unitsOf([0.1, 1e200, 3]));
   });
 
-  test.each(["", "1", "1.5p0", "0x1p0", "1p", "nan", "1p12345", "1p-1075"])("is not made of %j", (text) => {
-    expect(() => exactSum(text)).toThrow(/is not an encoded exact sum/);
-  });
+  test.each(["", "1", "1.5p0", "0x1p0", "1p", "nan", "1p12345", "1p-1075"])(
+    "the text %j is refused as an exact sum",
+    (text) => {
+      expect(() => exactSum(text)).toThrow(/is not an encoded exact sum/);
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { runSerially } from "../../../src/calculations/leasefold.ts";
 import { brokenFixtures, sound } from "./fixtures.ts";
 
 describe("a calculation that keeps every law", () => {
-  it("is found to, in each of them", async () => {
+  it("a sound calculation keeps each law", async () => {
     const { findings, chunks, count, result } = await checkLaws(sound, { chunks: 20 });
     expect(findings.map((one) => [one.law, one.outcome])).toEqual(
       Object.keys(laws).map((law) => [law, "holds"]),
@@ -17,7 +17,7 @@ describe("a calculation that keeps every law", () => {
     expect(await brokenLaws(sound, { chunks: 20 })).toEqual([]);
   });
 
-  it("may use up the left side of a merge and give it back", async () => {
+  it("a sound calculation may change the left side of a merge and return it", async () => {
     const inPlace: AnyCalculation = {
       ...sound,
       merge(a, b) {
@@ -29,7 +29,7 @@ describe("a calculation that keeps every law", () => {
     expect(await brokenLaws(inPlace, { chunks: 20 })).toEqual([]);
   });
 
-  it("may sum doubles exactly", async () => {
+  it("a sound calculation may sum doubles exactly", async () => {
     const exact: AnyCalculation = {
       ...sound,
       compute: ({ index }) => encoded((index + 1) / 10),
@@ -44,7 +44,7 @@ describe("a calculation that keeps every law", () => {
     expect(await brokenLaws(exact, { chunks: 20 })).toEqual([]);
   });
 
-  it.each([0, 1, 2])("is not blamed for having %i chunks", async (chunks) => {
+  it.each([0, 1, 2])("a sound calculation of %i chunks breaks no law", async (chunks) => {
     const { findings } = await checkLaws(sound, { chunks });
     expect(findings.filter(({ outcome }) => outcome === "broken")).toEqual([]);
     expect(findings.find(({ law }) => law === "merge")).toMatchObject({ outcome: "unchecked" });
@@ -75,18 +75,18 @@ describe("advice", () => {
     return findings.flatMap((one) => (one.outcome === "advice" ? [[one.law, one.text]] : []));
   };
 
-  it("is not given where nothing calls for it", async () => {
+  it("there is no advice without a reason", async () => {
     expect(await advised({})).toEqual([]);
   });
 
   it.each([
     [0.05, "a chunk takes 50 µs: give each more work, about 1 to 1,000 ms"],
     [76_000, "a chunk takes 76 s, and a pack may take 300 s: make smaller chunks"],
-  ])("is given on chunks of %d ms", async (chunkMs, text) => {
+  ])("there is advice on chunks of %d ms", async (chunkMs, text) => {
     expect(await advised({}, chunkMs)).toEqual([["time", text]]);
   });
 
-  it("is given on partials that grow with every chunk", async () => {
+  it("there is advice on partials that grow with every chunk", async () => {
     const lists: Partial<AnyCalculation> = {
       compute: ({ index }) => [`row ${100 + index}`],
       merge: (a, b) => [...a, ...b],
@@ -101,14 +101,14 @@ describe("advice", () => {
     ]);
   });
 
-  it("is given where a run of no chunks has no result", async () => {
+  it("there is advice if a run of no chunks has no result", async () => {
     const mean: Partial<AnyCalculation> = { finish: ({ sum, chunks }) => ({ mean: sum / chunks }) };
     expect(await advised(mean)).toEqual([
       ["empty", "a run of no chunks has no result: the result cannot be JSON: mean is NaN"],
     ]);
   });
 
-  it("is given on memory beyond half of a thread's", async () => {
+  it("there is advice if the memory is over half of a thread's limit", async () => {
     const more = { heapBytes: () => 300e6, heapBytesMax: 512e6 };
     expect(await advised({}, 10, more)).toEqual([
       ["memory", "the thread used 300 MB of heap; its limit is 512 MB (LEASEFOLD_THREAD_MEMORY_MB)"],
@@ -117,7 +117,7 @@ describe("advice", () => {
 });
 
 describe("a broken law", () => {
-  it.each(brokenFixtures)("is $law for $name, and no other", async ({ law, make, params, ...told }) => {
+  it.each(brokenFixtures)("the law $law alone is broken by $name", async ({ law, make, params, ...told }) => {
     const { findings, result } = await checkLaws({ ...sound, ...make() }, params ?? { chunks: 20 });
     const broken = findings.flatMap((one) => (one.outcome === "broken" ? [one] : []));
     expect(broken.map((one) => one.law)).toEqual([law]);
@@ -130,11 +130,11 @@ describe("a broken law", () => {
     expect([breach?.example, breach?.likely, breach?.cure].join("")).not.toMatch(/\n|undefined/);
   });
 
-  it("is tried by a fixture of its own, each of them", () => {
+  it("each law has a fixture that breaks it", () => {
     expect([...new Set(brokenFixtures.map(({ law }) => law))].sort()).toEqual(Object.keys(laws).sort());
   });
 
-  it("gives the same example for the same seed", async () => {
+  it("a check with the same seed finds the same example", async () => {
     const fixture = brokenFixtures.find(({ law, name }) => law === "merge" && name.includes("sorted"));
     const check = async (seed: number) =>
       (await checkLaws({ ...sound, ...fixture?.make() }, { chunks: 20 }, { seed })).findings;

@@ -20,12 +20,12 @@ describe("what JSON loses", () => {
     ["NaN", { n: Number.NaN }, "n"],
     ["undefined", [1, undefined], "[1]"],
     ["a function", { f: () => 1 }, "f"],
-  ])("is %s, found by its path", (was, value, path) => {
+  ])("firstJsonLoss finds %s by its path", (was, value, path) => {
     expect(firstJsonLoss(value)).toMatchObject({ path, was });
   });
 
   it.each([[{ a: [1, "b", null, true, { c: -0.5 }] }], [{ a: undefined }], [Object.create(null)], [0]])(
-    "is nothing of %j",
+    "JSON loses nothing of %j",
     (value) => expect(firstJsonLoss(value)).toBeUndefined(),
   );
 });
@@ -36,7 +36,7 @@ describe("the reason of a difference", () => {
     [{ a: { sum: 0.1 + 0.2 } }, { a: { sum: 0.3 } }, /floating-point/],
     [{ sum: 2 ** 53 + 2 }, { sum: 2 ** 53 }, /2\^53/],
     [{ rows: [1, 2] }, { rows: [2, 1] }, /another order/],
-  ])("of %j and %j is seen", (a, b, likely) => {
+  ])("reasonOf explains the difference of %j and %j", (a, b, likely) => {
     expect(reasonOf(bytes(a), bytes(b))?.likely).toMatch(likely);
   });
 
@@ -44,22 +44,24 @@ describe("the reason of a difference", () => {
     [{ a: 1 }, { a: 2 }],
     [{ a: 1.5 }, { a: 2.5 }],
     ["x", { a: 1 }],
-  ])("of %j and %j is not guessed", (a, b) => expect(reasonOf(bytes(a), bytes(b))).toBeUndefined());
+  ])("reasonOf does not guess the reason for %j and %j", (a, b) =>
+    expect(reasonOf(bytes(a), bytes(b))).toBeUndefined(),
+  );
 
-  it("of bytes that are no JSON is not guessed", () => {
+  it("reasonOf does not guess the reason for bytes that are no JSON", () => {
     expect(reasonOf(Uint8Array.of(1, 2), Uint8Array.of(1, 3))).toBeUndefined();
   });
 });
 
 describe("two values side by side", () => {
-  it("are cut around their first difference", () => {
+  it("two values are cut around their first difference", () => {
     const [a, b] = sidesOf("a", bytes(`${"x".repeat(500)}1${"y".repeat(500)}`), "b", bytes("x".repeat(500)));
     expect(a.value).toMatch(/^…x+1y+…$/);
     expect(b.value).toMatch(/^…x+"$/);
     expect(Math.max(a.value.length, b.value.length)).toBeLessThanOrEqual(56);
   });
 
-  it("are hexadecimal where they are no text", () => {
+  it("two values that are no text are shown in hexadecimal", () => {
     const values = sidesOf("a", Uint8Array.of(0, 255, 1), "b", Uint8Array.of(0, 255, 2)).map(
       ({ value }) => value,
     );
@@ -68,7 +70,7 @@ describe("two values side by side", () => {
 });
 
 describe("shrinking", () => {
-  it("ends at an example of which every smaller one holds", async () => {
+  it("shrink ends at an example of which every smaller one holds", async () => {
     const smaller = function* (n: number): Generator<number> {
       if (n > 1) yield Math.floor(n / 2);
       if (n > 0) yield n - 1;
@@ -76,7 +78,7 @@ describe("shrinking", () => {
     expect(await shrink(1_000, smaller, async (n) => n >= 17)).toBe(17);
   });
 
-  it("gives up in time where each step is a small one", async () => {
+  it("shrink stops after 300 tries if each step is small", async () => {
     let tries = 0;
     const fails = async () => {
       tries += 1;
@@ -89,7 +91,7 @@ describe("shrinking", () => {
 
 describe("the generator", () => {
   // The first numbers of mulberry32 with seed 1, as other implementations of it give them.
-  it("gives the published numbers", () => {
+  it("the generator draws the published numbers", () => {
     const draw = drawFrom(1);
     expect([draw(), draw(), draw()]).toEqual([0.6270739405881613, 0.002735721180215478, 0.5274470399599522]);
   });

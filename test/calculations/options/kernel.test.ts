@@ -69,7 +69,9 @@ const cases = fc.record({
 });
 
 describe("the WebAssembly kernel of the simulation and its reference in JavaScript", () => {
-  test("agree to the last bit on random options", { timeout: full ? 600_000 : 30_000 }, () => {
+  test("the kernel and its reference agree to the last bit on random options", {
+    timeout: full ? 600_000 : 30_000,
+  }, () => {
     fc.assert(fc.property(cases, agree), { numRuns: full ? 3_000 : 100 });
   });
 
@@ -107,7 +109,7 @@ describe("the WebAssembly kernel of the simulation and its reference in JavaScri
     ["far in the money", { spot: 1e12, strike: 1e-6 }],
     ["far out of the money", { spot: 1e-6, strike: 1e12 }],
     ["a few paths in the money", { strike: 190 }],
-  ])("agree with %s", (_what, change) => {
+  ])("the kernel and its reference agree with %s", (_what, change) => {
     for (const antithetic of [false, true]) {
       for (const kind of ["call", "put", "asian-call", "asian-put"] as const) {
         agree({ ...one, contract: { ...one.contract, ...change, kind }, antithetic });
@@ -120,17 +122,22 @@ describe("the loops of the compiled kernel", () => {
   const loops = instantiate<PathLoops>(wasm);
   const normals = new Float64Array(loops.memory.buffer, loops.normals.value, blockNormals);
 
-  test.each(threefryAnswers)("make of counter %s and key %s the published bits", (counter, key, answer) => {
-    const words = (text: string): number[] => text.split(" ").map((word) => Number.parseInt(word, 16));
-    loops.fractions(2, ...words(key), ...words(counter));
-    const upper52 = (top: number, low: number): bigint => (BigInt(top) << 20n) + BigInt(low >>> 12);
-    const [a = 0, b = 0, c = 0, d = 0] = words(answer);
-    // The middle of a cell of 2^-52, from -1/2 on, where the top word is read with its sign.
-    const bits = Array.from(normals.subarray(0, 2), (q) => BigInt.asUintN(52, BigInt(q * 2 ** 53 - 1) / 2n));
-    expect(bits).toEqual([upper52(a, b), upper52(c, d)]);
-  });
+  test.each(threefryAnswers)(
+    "fractions of counter %s and key %s have the published bits",
+    (counter, key, answer) => {
+      const words = (text: string): number[] => text.split(" ").map((word) => Number.parseInt(word, 16));
+      loops.fractions(2, ...words(key), ...words(counter));
+      const upper52 = (top: number, low: number): bigint => (BigInt(top) << 20n) + BigInt(low >>> 12);
+      const [a = 0, b = 0, c = 0, d = 0] = words(answer);
+      // The middle of a cell of 2^-52, from -1/2 on, where the top word is read with its sign.
+      const bits = Array.from(normals.subarray(0, 2), (q) =>
+        BigInt.asUintN(52, BigInt(q * 2 ** 53 - 1) / 2n),
+      );
+      expect(bits).toEqual([upper52(a, b), upper52(c, d)]);
+    },
+  );
 
-  test("make of fractions the same quantiles, also at the ends and around the borders", () => {
+  test("quantiles agree with the reference, also at the ends and around the borders", () => {
     const ends = [0.425, 0.425 + 2 ** -54, 2 ** -53, 0.5 - 2 ** -53, 0.5 - 2 ** -52];
     // Beyond r = 5 the quantile is another function.
     const far = [Math.exp(-25), Math.exp(-25) * (1 + 1e-9), Math.exp(-25) * (1 - 1e-9), 1e-13, 1e-15];

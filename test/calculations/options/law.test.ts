@@ -155,14 +155,14 @@ const integrated: readonly [Contract, Record<string, number>][] = [
 ];
 
 describe("the closed form", () => {
-  test.each(integrated)("of %o is the integral", (one, values) => {
+  test.each(integrated)("the closed form of %o is the integral", (one, values) => {
     const found = exact(one) as unknown as Record<string, number>;
     for (const [name, value] of Object.entries(values)) {
       expect(Math.abs((found[name] as number) / value - 1), name).toBeLessThan(1e-11);
     }
   });
 
-  test("gives published prices", () => {
+  test("the closed form gives published prices", () => {
     // Hull, "Options, futures, and other derivatives", the example of the chapter on Black-Scholes-Merton.
     const hull = { spot: 42, strike: 40, rate: 0.1, volatility: 0.2, maturity: 0.5 };
     expect(exact({ ...hull, kind: "call" }).price).toBeCloseTo(4.76, 2);
@@ -173,7 +173,7 @@ describe("the closed form", () => {
     expect(exact(fixings).price).toBeCloseTo(5.3425606635, 10);
   });
 
-  test("keeps put-call parity", () => {
+  test("the closed form keeps put-call parity", () => {
     for (const [one] of integrated) {
       const asian = one.kind.startsWith("asian");
       const call = exact({ ...one, kind: asian ? "asian-call" : "call" });

@@ -18,11 +18,14 @@ const apart = (x: number, expected: number): number =>
   Math.abs(x - expected) / 2 ** (Math.floor(Math.log2(Math.abs(expected))) - 52);
 
 describe("Threefry-4x32-20", () => {
-  test.each(threefryAnswers)("of %s with %s is the published answer", (counter, key, answer) => {
-    expect(block(parse(key), parse(counter))).toEqual(answer.split(" "));
-  });
+  test.each(threefryAnswers)(
+    "the block of counter %s and key %s is the published one",
+    (counter, key, answer) => {
+      expect(block(parse(key), parse(counter))).toEqual(answer.split(" "));
+    },
+  );
 
-  test("makes any block without those before it, also where the counter comes round", () => {
+  test("any block is made without those before it, also where the counter wraps", () => {
     const key = parse("00000001 00000002 00000003 00000004");
     const many = block(key, [0xfffffffe, 7, 8, 9], 4);
     for (let i = 0; i < 4; i++) {
@@ -49,12 +52,12 @@ describe.each(implementations)("normal quantiles by $name", ({ quantileFromMiddl
     [0.49, 2.326347874040841],
     [0.4999999, 5.199337582187471],
     [0.49999999999, 6.706023143414748],
-  ])("of 1/2 + %d is %d", (q, expected) => {
+  ])("the quantile of 1/2 + %d is %d", (q, expected) => {
     expect(quantileFromMiddle(q)).toBeCloseTo(expected, 13);
     expect(quantileFromMiddle(-q)).toBe(-quantileFromMiddle(q));
   });
 
-  test("are undone by the distribution function", () => {
+  test("the distribution function inverts the quantiles", () => {
     for (let q = -0.4999; q < 0.5; q += 0.0137) {
       expect(cumulative(quantileFromMiddle(q)), `${q}`).toBeCloseTo(0.5 + q, 14);
     }
@@ -81,14 +84,14 @@ describe("the normal distribution", () => {
     [6, 0.9999999990134123],
     [Number.POSITIVE_INFINITY, 1],
     [Number.NEGATIVE_INFINITY, 0],
-  ])("has the probability Φ(%d) = %d", (x, expected) => {
+  ])("the distribution function Φ(%d) is %d", (x, expected) => {
     expect(cumulative(x)).toBeCloseTo(expected, 14);
     if (x < -4 && expected > 0) expect(Math.abs(cumulative(x) / expected - 1)).toBeLessThan(1e-13);
   });
 });
 
 describe.each(implementations)("exponential and logarithm by $name", ({ exp, ln }) => {
-  test("are within 2.5 units in the last place of the engine's own", () => {
+  test("exp and ln are within 2.5 units in the last place of Math.exp and Math.log", () => {
     for (let i = -7000; i <= 7000; i++) {
       const x = i / 10 + i / 1e5;
       expect(apart(exp(x), Math.exp(x)), `exp ${x}`).toBeLessThanOrEqual(x > 700 || x < -700 ? 5 : 2.5);
@@ -109,7 +112,7 @@ describe.each(implementations)("exponential and logarithm by $name", ({ exp, ln 
     [exp(Number.NEGATIVE_INFINITY), 0],
     [exp(-745), 5e-324],
     [ln(1), 0],
-  ])("end as they should: %d is %d", (value, expected) => expect(value).toBe(expected));
+  ])("exp and ln have the right limits: %d is %d", (value, expected) => expect(value).toBe(expected));
 });
 
 test("the reference's logarithm of the smallest double is right", () => {

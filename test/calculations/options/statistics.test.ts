@@ -49,7 +49,7 @@ describe(`over ${seeds} seeds of ${paths} paths`, () => {
     expect(share).toBeLessThan(0.98);
   });
 
-  test.each(names)("%s leans to no side", (name) => {
+  test.each(names)("%s is unbiased", (name) => {
     for (const one of all) {
       const mean = one[name].reduce((sum, score) => sum + score, 0) / seeds;
       expect(Math.abs(mean) * Math.sqrt(seeds)).toBeLessThan(4);

@@ -14,7 +14,7 @@ describe("the WebAssembly kernel of the sieve and its reference in JavaScript", 
     { powers: [0, 12.5], ranges: full ? 3_000 : 250 },
     { powers: [12.5, 14], ranges: full ? 300 : 6 },
   ])(
-    "count the same in $ranges random ranges that begin at ten to the power of $powers",
+    "the kernel and its reference agree on $ranges random ranges that begin at ten to the power of $powers",
     ({ powers, ranges }) => {
       const [min, max] = powers as [number, number];
       const range = fc
@@ -33,7 +33,7 @@ describe("the WebAssembly kernel of the sieve and its reference in JavaScript", 
     full ? 1_200_000 : undefined,
   );
 
-  test("count the same around the borders of blocks, wherever these begin", () => {
+  test("the kernel and its reference agree around the borders of blocks, wherever these begin", () => {
     const blockNumbers = 512 * 1024 * 30;
     for (const start of [0, 120, 1e6, 1e10 + 77, 1e12 - 7]) {
       for (const [first, last] of [
@@ -47,7 +47,7 @@ describe("the WebAssembly kernel of the sieve and its reference in JavaScript", 
     }
   });
 
-  test("count the same at the end of the numbers that the sieve accepts", () => {
+  test("the kernel and its reference agree at the end of the numbers that the sieve accepts", () => {
     for (const length of [1, 121, 1_000_000]) {
       const from = 1e14 + 1 - length;
       expect(countPrimes(compiled, from, 1e14 + 1)).toBe(countPrimes(reference, from, 1e14 + 1));
@@ -60,7 +60,7 @@ describe("the WebAssembly kernel of the sieve and its reference in JavaScript", 
     [11, 4_118_054_813],
     [12, 37_607_912_018],
   ])(
-    "the WebAssembly kernel counts the published number of primes up to 10^%i",
+    "the kernel counts the published number of primes up to 10^%i",
     (power, published) => {
       expect(countPrimes(compiled, 0, 10 ** power + 1)).toBe(published);
     },

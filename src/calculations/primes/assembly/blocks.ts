@@ -1,4 +1,4 @@
-/** Patterns that are ORed at a time, and bytes between two looks at where the patterns begin again. */
+/** Patterns that are ORed at a time, and bytes between two checks for the end of a pattern. */
 const patternsAtATime: usize = 8;
 const stretchBytes: usize = 512;
 
@@ -45,8 +45,8 @@ function entered(table: usize, pattern: usize): usize {
   return load<u32>(table + pattern * 16) + load<u32>(table + pattern * 16, 8);
 }
 
-/** Finds the turns, `turns` · p bytes long, under way at the absolute byte `start`, which lies at `origin`. */
-export function placeTurns(first: usize, last: usize, turns: u32, start: f64, origin: usize): void {
+/** Locates the turns, `turns` · p bytes long, that contain the absolute byte `start`, which lies at `origin`. */
+export function locateTurns(first: usize, last: usize, turns: u32, start: f64, origin: usize): void {
   for (let record = first; record < last; record += 8) {
     const p = load<u32>(record);
     const length = (turns * p) as f64;
@@ -56,7 +56,7 @@ export function placeTurns(first: usize, last: usize, turns: u32, start: f64, or
   }
 }
 
-/** On to the next block: the next turns lie so many bytes nearer. */
+/** Moves on to the next block: the next turns are `bytes` nearer. */
 export function rewind(first: usize, last: usize, bytes: u32): void {
   for (let record = first; record < last; record += 8) store<u32>(record, load<u32>(record, 4) - bytes, 4);
 }

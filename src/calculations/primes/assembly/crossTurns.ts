@@ -123,7 +123,7 @@ function turnsOf48(r: i32, first: usize, last: usize, end: usize): void {
 }
 
 /**
- * Crosses out p · w, the multiple by w of a turn, and goes `step` on. It lies r · w / 30 bytes after `at`, which
+ * Crosses out p · w, the multiple by w of a turn, and advances by `step`. It lies r · w / 30 bytes after `at`, which
  * moves by multiples of a alone; so the distance is a constant that the instruction itself takes.
  */
 // @ts-ignore: decorator

@@ -41,7 +41,7 @@ describe("the parts of the reference sieve", () => {
     }
   });
 
-  test("zeros are counted as one by one", () => {
+  test("countZeros agrees with counting one by one", () => {
     const words = Int32Array.from({ length: 64 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) ^ (i << 7));
     const zeros = [...words.subarray(8, 56)].reduce(countByHand, 0);
     expect(countZeros(words, 8, 56)).toBe(zeros);
