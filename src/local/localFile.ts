@@ -24,7 +24,7 @@ const instanceSchema = z.object({
   down: z.object({ reason: z.string(), ends: z.number().int().positive() }).optional(),
 });
 
-export const localFileSchema = z.object({
+const localFileSchema = z.object({
   v: z.literal(1),
   connectionString: z.string().regex(localConnectionPattern),
   /** Opens the HTTP functions of all instances. */
@@ -40,7 +40,7 @@ export const localFileSchema = z.object({
 });
 export type LocalFile = z.infer<typeof localFileSchema>;
 
-export type FoundLocalFile =
+type FoundLocalFile =
   | { readonly kind: "found"; readonly path: string; readonly local: LocalFile }
   /** Its supervisor has ended, or it does not decode. */
   | { readonly kind: "stale"; readonly path: string; readonly local?: LocalFile }

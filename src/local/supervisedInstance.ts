@@ -12,7 +12,7 @@ import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
  * `stopped` is SIGSTOP: the process exists, but is frozen. `restarting` waits for its next start after it ended by
  * itself. `dead` has no process and gets one only on request.
  */
-export type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
+type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
 
 export type InstanceReport =
   | InstanceMessage

@@ -37,7 +37,7 @@ export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders
 }
 
 /** The header in which Azure takes a function key as well. */
-export const keyHeader = "x-functions-key";
+const keyHeader = "x-functions-key";
 
 export function refusalOfKey(headers: IncomingHttpHeaders, key: string): Refusal | undefined {
   const given = headers[keyHeader];

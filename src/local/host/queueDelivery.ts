@@ -59,7 +59,7 @@ function propertiesOf(body: string): readonly (readonly [name: string, data: Typ
 }
 
 /** Timings of the host that no setting changes; tests shorten them. */
-export interface QueueTimings {
+interface QueueTimings {
   /** Time that a received message stays hidden, whatever `visibilityTimeout` says. */
   readonly hiddenS: number;
   /** Interval at which that time is renewed while the function runs. */
@@ -86,7 +86,7 @@ export interface DeliveryOptions {
 const queueCharactersMax = 63;
 
 /** The queue for messages that are set aside; undefined where the host has none. */
-export function poisonQueueOf(queue: string): string | undefined {
+function poisonQueueOf(queue: string): string | undefined {
   const poison = `${queue}-poison`;
   return queue.endsWith("-poison") || poison.length > queueCharactersMax ? undefined : poison;
 }

@@ -79,7 +79,7 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
 }
 
 /** The host's pause before it polls an empty queue again. */
-export interface PollBackoff {
+interface PollBackoff {
   /** Gives ms. `found`: messages were found since the last pause. */
   next(found: boolean): number;
 }

@@ -13,7 +13,7 @@ import { pagesOf, persist } from "../storageCalls.ts";
  */
 
 /** Processes keep dying with this work, so no other one begins it. */
-export class ProcessEndedError extends LeasefoldError {
+class ProcessEndedError extends LeasefoldError {
   constructor(times: number) {
     super("process-ended", `ended its process ${times} times`);
   }
@@ -86,7 +86,7 @@ async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number):
  * that the process died with the work. The first send of a pack, which is the common path, leaves none. Plan, combine and
  * finish refresh theirs while they work, so that a slow task is not taken for a dead one.
  */
-export interface BeginNote {
+interface BeginNote {
   /** Called when user code is about to begin; any call after the first does nothing. */
   begin(): Promise<void>;
   remove(): Promise<void>;
