@@ -1,23 +1,22 @@
 /**
- * Code that the emulator's process loads before its own.
- *
- * Its standard input is a pipe that nobody writes to and that closes when the process that started it is gone,
- * however it went. It must not keep the emulator alive: after SIGTERM that ends when nothing is left to do.
+ * Code that the emulator's process loads before its own. Its standard input is a pipe that nobody writes to and that
+ * closes when the process that started it has ended, for whatever reason. The pipe must not keep the emulator alive: after
+ * SIGTERM that ends when nothing is left to do.
  */
 const endWithParent = `
 process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();
 `;
 
-/** Its files hold people's inputs and results, so nobody else on the machine may read them. */
+/** The emulator's files hold inputs and results, so nobody else on the machine may read them. */
 const privateFiles = `
 process.umask(0o077);
 `;
 
 /**
  * The emulator keeps its records in LokiJS, whose batch functions sort every index anew for a single record, and which
- * looks through all records where a condition comes first that no index serves: with 10,000 blobs a delete took 92 ms
- * and now takes 1.3. These three functions only choose the way for one record, or the order of conditions; where
- * LokiJS has no such function any more, nothing is changed.
+ * scans all records if the first condition has no index: with 10,000 blobs a delete took 92 ms and now takes 1.3. The
+ * three functions only choose the method for one record, or the order of conditions; where LokiJS has them no more,
+ * nothing is changed.
  */
 const fasterIndex = (azuriteManifest: string): string => `
 import { createRequire } from "node:module";
@@ -45,8 +44,8 @@ try {
 `;
 
 /**
- * The emulator always starts all its services and has no option against it; nobody here needs tables. The service counts
- * as running, because its `close` then stops a timer that would keep the process.
+ * The emulator has no option to start without its table service, which nothing here needs. The service counts as running,
+ * because its `close` then stops a timer that would keep the process alive.
  */
 const noTables = (azuriteManifest: string): string => `
 import { createRequire as requireFrom } from "node:module";
@@ -54,7 +53,7 @@ const { default: TableServer } = requireFrom(${JSON.stringify(azuriteManifest)})
 TableServer.prototype.start = async function () { this.status = "Running"; };
 `;
 
-/** The same as a module that `node --import` takes. */
+/** All of it as a module for `node --import`. */
 export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
   `data:text/javascript,${encodeURIComponent(
     `${privateFiles}${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${endWithParent}`,

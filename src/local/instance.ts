@@ -9,8 +9,8 @@ import { functionKeySetting } from "./instanceEnv.ts";
 import { functionTimeoutExitCode, type InstanceMessage, stopRequestSchema } from "./instanceMessages.ts";
 
 /**
- * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and
- * the arguments `appDir httpPort must|wish drainMs`. It ends when that channel closes: a child never outlives its parent.
+ * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
+ * arguments `appDir httpPort must|wish drainMs`. It ends when that channel closes, so it never outlives its parent.
  */
 const argumentsSchema = z.tuple([
   z.string().min(1),
@@ -19,7 +19,7 @@ const argumentsSchema = z.tuple([
   z.coerce.number().min(0),
 ]);
 
-/** Between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
+/** Time between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
 const timeoutGraceMs = 2_000;
 const statsEveryMs = 1_000;
 
@@ -53,22 +53,22 @@ async function start(): Promise<void> {
   }
   const [appDir, port, portIs, graceMs] = argumentsSchema.parse(argv.slice(2));
   process.once("disconnect", () => exit(1));
-  // It may have gone while this process was still loading its code.
+  // The supervisor may have ended while this process was still loading its code.
   if (!process.connected) exit(1);
-  // Ctrl-C reaches the whole group of processes; the supervisor decides what it means.
+  // Ctrl-C reaches the whole process group; the supervisor decides what it means.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => void stop(graceMs));
   process.on("message", (message) => {
     if (stopRequestSchema.safeParse(message).success) void stop(graceMs);
   });
   process.on("uncaughtException", (error) => {
-    // As in the real worker: an error that nobody caught ends the process and all that runs in it.
+    // As in the real worker, an error that nobody caught ends the process and all that runs in it.
     report({ kind: "log", level: "critical", message: `Uncaught: ${error.stack ?? error.message}` });
     void end(1);
   });
 
   const functionKey = z.string().min(1).parse(env[functionKeySetting]);
-  // The app and the user's code have no use for it.
+  // Neither the app nor user code needs it.
   delete env[functionKeySetting];
 
   const log = makeHostLog(report);

@@ -1,10 +1,7 @@
 import * as z from "zod";
 import { billingClasses } from "../model/calls.ts";
 
-/**
- * What an instance and its supervisor say to each other over the IPC channel. Both come from one build, but a
- * process is a door like any other: the supervisor decodes what it hears.
- */
+/** Messages between an instance and its supervisor over the IPC channel. The supervisor decodes what it receives. */
 const levels = ["trace", "debug", "information", "warning", "error", "critical"] as const;
 export type LogLevel = (typeof levels)[number];
 
@@ -30,7 +27,7 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("log"),
     level: z.enum(levels),
-    /** Absent where the host itself, or the app outside of any function, speaks. */
+    /** Absent in a line of the host itself, or of the app outside of any function. */
     function: z.string().optional(),
     message: z.string(),
   }),
@@ -54,7 +51,7 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
 export type InstanceMessage = z.infer<typeof instanceMessageSchema>;
 export type Report = (message: InstanceMessage) => void;
 
-/** The one thing a supervisor asks of an instance. */
+/** All that a supervisor asks of an instance. */
 export const stopRequestSchema = z.object({ kind: z.literal("stop") });
 export type StopRequest = z.infer<typeof stopRequestSchema>;
 

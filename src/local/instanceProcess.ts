@@ -10,30 +10,22 @@ export interface InstanceExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-const lastWordsMs = 500;
+const drainedMsMax = 500;
 
 type Ready = Extract<InstanceMessage, { kind: "ready" }>;
 
-/** One child process. Signals go to the process this handle started, and to none once it has ended. */
-export interface InstanceProcess {
-  readonly pid: number;
-  /** Rejects with a reason when the process ends first. */
-  readonly ready: Promise<Ready>;
-  readonly exited: Promise<InstanceExit>;
-  signal(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void;
-  /** Asks it to stop, continues it if it is stopped, and kills it after `graceMs`. Resolves when it has ended. */
-  end(graceMs: number): Promise<void>;
-}
+export type InstanceProcess = ReturnType<typeof startInstanceProcess>;
 
+/** Starts one child process. Signals go to this very process, and to none once it has ended. */
 export function startInstanceProcess(options: {
   readonly entry: string;
   readonly appDir: string;
   readonly httpPort: HttpPort;
-  /** How long the instance itself waits for what runs. */
+  /** Time that the instance itself waits for running invocations. */
   readonly drainMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onMessage: (message: InstanceMessage) => void;
-}): InstanceProcess {
+}) {
   const { entry, appDir, httpPort, drainMs, env, onMessage } = options;
   const port = [String(httpPort.number), httpPort.wish ? "wish" : "must"];
   const child = spawn(process.execPath, [entry, appDir, ...port, String(drainMs)], {
@@ -45,11 +37,11 @@ export function startInstanceProcess(options: {
 
   const disconnected = new Promise<void>((resolve) => child.once("disconnect", () => resolve()));
   const exited = new Promise<InstanceExit>((resolve) => {
-    // Its last words may still be in the channel: the channel closes after them.
-    child.once("exit", (code, signal) => void lastWords(disconnected).then(() => resolve({ code, signal })));
+    // Its last messages may still be in the channel, which closes after them.
+    child.once("exit", (code, signal) => void drained(disconnected).then(() => resolve({ code, signal })));
     child.once("error", (error) => {
       failure = error.message;
-      // Without a process there will be no exit; with one, the channel had an error and the exit is still to come.
+      // Without a process there will be no exit. With one, the channel had an error and the exit is still to come.
       if (child.pid === undefined) resolve({ code: null, signal: null });
     });
   });
@@ -65,7 +57,7 @@ export function startInstanceProcess(options: {
       reject(new LeasefoldError("instance-not-started", failure ?? `it ended: ${describeExit(exit)}`)),
     );
   });
-  // Whoever is interested awaits it; nobody has to.
+  // Nobody has to await it.
   ready.catch(() => undefined);
   logLines(child.stdout, "information", onMessage);
   logLines(child.stderr, "warning", onMessage);
@@ -73,10 +65,12 @@ export function startInstanceProcess(options: {
   const alive = () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;
   return {
     pid: child.pid ?? 0,
+    /** Rejects with a reason when the process ends first. */
     ready,
     exited,
-    signal: (signal) => void (alive() && child.kill(signal)),
-    async end(graceMs) {
+    signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => void (alive() && child.kill(signal)),
+    /** Asks it to stop, continues it if it is frozen, and kills it after `graceMs`. Resolves when it has ended. */
+    async end(graceMs: number): Promise<void> {
       if (!alive()) return;
       child.kill("SIGCONT");
       requestStop(child);
@@ -91,10 +85,10 @@ export function describeExit({ code, signal }: InstanceExit): string {
   return signal === null ? `exit code ${code}` : `signal ${signal}`;
 }
 
-/** Something that the process started may hold the channel open, so there is an end to the waiting. */
-function lastWords(disconnected: Promise<void>): Promise<void> {
+/** Waits for the channel to close, but not for long: a child of the process may hold it open. */
+function drained(disconnected: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, lastWordsMs);
+    const timer = setTimeout(resolve, drainedMsMax);
     void disconnected.then(() => {
       clearTimeout(timer);
       resolve();
@@ -104,12 +98,12 @@ function lastWords(disconnected: Promise<void>): Promise<void> {
 
 function requestStop(child: ChildProcess): void {
   const request: StopRequest = { kind: "stop" };
-  // A process that has not got as far as listening is ended by the signal; one that has takes both as one.
+  // The signal ends a process that does not listen yet; one that listens takes both as one request.
   if (child.connected) child.send(request, () => undefined);
   child.kill("SIGTERM");
 }
 
-/** What the app prints by itself is shown as lines of its log. */
+/** Shows what the app prints as lines of its log. */
 function logLines(
   stream: Readable | null,
   level: "information" | "warning",

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { lstat, mkdir, realpath, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -9,9 +9,9 @@ import { localConnectionPattern } from "./storageAccount.ts";
 import { isSupervisor } from "./supervisor.ts";
 
 /**
- * The state of the embedded instances of a folder: where they are and what opens them, so that the CLI finds them by
- * itself. It lies in the user's runtime folder, under a hash of the folder's real path, while they run; one that a crash
- * left behind is recognised by its process. It names this machine only, and no code.
+ * The state of a folder's embedded instances, addresses and keys, with which the CLI finds them. It lies in the user's
+ * runtime folder, under a hash of the folder's real path, while they run; a file that a crash left behind is recognized by
+ * its process. It names this machine only, and no code.
  */
 const instanceSchema = z.object({
   name: z.string(),
@@ -20,11 +20,11 @@ const instanceSchema = z.object({
     .string()
     .regex(/^http:\/\/127\.0\.0\.1:\d+$/)
     .optional(),
-  /** It ended by itself, so often in a row, and does not run as yet. */
+  /** It ended by itself, so often in a row, and does not run yet. */
   down: z.object({ reason: z.string(), ends: z.number().int().positive() }).optional(),
 });
 
-export const localFileSchema = z.object({
+const localFileSchema = z.object({
   v: z.literal(1),
   connectionString: z.string().regex(localConnectionPattern),
   /** Opens the HTTP functions of all instances. */
@@ -40,26 +40,26 @@ export const localFileSchema = z.object({
 });
 export type LocalFile = z.infer<typeof localFileSchema>;
 
-export type FoundLocalFile =
+type FoundLocalFile =
   | { readonly kind: "found"; readonly path: string; readonly local: LocalFile }
-  /** Its supervisor does not run any more, or nobody can read it. */
+  /** Its supervisor has ended, or it does not decode. */
   | { readonly kind: "stale"; readonly path: string; readonly local?: LocalFile }
   | { readonly kind: "missing" };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where the state of the instances of this very folder lies. */
+/** The file for the instances of this very folder. */
 export async function localFilePath(env: Env, folder: string): Promise<string> {
   return pathIn(await runtimeFolder(env), await realFolder(folder));
 }
 
 const pathIn = (runtime: string, real: string): string =>
-  join(runtime, `${createHash("sha256").update(real).digest("hex").slice(0, 32)}.json`);
+  join(runtime, `${hash("sha256", real).slice(0, 32)}.json`);
 
-/** A folder that is gone has no other name. */
+/** A folder that is gone keeps the name it was given. */
 const realFolder = (folder: string): Promise<string> => realpath(folder).catch(() => resolve(folder));
 
-/** Replaces the file at once. Only its owner can read it, since what is in it are keys. */
+/** Replaces the file as a whole. Only its owner can read it, because it holds keys. */
 export const writeLocalFile = (path: string, local: LocalFile): Promise<void> =>
   writePrivate(path, `${JSON.stringify(local, null, 2)}\n`);
 
@@ -82,7 +82,7 @@ export async function readLocalFile(path: string): Promise<FoundLocalFile> {
   return { kind: runs ? "found" : "stale", path, local };
 }
 
-/** Removes the file if it is the one that `supervisorPid` wrote: another `up` may have taken its place. */
+/** Removes the file unless another `up` than `supervisorPid` wrote it. */
 export async function removeLocalFile(path: string, supervisorPid: number): Promise<void> {
   const found = await readLocalFile(path);
   if (found.kind !== "missing" && (!found.local || found.local.supervisorPid === supervisorPid)) {
@@ -99,9 +99,9 @@ function decode(text: string): LocalFile | undefined {
 }
 
 /**
- * The user's private folder for the state of running instances; created where it is missing. It lies outside of every
+ * The user's private folder for the state of running instances; creates it where it is missing. It lies outside of every
  * working tree, so that files that were cloned, unpacked or left in a shared folder cannot pass for running instances.
- * Throws `ConfigError` where its name belongs to a link, to another user's folder, or to one that others can enter.
+ * Throws `ConfigError` for a link, another user's folder, or one that others can enter.
  */
 export async function runtimeFolder(env: Env, platform = process.platform): Promise<string> {
   const session = env["XDG_RUNTIME_DIR"];
@@ -112,7 +112,7 @@ export async function runtimeFolder(env: Env, platform = process.platform): Prom
     () => true,
     ({ code }: NodeJS.ErrnoException) => code === "EEXIST",
   );
-  // Some users have no home that can be written, as in containers.
+  // In a container the home folder may be read-only.
   return await privateFolder(isThere ? usual : join(tmpdir(), `leasefold-${ownUid ?? "user"}`));
 }
 

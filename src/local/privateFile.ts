@@ -7,8 +7,8 @@ import { ConfigError } from "../model/errors.ts";
 /**
  * Files that hold a key: only their owner can read them, they are created exclusively, and no link is followed.
  *
- * Not promised: anything against a process of the same user, or on Windows, where folders of a profile are private by
- * their access lists and modes say nothing.
+ * Not promised: anything against a process of the same user, or on Windows, where access lists protect a profile's
+ * folders and modes have no meaning.
  */
 export const ownUid: number | undefined = process.getuid?.();
 

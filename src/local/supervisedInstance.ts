@@ -6,13 +6,13 @@ import {
   type InstanceProcess,
   startInstanceProcess,
 } from "./instanceProcess.ts";
-import { type Down, makeRestarts, makeTimeoutWatch, type TimeoutWatch } from "./supervision.ts";
+import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
 
 /**
  * `stopped` is SIGSTOP: the process exists, but is frozen. `restarting` waits for its next start after it ended by
  * itself. `dead` has no process and gets one only on request.
  */
-export type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
+type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
 
 export type InstanceReport =
   | InstanceMessage
@@ -47,7 +47,7 @@ export class SupervisedInstance {
   #httpPort: number;
   #httpUrl: string | undefined;
   #process: InstanceProcess | undefined;
-  #timeouts: TimeoutWatch | undefined;
+  #timeouts: ReturnType<typeof makeTimeoutWatch> | undefined;
   #cancelRestart: () => void = () => undefined;
   /** A caller waits for this start and gets its failure. */
   #awaited = false;

@@ -16,27 +16,21 @@ export interface Down {
 }
 
 /** Counts an instance's ends. It is always started again, because what ended it may be gone by then. */
-export interface Restarts {
-  /** Set from an end until it runs again. */
-  readonly down: Down | undefined;
-  runs(): void;
-  /** Gives the pause before the next start, in ms. */
-  ended(reason: string): number;
-}
-
-export function makeRestarts(clock: Pick<Clock, "monotonicMs">): Restarts {
+export function makeRestarts(clock: Pick<Clock, "monotonicMs">) {
   let down: Down | undefined;
   let ends = 0;
   let runsSinceMs: number | undefined;
   return {
-    get down() {
+    /** Set from an end until it runs again. */
+    get down(): Down | undefined {
       return down;
     },
     runs() {
       down = undefined;
       runsSinceMs = clock.monotonicMs();
     },
-    ended(reason) {
+    /** Gives the pause before the next start, in ms. */
+    ended(reason: string): number {
       const calm = runsSinceMs !== undefined && clock.monotonicMs() - runsSinceMs >= calmMs;
       runsSinceMs = undefined;
       ends = calm ? 1 : ends + 1;
@@ -53,20 +47,11 @@ const graceMs = 5_000;
  * Times invocations from outside the instance. An instance ends itself when one exceeds `functionTimeout`, but not while
  * user code blocks its event loop; then its supervisor must end it, as the real host does.
  */
-export interface TimeoutWatch {
-  started(invocation: string, functionName: string): void;
-  ended(invocation: string): void;
-  /** A frozen process cannot end anything, so its clock stops; it starts anew at `resume`. */
-  pause(): void;
-  resume(): void;
-  clear(): void;
-}
-
 export function makeTimeoutWatch(
   functionTimeoutMs: number | null,
   clock: Clock,
   onTimeout: (functionName: string) => void,
-): TimeoutWatch {
+) {
   const running = new Map<string, { readonly functionName: string; cancel: () => void }>();
   const arm = (functionName: string) =>
     functionTimeoutMs === null
@@ -76,18 +61,19 @@ export function makeTimeoutWatch(
     for (const one of running.values()) one.cancel();
   };
   return {
-    started: (invocation, functionName) => {
+    started(invocation: string, functionName: string): void {
       running.set(invocation, { functionName, cancel: arm(functionName) });
     },
-    ended(invocation) {
+    ended(invocation: string): void {
       running.get(invocation)?.cancel();
       running.delete(invocation);
     },
+    /** A frozen process cannot end anything, so its clock stops; it starts anew at `resume`. */
     pause,
-    resume() {
+    resume(): void {
       for (const one of running.values()) one.cancel = arm(one.functionName);
     },
-    clear() {
+    clear(): void {
       pause();
       running.clear();
     },

@@ -6,8 +6,8 @@ const ours = /leasefold(\.js)? (.* )?(up|demo)\b/;
 const clockSkewMs = 60_000;
 
 /**
- * Whether the process that wrote a state still runs. A process id is used again, at the latest after a restart of the
- * machine; so it must be a process of this user that looks like ours, and the state no older than the machine's start.
+ * Whether the process that wrote a state still runs. Process ids are reused, so it must be a process of this user that
+ * looks like ours, and the state must not be older than the machine's start.
  */
 export function isSupervisor(pid: number, startedAt: string, nowMs = Date.now()): boolean {
   const startedMs = Date.parse(startedAt);
@@ -33,7 +33,7 @@ function looksLikeOurs(pid: number): boolean {
     try {
       return ours.test(ask().replaceAll("\0", " "));
     } catch {
-      // Not a system where this can be asked, or the process has just ended.
+      // The system does not offer this, or the process has just ended.
     }
   }
   return true;

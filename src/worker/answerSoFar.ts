@@ -74,7 +74,7 @@ export const refusal = (code: string, message: string): Answer => ({
 
 /** Writes an answer to `sofar`. The first one stands: its client may have read it. */
 export async function writeAnswer(
-  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: WorkerPorts,
   { run, uid, tag }: MessageOf<"sofar">,
   answer: Answer,
 ): Promise<string> {

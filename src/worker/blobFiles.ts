@@ -3,9 +3,8 @@ import { CalculationError, StorageError } from "../model/errors.ts";
 import type { BlobProperties, BlobStore, ListedBlob } from "../storage/ports.ts";
 
 /**
- * Files of these containers only. The app's identity may read its own state, other runs' results and whatever else it was
- * given, and a `source` is a parameter that anyone who submits runs chooses. Asked with each read too: the path of a file
- * comes out of a plan, which user code makes.
+ * Files of these containers only. The app's identity may also read its own state and other runs' results, while anyone who
+ * submits a run chooses its `source`. Each read is checked too, because user code makes the plan that names the file.
  */
 export function allowedFiles(access: FileAccess, containers: readonly string[]): FileAccess {
   const check = (path: string): void => {
@@ -30,13 +29,13 @@ export function allowedFiles(access: FileAccess, containers: readonly string[]):
 }
 
 /**
- * The files of a calculation as blobs. A read is one Get Blob with `If-Match`: no chunk sees a mix of two contents. A
- * blob that was written again with the same content, as one that was deleted and put back, is read under its new ETag.
- * The bytes are those that are stored, whatever Content-Encoding a blob claims.
+ * The files of a calculation as blobs. A read is one Get Blob with `If-Match`, so no chunk sees a mix of two contents. A
+ * blob that was written again with the same content, such as one that was restored, is read under its new ETag. The bytes
+ * are those that are stored, whatever Content-Encoding a blob claims.
  */
 export const blobFiles = (blobs: BlobStore): FileAccess => ({
   async list(source, cursor, signal) {
-    const { container, name } = placeOf(source);
+    const { container, name } = locationOf(source);
     const options = { cursor, signal, metadata: true };
     const page = await explained(source, () => blobs.list(container, name, options));
     const files = page.blobs
@@ -51,7 +50,7 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
   },
 
   async read(file, from, to, signal) {
-    const { container, name } = placeOf(file.path);
+    const { container, name } = locationOf(file.path);
     // A range of no bytes cannot be asked for, and only an empty blob has one.
     const range = to > from ? { offset: from, count: to - from, signal } : { signal };
     return explained(file.path, async () => {
@@ -71,15 +70,15 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
   },
 });
 
-/** `leasefold upload` leaves the one in the metadata; the service computes the other. */
+/** `leasefold upload` writes SHA-256 to the metadata; the service computes MD5. */
 const hashesOf = ({ metadata: { sha256 }, md5 }: BlobProperties): string[] => [
   ...(sha256 === undefined ? [] : [`sha256:${sha256}`]),
   ...(md5 === undefined ? [] : [`md5:${md5}`]),
 ];
 
 /**
- * Whether all hashes that both have are equal, and there is one. One alone does not do: whoever writes a blob anew may
- * have kept the metadata of the old one.
+ * Whether all hashes that both have are equal, and there is one. All are compared, because a blob that is written anew may
+ * keep the metadata of the old one.
  */
 function isSame({ bytes, hashes = [] }: FileFact, now: BlobProperties): boolean {
   const kindOf = (hash: string): string => hash.slice(0, hash.indexOf(":"));
@@ -103,7 +102,7 @@ const isFolder = ({ metadata }: ListedBlob): boolean => metadata["hdi_isfolder"]
 /** Containers have 3 to 63 lower-case letters, digits and single dashes; some of the service's own begin with `$`. */
 const containerPattern = /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$|^\$(root|web|logs)$/;
 
-function placeOf(path: string): { container: string; name: string } {
+function locationOf(path: string): { container: string; name: string } {
   const [container = "", ...rest] = path.split("/");
   if (containerPattern.test(container)) return { container, name: rest.join("/") };
   throw new CalculationError(
@@ -112,7 +111,7 @@ function placeOf(path: string): { container: string; name: string } {
   );
 }
 
-/** What storage refuses for good is said in words of the calculation. */
+/** Turns what storage refuses for good into a `CalculationError`. */
 async function explained<T>(path: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -64,7 +64,7 @@ async function computed(
 
 /** Writes an answer to `verify`. The first one stands: its client may have read it. */
 export async function writeVerified(
-  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: WorkerPorts,
   { run, uid, tag, pack }: MessageOf<"verify">,
   verified: Verified,
 ): Promise<string> {
@@ -81,10 +81,7 @@ export async function writeVerified(
  * know, or requires and does not get, would reach user code as `undefined`, and the result would be wrong. The failure is
  * final, because every attempt by this code would meet it.
  */
-export function checkParams(
-  ports: Pick<WorkerPorts, "checkParams">,
-  { calculation, params, given }: Spec,
-): void {
+export function checkParams(ports: WorkerPorts, { calculation, params, given }: Spec): void {
   try {
     ports.checkParams?.(calculation, given ?? params);
   } catch (error) {

@@ -9,7 +9,7 @@ import type { TaskOptions } from "./threads/userCode.ts";
 
 /** Throws `DroppedError` when the run no longer wants this work. */
 export async function stillWanted(
-  { watch }: Pick<WorkerPorts, "watch">,
+  { watch }: WorkerPorts,
   message: WorkMessage,
   stage: WorkStage,
 ): Promise<void> {
@@ -19,7 +19,7 @@ export async function stillWanted(
 
 /** Options for user code under the limits of its attempt, run only if its work is still wanted when a thread takes it. */
 export const taskOptions = (
-  ports: Pick<WorkerPorts, "watch">,
+  ports: WorkerPorts,
   { message, limitMs, alone, signal, begin }: Attempt,
   urgent = true,
 ): TaskOptions => ({

@@ -40,7 +40,7 @@ export interface ProcessState {
 }
 
 /** A run, and where a retry planned anew, the generation that did. */
-export type RunAt = Pick<WorkMessage, "run" | "uid" | "origin">;
+type RunAt = Pick<WorkMessage, "run" | "uid" | "origin">;
 
 /** Specs, plans and plan segments: written once, so what was read once is kept. */
 export interface Documents {

@@ -9,10 +9,7 @@ const longestPauseMs = 10_000;
  * Repeats a storage call that is busy, within `endRetryMs`. What an attempt leaves behind decides how its send counts:
  * a send that leaves nothing counts as one that ended its process.
  */
-export async function persist<T>(
-  { clock, endRetryMs }: Pick<WorkerPorts, "clock" | "endRetryMs">,
-  call: () => Promise<T>,
-): Promise<T> {
+export async function persist<T>({ clock, endRetryMs }: WorkerPorts, call: () => Promise<T>): Promise<T> {
   const untilMs = clock.monotonicMs() + endRetryMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {

@@ -52,7 +52,7 @@ describe("the timer function of an app", () => {
 });
 
 describe("the queue function of an app", () => {
-  it("sees its message and the trigger metadata as the library converts them", async () => {
+  it("gets its message and the trigger metadata as the library converts them", async () => {
     await storage.queues.send("jobs", '{"do":"ok","id":"mine"}');
     await clock.advance(2_500);
     const metadata = JSON.parse(/\{.*\}$/.exec(lineOf("work ok"))?.[0] ?? "{}");
@@ -66,7 +66,7 @@ describe("the queue function of an app", () => {
     });
   });
 
-  it("fails its message by throwing, and the poison function sees it after the last delivery", async () => {
+  it("fails its message by throwing, and the poison function gets it after the last delivery", async () => {
     await storage.queues.send("jobs", '{"do":"fail"}');
     await clock.advance(10_000);
     expect(logged()).toContain("work failed with asked to fail");
@@ -127,7 +127,7 @@ describe("the HTTP functions of an app", () => {
     expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404]);
   });
 
-  it("never see a body above 1 MB, which is answered 413", async () => {
+  it("answer 413 to a body above 1 MB", async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const request = httpRequest(url("echo"), { method: "POST" }, (response) => {
         response.resume();
@@ -139,7 +139,7 @@ describe("the HTTP functions of an app", () => {
     expect(status).toBe(413);
   });
 
-  it("ask for the key with each request, unless they are anonymous", async () => {
+  it("require the key with each request, unless they are anonymous", async () => {
     const ask = async (key?: string) => {
       const headers: Record<string, string> = key === undefined ? {} : { "x-functions-key": key };
       return (await fetch(url("hello/ada"), { headers })).status;

@@ -4,7 +4,7 @@ import { makeCoreModule } from "../../src/local/host/coreModule.ts";
 const metadata = { name: "one", bindings: {} };
 
 describe("the core module", () => {
-  it("collects functions and hooks, and takes back what is disposed of", () => {
+  it("collects functions and hooks, and drops those that are disposed of", () => {
     const { module, registrations } = makeCoreModule(() => undefined);
     const kept = module.registerHook("preInvocation", () => "kept");
     const dropped = module.registerHook("preInvocation", () => "dropped");

@@ -20,7 +20,7 @@ describe("the log line of an error that a handler threw", () => {
     expect([errorText(error), errorText(fromBundle(error))]).toEqual([stack, stack]);
   });
 
-  test("is the stack of a stranger, also of one with a code and details", () => {
+  test("is the stack of any other error, also of one with a code and details", () => {
     const strange = Object.assign(new Error("boom"), { code: "X", details: { errorCode: "X" } });
     expect(errorText(strange)).toContain("errorText.test.ts");
     expect(errorText("text")).toBe("text");

@@ -6,7 +6,7 @@ const withQueues = (queues: object) => JSON.stringify({ version: "2.0", extensio
 const override = (name: string, value: string) => ({ [`AzureFunctionsJobHost__${name}`]: value });
 
 describe("host.json", () => {
-  it("has the host's own defaults where it says nothing", () => {
+  it("has the host's own defaults for absent settings", () => {
     expect(readHostSettings(minimal, {}, 4)).toEqual({
       functionTimeoutMs: 1_800_000,
       queues: {
@@ -82,7 +82,7 @@ describe("host.json", () => {
     expect(read).toThrow(rule);
   });
 
-  it("is refused where it is no JSON object or has no version", () => {
+  it("is refused if it is no JSON object or has no version", () => {
     expect(() => readHostSettings("[]", {})).toThrow("host.json is not a JSON object");
     expect(() => readHostSettings("{", {})).toThrow("host.json is not a JSON object");
     expect(() => readHostSettings("{}", {})).toThrow('needs "version": "2.0"');

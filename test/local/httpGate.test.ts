@@ -35,14 +35,14 @@ describe("a request to an embedded instance", () => {
     expect(refusalOf(path, { host })).toMatchObject({ status: 400 });
   });
 
-  it("needs the very key, once", () => {
+  it("needs the exact key, once", () => {
     expect(refusalOfKey({ "x-functions-key": "k3y" }, "k3y")).toBeUndefined();
     for (const given of [undefined, "", "k3", "k3yy", "K3Y", "k3y, k3y", ["k3y", "k3y"]]) {
       expect(refusalOfKey({ "x-functions-key": given }, "k3y")).toMatchObject({ status: 401 });
     }
   });
 
-  it("that is refused is told the remedy and never the key", () => {
+  it("that is refused gets the remedy and never the key", () => {
     const { detail } = refusalOfKey({}, "k3y") ?? {};
     expect(detail).toContain("leasefold show key");
     expect(detail).not.toContain("k3y");

@@ -23,7 +23,7 @@ const start = (wish: boolean) =>
     invoke: async () => ({ kind: "failed", error: "never called" }),
   });
 
-it("a port that was asked for and is taken is an error that names it", async () => {
+it("a requested port that is in use is an error that names it", async () => {
   await expect(start(false)).rejects.toThrow(String(taken));
 });
 

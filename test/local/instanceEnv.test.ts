@@ -24,7 +24,7 @@ it("an instance inherits the environment, but nothing about a storage account", 
   expect(JSON.stringify(env)).not.toContain("real");
 });
 
-it("an instance obeys the settings it is given before all others", () => {
+it("settings that are given to an instance override all others", () => {
   expect(
     made({ LEASEFOLD_NAMESPACE: "a" }, { LEASEFOLD_NAMESPACE: "b", DataStorage: "other" }),
   ).toMatchObject({

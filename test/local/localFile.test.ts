@@ -60,7 +60,7 @@ describe("the state of the running instances", () => {
     expect(await readdir(join(root, "runtime", "leasefold"))).toHaveLength(1);
   });
 
-  it("is removed by the one who wrote it, and by nobody else", async () => {
+  it("is removed by its writer, and by nobody else", async () => {
     const path = await written();
     await removeLocalFile(path, process.pid);
     expect((await readLocalFile(path)).kind).toBe("found");
@@ -68,7 +68,7 @@ describe("the state of the running instances", () => {
     expect((await readLocalFile(path)).kind).toBe("missing");
   });
 
-  it("is stale when it is half or from another version", async () => {
+  it("is stale if it is incomplete or from another version", async () => {
     const path = await written();
     for (const text of ['{"v":', '{"v":2}']) {
       await writeFile(path, text);
@@ -120,7 +120,7 @@ describe("a state that somebody planted", () => {
     expect(found).not.toHaveProperty("local");
   });
 
-  it("as a link, or in a file that others can read or write, is refused in words", async () => {
+  it("as a link, or in a file that others can read or write, is refused with a reason", async () => {
     const path = await written();
     for (const mode of [0o644, 0o660, 0o606]) {
       await chmod(path, mode);
@@ -133,7 +133,7 @@ describe("a state that somebody planted", () => {
     expect(await failureOf(findLocalFile(env, folder))).toMatchObject({ code: "not-private" });
   });
 
-  it("as a link is replaced by a new state, and what it points to is left alone", async () => {
+  it("as a link is replaced by a new state, and its target stays unchanged", async () => {
     const victim = join(root, "victim");
     await writeFile(victim, "precious");
     const path = await localFilePath(env, folder);

@@ -41,7 +41,7 @@ describe("trigger metadata", () => {
     expect(metadata["none"]).toEqual({ json: "null" });
   });
 
-  it.each(["[1]", "42", '"text"', "null", "{"])("is left alone by a body that is no object: %s", (body) => {
+  it.each(["[1]", "42", '"text"', "null", "{"])("is unchanged by a body that is no object: %s", (body) => {
     expect(Object.keys(metadataOf(body))).toHaveLength(8);
   });
 });

@@ -49,7 +49,7 @@ function setUp(
 }
 
 describe("a queue function", () => {
-  it("takes its messages one after the other and deletes those it did", async () => {
+  it("receives its messages one after the other and deletes those that succeeded", async () => {
     const { clock, queues, listen, runs, held } = setUp(() => true);
     await queues.ensureQueue("work");
     for (const text of ["a", "b", "c"]) await queues.send("work", text);
@@ -60,7 +60,7 @@ describe("a queue function", () => {
     expect(await held("work")).toBe(0);
   });
 
-  it("sees a failed message again after visibilityTimeout, and after the last delivery it is in the poison queue", async () => {
+  it("gets a failed message again after visibilityTimeout, and after the last delivery it is in the poison queue", async () => {
     const { clock, queues, listen, runs, texts, held } = setUp(() => false, { maxDequeueCount: 3 });
     await queues.ensureQueue("work");
     await queues.send("work", '{"bad":1}');
@@ -140,7 +140,7 @@ describe("a queue function", () => {
     expect(await held("work")).toBe(0);
   });
 
-  it("says so when its message was taken away, and does not touch it", async () => {
+  it("logs that another instance received its message, and does not touch it", async () => {
     const { clock, queues, listen, logged, held } = setUp(
       async () => {
         await clock.sleep(5_000);
@@ -161,7 +161,7 @@ describe("a queue function", () => {
 });
 
 describe("a queue listener", () => {
-  it("fetches again only when no more than newBatchThreshold messages run", async () => {
+  it("polls again only when at most newBatchThreshold messages run", async () => {
     let most = 0;
     let running = 0;
     const receives: number[] = [];
@@ -195,7 +195,7 @@ describe("a queue listener", () => {
     expect(Math.max(...receives)).toBe(1);
   });
 
-  it("looks again at once after a find, and ever more rarely at an empty queue", async () => {
+  it("polls again at once after messages, and ever more rarely while the queue is empty", async () => {
     const polledMs: number[] = [];
     const { clock, queues, listen } = setUp(
       () => true,
@@ -216,7 +216,7 @@ describe("a queue listener", () => {
     expect(polledMs).toEqual([0, 0, 100, 300, 600, 1_100, 2_000, 3_000, 4_000]);
   });
 
-  it("counts a missing queue as empty and says nothing about it", async () => {
+  it("counts a missing queue as empty and logs nothing", async () => {
     const { clock, queues, listen, runs, logged } = setUp(() => true);
     const listener = listen();
     await clock.advance(60_000);
@@ -228,7 +228,7 @@ describe("a queue listener", () => {
     expect(logged).toEqual([]);
   });
 
-  it("tells once that storage fails, goes on trying, and tells when it is back", async () => {
+  it("logs once that storage fails, goes on polling, and logs when it is back", async () => {
     let broken = true;
     const { clock, queues, listen, runs, logged } = setUp(
       () => true,
@@ -253,7 +253,7 @@ describe("a queue listener", () => {
     expect(logged).toHaveLength(2);
   });
 
-  it("lets a message come back when the end of its delivery could not be told to storage", async () => {
+  it("lets a message become visible again when storage did not take the end of its delivery", async () => {
     let failures = 1;
     const { clock, queues, listen, runs, logged, held } = setUp(
       () => true,
@@ -277,7 +277,7 @@ describe("a queue listener", () => {
     expect(await held("work")).toBe(0);
   });
 
-  it("gives back what it fetched while it was being stopped", async () => {
+  it("releases messages that it received during a stop", async () => {
     let stopNow: () => void = () => undefined;
     const { clock, queues, listen, runs, texts } = setUp(
       () => true,

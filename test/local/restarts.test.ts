@@ -14,7 +14,7 @@ function restarts() {
   };
 }
 
-test("the pause before a start grows with each end in a row, to 30 s and no further", () => {
+test("the pause before a start doubles with each end in a row, up to 30 s", () => {
   const { made, ended, runFor } = restarts();
   const pauses = Array.from({ length: 8 }, () => {
     runFor(5_000);

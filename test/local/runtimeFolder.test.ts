@@ -20,13 +20,13 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 const inHome = () => join(root, "home", ".local", "state", "leasefold");
 
 describe("the user's runtime folder", () => {
-  it("is made in that of the session, for its owner only", async () => {
+  it("is created in the session folder, for its owner only", async () => {
     expect(await runtimeFolder(env, "linux")).toBe(join(session, "leasefold"));
     expect((await lstat(join(session, "leasefold"))).mode & 0o777).toBe(0o700);
     expect(await runtimeFolder(env, "linux")).toBe(join(session, "leasefold"));
   });
 
-  it("lies under the home where there is no such session, in the way of the system", async () => {
+  it("lies under the home folder without such a session, by the convention of the system", async () => {
     const home = { HOME: join(root, "home") };
     expect(await runtimeFolder(home, "linux")).toBe(inHome());
     expect((await lstat(inHome())).mode & 0o777).toBe(0o700);
@@ -50,7 +50,7 @@ describe("the user's runtime folder", () => {
     expect(await runtimeFolder(env, "linux")).toBe(inHome());
   });
 
-  it("is refused in words where somebody was there first: a link, a file, a folder that others can enter", async () => {
+  it("is refused with a reason if its name is a link, a file, or a folder that others can enter", async () => {
     const path = join(session, "leasefold");
     await mkdir(join(root, "planted"), { mode: 0o700 });
     await symlink(join(root, "planted"), path);
@@ -64,7 +64,7 @@ describe("the user's runtime folder", () => {
     expect(await failureOf(runtimeFolder(env, "linux"))).toMatchObject({ code: "runtime-folder" });
   });
 
-  it("is private only where it belongs to this user and to nobody else in any way", () => {
+  it("is private only if it belongs to this user and gives nobody else any right", () => {
     expect(isPrivate({ uid: 7, mode: 0o40700 }, 7)).toBe(true);
     expect(isPrivate({ uid: 8, mode: 0o40700 }, 7)).toBe(false);
     for (const mode of [0o40710, 0o40701, 0o40750, 0o40777])

@@ -35,14 +35,14 @@ it("never overlaps itself, and occurrences missed collapse into one that follows
   expect(firedMs).toEqual([1_000, 4_500, 8_000]);
 });
 
-it("tells a sub-minute timer no schedule status, as the real host", async () => {
+it("gives a sub-minute timer no schedule status, as the real host does", async () => {
   const clock = manualClock();
   const { inputs } = timer(clock, "* * * * * *");
   await clock.advance(1_000);
   expect(inputs).toEqual([{ Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false }]);
 });
 
-it("tells a slower timer when it fired last and will fire next", async () => {
+it("gives a slower timer its last and next time", async () => {
   const clock = manualClock();
   const { inputs } = timer(clock, "0 * * * * *");
   await clock.advance(120_000);
@@ -52,21 +52,21 @@ it("tells a slower timer when it fired last and will fire next", async () => {
   ]);
 });
 
-it("keeps no status where the function says so", async () => {
+it("keeps no status if the function says so", async () => {
   const clock = manualClock();
   const { inputs } = timer(clock, "0 * * * * *", 0, { useMonitor: false });
   await clock.advance(60_000);
   expect(inputs).toMatchObject([{ ScheduleStatus: null }]);
 });
 
-it("fires at the start where the function asks for it, and then by its schedule", async () => {
+it("fires at the start if the function asks for it, and then by its schedule", async () => {
   const clock = manualClock();
   const { firedMs } = timer(clock, "*/5 * * * * *", 0, { runOnStartup: true });
   await clock.advance(6_000);
   expect(firedMs).toEqual([0, 5_000]);
 });
 
-it("fires no more once stopped, and stopping waits for the invocation that runs", async () => {
+it("fires no more after a stop, which waits for the running invocation", async () => {
   const clock = manualClock();
   const { firedMs, listener } = timer(clock, "* * * * * *", 5_000);
   await clock.advance(1_500);

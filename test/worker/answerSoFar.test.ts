@@ -41,7 +41,7 @@ function asking(nodes: number[], open: number[], more: Partial<MessageOf<"sofar"
 }
 
 describe("an answer while the run works", () => {
-  test("folds nodes and what there is of open shards in index order, and tells what it covers", async () => {
+  test("folds nodes and the partials of open shards in index order, and lists the chunks that it covers", async () => {
     const { world, compute, combine, answer, text } = await working();
     await compute(0, 1, 3, 6, 7, 12, 13, 14, 15);
     await combine(0, "Cw");
@@ -76,14 +76,14 @@ describe("an answer while the run works", () => {
     expect(await text()).toMatchObject({ text: "0,1,2,3,4,5,6,7", folded: 8 });
   });
 
-  test("of nothing is the calculation's zero", async () => {
+  test("of a run without outputs is the calculation's zero", async () => {
     const { world, answer, text } = await working();
     await world.work(asking([], [0, 1, 2, 3]));
     expect(await text()).toEqual({ text: "", folded: 0, count: 16 });
     expect(await answer()).toMatchObject({ covers: [] });
   });
 
-  test("leaves out what goes away meanwhile", async () => {
+  test("leaves out outputs that are deleted meanwhile", async () => {
     // Too large for metadata, so that a partial can be listed and gone before it is read.
     const { world, compute, combine, answer, text } = await working({ pad: 5_000 });
     await compute(0, 1, 2, 3, 4, 5);
@@ -119,7 +119,7 @@ describe("an answer while the run works", () => {
     expect(await answer()).toMatchObject({ ok: false, code: "finished" });
   });
 
-  test("that was given stands: a second delivery changes nothing", async () => {
+  test("stands once it is written: a second delivery changes nothing", async () => {
     const { world, compute, answer } = await working();
     await compute(0);
     await world.work(asking([], [0]));
@@ -139,7 +139,7 @@ describe("a question that cannot be answered", () => {
     return { world, answer, message: asking([], [0], more) };
   };
 
-  test("is tried again by a copy, since one delivery is one attempt, and told with the last attempt", async () => {
+  test("is tried again by a copy, since one delivery is one attempt, and answered by the last attempt", async () => {
     const { world, answer, message } = await failing();
     await world.work(message);
     await expect(answer()).rejects.toThrow(/missing/);
@@ -150,7 +150,7 @@ describe("a question that cannot be answered", () => {
     expect(world.list("runs").filter((name) => name.startsWith("failed/"))).toEqual([]);
   });
 
-  test("because it makes no sense is told at once", async () => {
+  test("because it is malformed is answered at once", async () => {
     const { world, answer, message } = await failing({ childGens: "1x9" });
     await world.work(message);
     expect(await answer()).toMatchObject({ ok: false, code: "bad-generations" });

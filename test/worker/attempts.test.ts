@@ -88,7 +88,7 @@ describe("an attempt that throws", () => {
   });
 });
 
-describe("an attempt that fails in a way that another one would not mend", () => {
+describe("an attempt that fails as every other attempt would", () => {
   test.each(["partial-too-large", "not-json", "file-missing", "missing-column"])(
     "(%s) ends its send at once with a record that says so",
     async (code) => {
@@ -101,7 +101,7 @@ describe("an attempt that fails in a way that another one would not mend", () =>
     },
   );
 
-  test("by its time limit ends its send at once, and leaves the decision about another one to the leader", async () => {
+  test("at its time limit ends its send at once, and the leader decides about another send", async () => {
     const { world, message, left, failure, failing } = await planned();
     failing(new CalculationError("time-limit", "too long"));
     await world.work(message);
@@ -121,7 +121,7 @@ describe("an attempt that fails in a way that another one would not mend", () =>
   );
 });
 
-describe("an attempt that says nothing about its work", () => {
+describe("an attempt whose failure is not that of its work", () => {
   const busy = new StorageError("busy", "ServerBusy", 503, "busy");
   const stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
 
@@ -155,7 +155,7 @@ describe("an attempt that says nothing about its work", () => {
     expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
   });
 
-  test("because it is not wanted any more leaves nothing", async () => {
+  test("because it is not wanted any more leaves no blob", async () => {
     const { world, message, left } = await planned();
     await world.mark({ want: "cancelled" });
     await world.world.advance(6_000);
@@ -189,7 +189,7 @@ describe("the calls that end an attempt", () => {
     expect(world.world.nowMs()).toBeLessThan(56_000);
   });
 
-  test("are given up after a minute, and the message is delivered again by the host", async () => {
+  test("fail after a minute, and the host delivers the message again", async () => {
     const { world, message } = await refusing(600_000);
     await expect(world.world.finish(world.work(message))).rejects.toBeInstanceOf(StorageError);
     expect(world.world.nowMs()).toBeLessThanOrEqual(60_000);

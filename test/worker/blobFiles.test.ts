@@ -60,7 +60,7 @@ describe("the files of a calculation", () => {
     expect(await text(files, fact, { from: 3, to: 5 })).toBe("a/");
   });
 
-  test("are followed over the pages of a list", async () => {
+  test("are listed over all pages", async () => {
     const { blobs, put, over } = await account();
     for (const name of ["1", "2", "3", "4", "5"]) await put(name, "x");
     const files = over({
@@ -71,14 +71,14 @@ describe("the files of a calculation", () => {
     );
   });
 
-  test("are no folders, where the account lists folders as blobs", async () => {
+  test("do not include folders, where the account lists folders as blobs", async () => {
     const { put, files } = await account();
     await put("d", "", { hdi_isfolder: "true" });
     await put("d/a", "1");
     expect((await listed(files, "data/")).map(({ path }) => path)).toEqual(["data/d/a"]);
   });
 
-  test.each(["some text", ""])("that are gone or changed (%j) say so by name", async (body) => {
+  test.each(["some text", ""])("that are deleted or changed (%j) fail with their name", async (body) => {
     const world = await account();
     await world.put("a", body);
     const fact = await only(world, "data/a");
@@ -92,7 +92,7 @@ describe("the files of a calculation", () => {
     expect(error).toBeInstanceOf(CalculationError);
   });
 
-  test("that were put back with the same content are read as before", async () => {
+  test("that were restored with the same content are read as before", async () => {
     const world = await account();
     await world.put("a", "some text", { sha256: sha256("some text") });
     const fact = await only(world, "data/a");
@@ -105,7 +105,7 @@ describe("the files of a calculation", () => {
     await expect(text(world.files, fact)).rejects.toMatchObject({ code: "file-changed" });
   });
 
-  test("that the service knows by MD5 are the same by it", async () => {
+  test("with an equal MD5 of the service are the same files", async () => {
     const world = await account();
     await world.put("a", "some text");
     const known: Partial<BlobStore> = {
@@ -122,7 +122,7 @@ describe("the files of a calculation", () => {
     await expect(text(world.over(known), before)).rejects.toMatchObject({ code: "file-changed" });
   });
 
-  test("whose old metadata somebody kept over other bytes are others", async () => {
+  test("that keep their metadata over other bytes are other files", async () => {
     const world = await account();
     await world.put("a", "some text", { sha256: "kept" });
     const known: Partial<BlobStore> = {
@@ -164,7 +164,7 @@ describe("the files of a calculation", () => {
     await expect(listed(files, "data/a")).rejects.toMatchObject({ code });
   });
 
-  test("pass on that storage is busy, which is no fault of theirs", async () => {
+  test("pass on the error of busy storage, which is no failure of the calculation", async () => {
     const { over } = await account();
     const busy = () => Promise.reject(storageErrorOfCode("blob", "ServerBusy", 503, ""));
     const files = over({ stream: busy, list: busy });

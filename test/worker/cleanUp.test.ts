@@ -35,7 +35,7 @@ describe("clean-up", () => {
     expect([left("parts/"), left("nodes/")]).toEqual([9, 5]);
   });
 
-  test("of a complete run deletes one shard's partials, or all nodes; again it finds nothing", async () => {
+  test("of a complete run deletes one shard's partials, or all nodes; a repeat deletes nothing", async () => {
     const { world, left } = await finished();
     await world.work({ ...common, kind: "finish" });
     await world.unmark();

@@ -52,7 +52,7 @@ describe("a send that ends without output", () => {
     expect(written(world, "failed/")).toEqual([]);
   });
 
-  test("leaves no record behind when the run ended while it computed, however lately that was read", async () => {
+  test("leaves no record when the run ended while it computed, however recent the last read of the marker is", async () => {
     let end = async (): Promise<void> => {};
     const { world, message } = await planned(throws, () => end());
     end = () => world.unmark();
@@ -61,7 +61,7 @@ describe("a send that ends without output", () => {
     expect(written(world, "parts/")).toEqual([]);
   });
 
-  test("is recorded when the marker cannot be read: a record too many does no harm", async () => {
+  test("is recorded when the marker cannot be read: a needless record does no harm", async () => {
     const { world, message } = await planned();
     world.storage.operator.deleteContainer(world.names.active);
     await world.poison(message);
@@ -69,7 +69,7 @@ describe("a send that ends without output", () => {
   });
 });
 
-describe("a pack that was begun", () => {
+describe("a begun pack", () => {
   test.each<[string, Partial<Marker> | undefined, boolean]>([
     ["the run is paused", { want: "paused", turn: 1 }, true],
     ["it is paused and resumed", { turn: 2 }, true],

@@ -35,8 +35,11 @@ const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonl
   ["anything else", new Error("bug"), ["next-attempt", "end"], ["next-attempt", "end"]],
 ];
 
-test.each(table)("%s has its fate, by attempt and by who asked", (_what, error, ours, asked) => {
-  const fates = (clients: boolean) => [false, true].map((last) => fateOf(error, { last, asked: clients }));
-  expect(fates(false)).toEqual(ours);
-  expect(fates(true)).toEqual(asked);
-});
+test.each(table)(
+  "an attempt that ends by %s has one fate for the leader's work and one for a client's question",
+  (_what, error, ours, asked) => {
+    const fates = (clients: boolean) => [false, true].map((last) => fateOf(error, { last, asked: clients }));
+    expect(fates(false)).toEqual(ours);
+    expect(fates(true)).toEqual(asked);
+  },
+);

@@ -53,14 +53,14 @@ async function foldedWith(foldBytesMax: number, pad = padBytes) {
 const expected = Array.from({ length: 9 }, (_, index) => index).join(",");
 
 describe("a fold in batches", () => {
-  test("is one call where everything fits", async () => {
+  test("is one call if all outputs fit", async () => {
     const { folds, node, reads } = await foldedWith(limits.foldBytesMax);
     expect(folds.map(({ parts }) => parts)).toEqual([9]);
     expect(node.text).toBe(expected);
     expect(reads.most).toBeGreaterThan(1);
   });
 
-  test("never holds more bytes than the limit, and gives the very same", async () => {
+  test("never holds more bytes than the limit, and gives the same bytes as one fold", async () => {
     const limit = 3.5 * padBytes;
     const { folds, node, reads } = await foldedWith(limit);
     // What was folded before and two more fit; the first batch has three.
@@ -70,13 +70,13 @@ describe("a fold in batches", () => {
     expect(node.text).toBe(expected);
   });
 
-  test("takes two at a time where the limit is too small for anything", async () => {
+  test("folds two outputs at a time if the limit is too small for any", async () => {
     const { folds, node } = await foldedWith(1);
     expect(folds.map(({ parts }) => parts)).toEqual([2, 2, 2, 2, 2, 2, 2, 2]);
     expect(node.text).toBe(expected);
   });
 
-  test("reads nothing one by one that rides in the metadata", async () => {
+  test("makes no read for outputs that ride in the metadata", async () => {
     const { node, reads } = await foldedWith(limits.foldBytesMax, 0);
     expect(node.text).toBe(expected);
     expect(reads.count).toBe(0);

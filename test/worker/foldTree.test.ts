@@ -151,7 +151,7 @@ describe("a tree of nodes", { timeout: 30_000 }, () => {
 
   const deep = { directPacksMax: 2, shardPacksMax: 2, fanIn: 2, pad: 0, foldBytesMax: 30_000 };
 
-  test("keeps the hashes of each shard's packs, and says which packs those are", async () => {
+  test("stores the hashes of each shard's packs, and names those packs", async () => {
     const { world, plan } = await plannedWorld({ ...deep, chunks: 8, packSize: 1, failing: [] });
     await new Leader(world, plan).fold(1, [0, 1, 3, 4, 5, 6, 7]);
     expect(shardsOf(plan)).toBe(4);
@@ -177,7 +177,7 @@ describe("a tree of nodes", { timeout: 30_000 }, () => {
     expect(added).toEqual([expect.stringMatching(/^_dropped\//)]);
   });
 
-  test("a node below that is gone ends the send as lost", async () => {
+  test("a missing child node ends the send as storage-lost", async () => {
     const { world, plan } = await plannedWorld({ ...deep, chunks: 8, packSize: 1, failing: [] });
     const leader = new Leader(world, plan);
     await leader.fold(1, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -190,7 +190,7 @@ describe("a tree of nodes", { timeout: 30_000 }, () => {
     expect(record).toMatchObject({ cause: "storage-lost", message: "level 1: the node 3 is not there" });
   });
 
-  test("gaps that do not add up give no result and are tried again after a while", async () => {
+  test("gaps that do not add up give no result, and the attempt is repeated later", async () => {
     const { world, plan } = await plannedWorld({ ...deep, chunks: 8, packSize: 1, failing: [] });
     const leader = new Leader(world, plan);
     await leader.fold(1, [0, 1, 3, 4, 5, 6, 7]);

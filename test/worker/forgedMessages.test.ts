@@ -83,7 +83,7 @@ const forged = fc.record(
   { requiredKeys: ["v", "kind", "run", "uid", "gen", "send", "turn"] },
 );
 
-test("whatever messages are forged, every blob that workers write lies under its own run or among the dropped ones", async () => {
+test("whatever messages are forged, every blob that workers write lies under its own run or among the dropped messages", async () => {
   const made = await watchedWorld();
   await fc.assert(
     fc.asyncProperty(

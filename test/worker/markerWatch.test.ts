@@ -113,7 +113,7 @@ describe("reading the marker", () => {
     expect(await watch.unwanted({ ...compute, gen: 2 }, "begin")).toBeUndefined();
   });
 
-  test("the end of a send is judged by a new read, since its record must not outlive the run", async () => {
+  test("the end of a send reads the marker again, since its record must not outlive the run", async () => {
     const { watch, storage, active } = await watched();
     expect(await watch.unwanted(compute, "begin")).toBeUndefined();
     await storage.blobs.remove(active, "r");
@@ -121,7 +121,7 @@ describe("reading the marker", () => {
     expect(await watch.unwanted(compute, "end")).toMatch(/ended/);
   });
 
-  test("clean-up and what clients ask cost no read", async () => {
+  test("clean-up and questions of clients cost no read", async () => {
     const { watch, reads } = await watched();
     const before = reads();
     for (const message of [cleanup, sofar, verify]) await watch.unwanted(message, "begin");
@@ -135,7 +135,7 @@ describe("reading the marker", () => {
     expect(await watch.unwanted({ ...compute, uid: "v" }, "begin")).toBeUndefined();
   });
 
-  test("storage that cannot be read says nothing about the run, and the next question asks again", async () => {
+  test("a failed read says nothing about the run, and the next question reads again", async () => {
     const { watch, storage, active } = await watched();
     storage.operator.deleteContainer(active);
     await expect(watch.unwanted(compute, "begin")).rejects.toThrow();

@@ -28,7 +28,7 @@ function handedOver(bytes: Buffer): unknown {
   }
 }
 
-test("whatever lies in a queue, its handlers end without an error, and what nobody understands is recorded", async () => {
+test("whatever a queue holds, its handlers end without an error, and a message that does not decode is recorded", async () => {
   const made = await workerWorld(inlineCode(joining));
   await made.submit({ params: { chunks: 5 }, packSize: 1 });
   const { ports, names } = made;

@@ -78,7 +78,7 @@ describe("a plan of a million inputs", { timeout: 30_000 }, () => {
     expect(seen).toEqual(numbers);
   });
 
-  test("of large inputs comes in segments of a few megabytes", async () => {
+  test("of large inputs is stored in segments of a few megabytes", async () => {
     const input = "x".repeat(60_000);
     const world = await workerWorld(inlineCode(listing(() => Array.from({ length: 150 }, () => input))));
     await world.submit({ packSize: 150 });
@@ -103,7 +103,7 @@ describe("a plan of a million inputs", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a planner that dies half-way", () => {
+describe("a planner that fails halfway", () => {
   /** Attempts list other inputs each time, as the plan that lists a changing folder does. */
   async function twoAttempts(firstDies: boolean) {
     let attempt = 0;
@@ -137,7 +137,7 @@ describe("a planner that dies half-way", () => {
     expect(seen).toHaveLength(2);
   });
 
-  test("after another was faster leaves the first plan as it is", async () => {
+  test("that comes second leaves the first plan as it is", async () => {
     const { world, seen } = await twoAttempts(false);
     expect(await world.plan()).toMatchObject({ chunks: 12_000, segments: { starts: [0, 5_000, 10_000] } });
     expect(await textOf(world, 11, "r/u/parts/00000/00000011")).toMatch(/^a11000,.*,a11999$/);

@@ -51,7 +51,7 @@ describe("a message that is delivered again", () => {
     expect(await world.messages("urgent")).toEqual([]);
   });
 
-  test("is completed where its output is there", async () => {
+  test("is completed if its output is there", async () => {
     const { world, message, begun, left } = await planned();
     await world.work(message);
     await world.work(message, { attempt: 2 });
@@ -59,7 +59,7 @@ describe("a message that is delivered again", () => {
     expect(left()).toEqual(["parts/00000/00000001"]);
   });
 
-  test("tells how many attempts of its send threw before", async () => {
+  test("records how many attempts of its send threw before", async () => {
     const { world, message, failure } = await planned();
     await world.work({ ...message, tries: 2 }, { attempt: 2 });
     expect(await failure(record)).toMatchObject({ code: "process-ended", attempts: 3 });
@@ -76,7 +76,7 @@ describe("a message that is delivered again", () => {
     expect(await failure(at.failure(work, 1, 2))).toMatchObject({ cause: "poison", code });
   });
 
-  test("leaves no record where the run has ended", async () => {
+  test("leaves no record if the run has ended", async () => {
     const { world, message, left } = await planned();
     await world.unmark();
     await world.world.advance(6_000);
@@ -84,7 +84,7 @@ describe("a message that is delivered again", () => {
     expect(left()).toEqual([]);
   });
 
-  test("while storage is busy is put back, and still tells that it was delivered before", async () => {
+  test("is enqueued again while storage is busy, and still carries that it was delivered before", async () => {
     const { world, message, begun } = await planned();
     const { head } = world.storage.blobs;
     Object.assign(world.storage.blobs, {
@@ -115,7 +115,7 @@ describe("a message that is delivered again", () => {
 });
 
 describe("a repeated send", () => {
-  test("asks once whether its output is there, and computes nothing where it is", async () => {
+  test("asks once whether its output is there, and computes nothing if it is", async () => {
     const { world, message, begun, left } = await planned();
     await world.work(message);
     const before = callsOf(world);
@@ -126,7 +126,7 @@ describe("a repeated send", () => {
     expect(left()).toEqual(["parts/00000/00000001"]);
   });
 
-  test("notes that it begins and leaves no note behind, however it ends", async () => {
+  test("writes a begin note and removes it, however it ends", async () => {
     let seen: string[] = [];
     let throwing = false;
     const made = await planned(async () => {
@@ -145,7 +145,7 @@ describe("a repeated send", () => {
     expect(left()).toEqual(["failed/00000/00000002.001.003.tried", "parts/00000/00000001"]);
   });
 
-  test("is no extra call for a first send, which leaves no note", async () => {
+  test("makes no extra call for a first send, which leaves no note", async () => {
     let seen: string[] = [];
     const made = await planned(async () => {
       seen = made.left();
@@ -161,7 +161,7 @@ describe("a repeated send", () => {
 
   const patienceMs = 60_000 + 60_000 + limits.taskLateMs;
 
-  test("does not begin where as many processes died with it as may, and says how many", async () => {
+  test("does not begin once as many processes died with it as may, and records how many", async () => {
     const { world, message, begun, failure, died } = await planned();
     for (const send of [1, 2, 3]) await died(send);
     await world.world.advance(patienceMs + 2_000);
@@ -171,7 +171,7 @@ describe("a repeated send", () => {
     expect(await failure(at.failure(work, 1, 4))).toMatchObject(ended);
   });
 
-  test("waits while those who began may still be at work", async () => {
+  test("waits while begun attempts may still run", async () => {
     const { world, message, begun, left, died } = await planned();
     for (const send of [1, 2, 3]) await died(send);
     await world.work({ ...message, send: 4, repeat: true });
@@ -180,7 +180,7 @@ describe("a repeated send", () => {
     expect(await world.messages("urgent")).toEqual([{ ...message, send: 4, repeat: true }]);
   });
 
-  test("begins where fewer died", async () => {
+  test("begins if fewer processes died", async () => {
     const { world, message, begun, died } = await planned();
     for (const send of [1, 2]) await died(send);
     await world.work({ ...message, send: 3, repeat: true });
@@ -210,7 +210,7 @@ describe("a task at work", () => {
     return { ...made, notes };
   }
 
-  test("for long says so every ten seconds, and leaves no note behind", async () => {
+  test("for long refreshes its begin note every ten seconds, and removes it", async () => {
     const { world, notes, left } = await finishing(45_000);
     await world.world.finish(world.work(finish));
     // From the tenth second on there is always a note that is not older.

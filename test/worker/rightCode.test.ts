@@ -90,7 +90,7 @@ test("parameters that the worker's own schema refuses end the plan before any ch
   });
 });
 
-test("a partial of other code is replaced, and one of the right code stands", async () => {
+test("a partial of other code is replaced, and one of the right code stays", async () => {
   const world = await worldOf("sum@1", "sum@1");
   const { blobs } = world.storage;
   const write = (code: string, pack: number) =>

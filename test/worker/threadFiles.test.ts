@@ -56,7 +56,7 @@ const failureOf = (running: Promise<unknown>): Promise<LeasefoldError> =>
   );
 
 describe("a thread that reads files", () => {
-  test("plans over all pages of a list, and computes over what a file holds", async () => {
+  test("plans over all pages of a list, and computes over the content of a file", async () => {
     const files = facts(8, 9 * 1024 * 1024);
     current = accessTo(files);
     const inputs: unknown[] = [];
@@ -70,7 +70,7 @@ describe("a thread that reads files", () => {
     expect(await computed("one", [[files[5] as FileFact]])).toEqual({ "c/5": 9 * 1024 * 1024 });
   });
 
-  test("reads several at once, but never so many that the process is filled", async () => {
+  test("reads several files at once, but not more than the limit", async () => {
     let [open, most] = [0, 0];
     current = accessTo([], async (file, from, to) => {
       most = Math.max(most, ++open);
@@ -83,12 +83,12 @@ describe("a thread that reads files", () => {
     expect([open, most]).toEqual([0, 4]);
   });
 
-  test("may be given bytes in memory that is shared with others", async () => {
+  test("accepts bytes in shared memory", async () => {
     current = accessTo([], async (_file, from, to) => Buffer.from("0123456789").subarray(from, to));
     expect(await computed("twice", [facts(3)])).toEqual({ "c/0": 10, "c/1": 10, "c/2": 10 });
   });
 
-  test("meets what cannot be read as an error that user code may catch, and fails with it otherwise", async () => {
+  test("gets a read error that user code may catch, and fails with it otherwise", async () => {
     current = accessTo([], async (file, from, to) => {
       if (file.path === "c/1") throw new CalculationError("file-missing", "c/1 is no longer there");
       return new Uint8Array(to - from);
@@ -123,7 +123,7 @@ describe("a thread that reads files", () => {
     expect(await failureOf(pool.plan(plan, async () => {}, task))).toBe(reason);
   });
 
-  test("leaves a file early without a trace", async () => {
+  test("may stop reading a file early", async () => {
     current = accessTo([]);
     const large = facts(2, 30 * 1024 * 1024);
     expect(await computed("early", [large])).toEqual({
@@ -133,7 +133,7 @@ describe("a thread that reads files", () => {
     expect(await computed("one", [facts(1)])).toEqual({ "c/0": 10 });
   });
 
-  test("is ended at its time limit while a read hangs, and the read is given up", async () => {
+  test("is ended at its time limit while a read hangs, and the read is cancelled", async () => {
     let given: AbortSignal | undefined;
     current = accessTo([], (_file, _from, _to, signal) => {
       given = signal;
@@ -178,7 +178,7 @@ describe("a message whose calculation reads while storage is busy", () => {
   const kept = (made: { list(container: "runs"): string[] }) =>
     made.list("runs").filter((name) => /^(parts|failed)/.test(name));
 
-  test("is put back for half a minute, without a mark of a failed attempt, and then succeeds", async () => {
+  test("is enqueued again for half a minute, does not count as a failed attempt, and then succeeds", async () => {
     const made = await world(() => Promise.reject(busy()));
     await made.work(made.compute);
     expect(kept(made)).toEqual([]);
@@ -191,7 +191,7 @@ describe("a message whose calculation reads while storage is busy", () => {
     expect(kept(made)).toEqual(["parts/00000/00000000"]);
   });
 
-  test("is put back on its last attempt instead of ending as a failure", async () => {
+  test("is enqueued again on its last attempt instead of ending as a failure", async () => {
     const made = await world(() => Promise.reject(busy()));
     await made.work({ ...made.compute, tries: 4 });
     expect(kept(made)).toEqual([]);
@@ -215,7 +215,7 @@ describe("a message whose calculation reads while storage is busy", () => {
 
 // The last of all: nothing uses the pool after it.
 describe("a pool that is stopped", () => {
-  test("drops a plan that reads, and blames nobody", async () => {
+  test("drops a plan that reads, and no calculation fails", async () => {
     let reading = () => {};
     const begun = new Promise<void>((resolve) => {
       reading = resolve;

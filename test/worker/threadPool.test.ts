@@ -157,7 +157,7 @@ describe("a pool of threads", () => {
     }
   });
 
-  test("urgent tasks are taken before others, and each start is announced", async () => {
+  test("urgent tasks are taken before others, and each start is reported", async () => {
     const single = poolOf(1);
     const started: string[] = [];
     const run = (name: string, urgent: boolean) =>
@@ -173,7 +173,7 @@ describe("a pool of threads", () => {
     expect(await failureOf(pool.compute(chunks({ exits: "all" }), { ...task, onStart }))).toBe(unwanted);
   });
 
-  test("stopping ends what runs and what waits, and blames no calculation", async () => {
+  test("a stop ends running and waiting tasks, and no calculation fails", async () => {
     const single = poolOf(1);
     const runs = [failureOf(single.compute(chunks({ hangs: "0" }), task))];
     for (let i = 0; i < 2; i++) runs.push(failureOf(single.compute(chunks(), task)));

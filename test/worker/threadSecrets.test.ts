@@ -32,7 +32,7 @@ describe("a calculation in its thread", () => {
     expect(found).toMatchObject({ PATH: process.env["PATH"] });
   });
 
-  test("that throws a megabyte of text fails with the beginning of it", async () => {
+  test("that throws a megabyte of text fails with its beginning", async () => {
     const running = pool.compute({ ...job, params: { long: true } }, task);
     const error = await running.then(
       () => undefined,

@@ -20,7 +20,7 @@ async function failureOf(params: object): Promise<CalculationError> {
   );
 }
 
-test("an error of user code has the stack frames of that code and no others, so a host's log shows those", async () => {
+test("an error of user code has the stack frames of that code and no others, so the host's log shows those", async () => {
   const error = await failureOf({ throws: "1" });
   expect(error).toBeInstanceOf(CalculationError);
   const [first, ...frames] = (error.stack ?? "").split("\n");
@@ -29,7 +29,7 @@ test("an error of user code has the stack frames of that code and no others, so 
   for (const frame of frames) expect(frame).toMatch(/^ {4}at .*failing\.calculation\.ts:\d+:\d+\)?$/);
 });
 
-test("a chunk that returns more than a partial may have is named, though its pack has others", async () => {
+test("a chunk that returns more than a partial may hold is named, even in a pack of several chunks", async () => {
   const error = await failureOf({ excess: "1" });
   expect(error).toMatchObject({ code: "partial-too-large" });
   expect(error.stack).toMatch(/^CalculationError: chunk 1: the partial has \d+ bytes; the limit is [^\n]*$/);

@@ -28,7 +28,7 @@ async function finished() {
 }
 
 describe("a pack that is verified", () => {
-  test("has the hash that was kept, when the run has ended and its partials are gone", async () => {
+  test("has the stored hash, after the run has ended and its partials are deleted", async () => {
     const { world, partials, answers } = await finished();
     const kept = await world.bytesOf(world.names.results, results.hashes(1, 0));
     for (const pack of [1, 3]) await world.work(verify(pack));
@@ -40,7 +40,7 @@ describe("a pack that is verified", () => {
     expect(world.list("runs")).toEqual(["r/spec.json", "plan.json"]);
   });
 
-  test("that other code gives another partial shows another hash", async () => {
+  test("whose partial differs by other code has another hash", async () => {
     const { world, answers } = await finished();
     const kept = await world.bytesOf(world.names.results, results.hashes(1, 0));
     Object.assign(world.ports.userCode, inlineCode({ ...joining, compute: () => ({ text: "?", pad: "" }) }));
@@ -67,7 +67,7 @@ describe("a pack that is verified", () => {
     expect(world.list("runs")).toEqual(["r/spec.json", "plan.json"]);
   });
 
-  test("and is not there is told at once", async () => {
+  test("and does not exist is answered at once", async () => {
     const { world, answers } = await finished();
     await world.work(verify(4));
     const error = { code: "bad-range", message: "run r has 4 packs, and no pack 4" };

@@ -80,7 +80,7 @@ describe("work that takes long", () => {
     expect(ends).toEqual([]);
   });
 
-  test("goes on where it makes the result of a run that a cancel keeps", async () => {
+  test("goes on if it makes the result of a run that a cancel keeps", async () => {
     const { begin, mark, world, ends } = await watched("r");
     void begin(finish("r"));
     await mark("r", { want: "cancelled", keep: "1", command: 1 });
@@ -100,7 +100,7 @@ describe("work that takes long", () => {
   });
 });
 
-describe("what it costs to ask", () => {
+describe("the cost of the watch", () => {
   test("is one call for all tasks of one run, each four and a half seconds", async () => {
     const { begin, callsIn } = await watched("r");
     for (let task = 0; task < 8; task += 1) void begin(compute("r"));
@@ -116,7 +116,7 @@ describe("what it costs to ask", () => {
     expect(ends.map(({ run }) => run)).toEqual(["a", "a"]);
   });
 
-  test("is nothing for work that is shorter, however much of it there is", async () => {
+  test("is nothing for shorter work, however much of it there is", async () => {
     const { begin, watch, callsIn, clock, world } = await watched("r");
     await watch.unwanted(compute("r"), "begin");
     let done = 0;
@@ -129,7 +129,7 @@ describe("what it costs to ask", () => {
     expect(done).toBeGreaterThan(30);
   });
 
-  test("is nothing for what clients ask, and nothing once all work has ended", async () => {
+  test("is nothing for questions of clients, and nothing once all work has ended", async () => {
     const { begin, callsIn } = await watched("r");
     void begin({ ...common, kind: "verify", tag: "t", pack: 0 });
     void begin({ ...common, kind: "sofar", tag: "t", nodes: "", open: [] }, 60_000);
@@ -138,7 +138,7 @@ describe("what it costs to ask", () => {
   });
 });
 
-describe("known gaps of the watch", () => {
+describe("edge cases of the watch", () => {
   test("work that began between two polls ends within five seconds of a cancel too", async () => {
     const { begin, mark, world, ends } = await watched("r");
     void begin(compute("r"));
@@ -160,7 +160,7 @@ describe("known gaps of the watch", () => {
     expect(ends.map(({ run }) => run)).toEqual(["a"]);
   });
 
-  test("work that begins in the moment in which the watch stops is watched as well", async () => {
+  test("work that begins when the watch stops is watched as well", async () => {
     for (let microtasks = 0; microtasks < 12; microtasks += 1) {
       const { mark, world, storage, clock } = await watched("r");
       let wakes = 0;

@@ -47,23 +47,19 @@ interface InvocationModel {
 
 export interface ProgrammingModel {
   getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
-  getInvocationModel(context: {
-    readonly invocationId: string;
-    readonly metadata: FunctionMetadata;
-    readonly request: InvocationRequest;
-    state: "preInvocationHooks" | "invocation" | "postInvocationHooks";
-    log(level: LogLevel, category: string, message: string): void;
-  }): InvocationModel;
+  getInvocationModel(context: InvocationContext): InvocationModel;
+}
+
+export interface InvocationContext {
+  readonly invocationId: string;
+  readonly metadata: FunctionMetadata;
+  readonly request: InvocationRequest;
+  state: "preInvocationHooks" | "invocation" | "postInvocationHooks";
+  log(level: LogLevel, category: string, message: string): void;
 }
 
 /** What an app registered while it was loaded. */
-export interface Registrations {
-  readonly functions: ReadonlyMap<string, RegisteredFunction>;
-  hooks(name: string): readonly Hook[];
-  model(): ProgrammingModel | undefined;
-  /** Registering throws from now on, as in the real worker after its start. */
-  close(): void;
-}
+export type Registrations = ReturnType<typeof makeCoreModule>["registrations"];
 
 const hookNames = ["appStart", "appTerminate", "preInvocation", "postInvocation", "log"];
 const specifier = "@azure/functions-core";
@@ -112,11 +108,12 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
     getProgrammingModel: () => model,
     log: (level: LogLevel, _category: string, message: string) => log(level, message),
   };
-  const registrations: Registrations = {
-    functions,
-    hooks: (name) => hooks.get(name) ?? [],
-    model: () => model,
-    close() {
+  const registrations = {
+    functions: functions as ReadonlyMap<string, RegisteredFunction>,
+    hooks: (name: string): readonly Hook[] => hooks.get(name) ?? [],
+    model: (): ProgrammingModel | undefined => model,
+    /** Registering throws from now on, as in the real worker after its start. */
+    close(): void {
       closed = true;
     },
   };
@@ -126,23 +123,15 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
 /** Makes `@azure/functions-core` mean `module` in this thread. Must run before the app is loaded. */
 export function installCoreModule(module: object): void {
   if (typeof registerHooks !== "function") {
-    throw new ConfigError(
-      "node-too-old",
-      `Node ${process.version} is too old here: 22.15 or later is needed`,
-    );
+    const text = `Node ${process.version} is too old here: 22.15 or later is needed`;
+    throw new ConfigError("node-too-old", text);
   }
   (globalThis as Record<symbol, unknown>)[shared] = module;
+  const source = `module.exports = globalThis[Symbol.for(${JSON.stringify(url)})];`;
+  const commonjs = { format: "commonjs", shortCircuit: true } as const;
   registerHooks({
-    resolve: (name, context, next) =>
-      name === specifier ? { url, format: "commonjs", shortCircuit: true } : next(name, context),
-    load: (address, context, next) =>
-      address === url
-        ? {
-            format: "commonjs",
-            source: `module.exports = globalThis[Symbol.for(${JSON.stringify(url)})];`,
-            shortCircuit: true,
-          }
-        : next(address, context),
+    resolve: (name, context, next) => (name === specifier ? { url, ...commonjs } : next(name, context)),
+    load: (address, context, next) => (address === url ? { source, ...commonjs } : next(address, context)),
   });
 }
 

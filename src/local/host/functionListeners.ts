@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly invoker: Invoker;
-  readonly storages: Storages;
+  readonly storages: ReturnType<typeof makeStorages>;
   readonly log: HostLog;
   /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
@@ -86,15 +86,14 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
   const { name: functionName } = one.metadata;
   const [input, binding] = triggerOf(one);
   const text = (option: string) => bindingText(binding, option, functionName, env);
-  const timings = hostQueueTimings;
   const { messageEncoding: encoding, ...limits } = settings.queues;
   const options: QueueTriggerOptions = {
-    ...{ ...limits, encoding, timings, clock, random, log },
+    ...{ ...limits, encoding, timings: hostQueueTimings, clock, random, log },
     queue: text("queueName"),
     queues: storages.open(text("connection"), functionName).queues,
     async invoke(message, body) {
       const nowMs = clock.wallMs();
-      const hiddenUntilMs = nowMs + timings.hiddenS * 1_000;
+      const hiddenUntilMs = nowMs + hostQueueTimings.hiddenS * 1_000;
       const metadata = triggerMetadata({ message, body, functionName, nowMs, hiddenUntilMs, random });
       const inputData = [{ name: input, data: { string: body } }];
       const outcome = await invoker.invoke(one, { inputData, triggerMetadata: metadata });
@@ -131,39 +130,31 @@ export function bindingText(
   return given.replace(/%([^%]+)%/g, (_match, name: string) => {
     const value = env[name];
     if (value !== undefined && value !== "") return value;
-    throw new ConfigError(
-      "missing-setting",
-      `function ${functionName}: ${option} is "${given}", but the setting ${name} is missing`,
-    );
+    const text = `function ${functionName}: ${option} is "${given}", but the setting ${name} is missing`;
+    throw new ConfigError("missing-setting", text);
   });
-}
-
-interface Storages {
-  /** The storage behind the `connection` of a binding. Throws `ConfigError` where its setting is missing. */
-  open(connection: string, functionName: string): Storage;
-  /** All calls made through these storages so far. */
-  calls(): CallCounts;
 }
 
 /** One storage for each connection, however many functions use it. */
 export function makeStorages(
   env: Readonly<Record<string, string | undefined>>,
   connect: (connectionString: string) => Storage,
-): Storages {
+) {
   const opened = new Map<string, Storage>();
   return {
-    open(connection, functionName) {
+    /** The storage behind the `connection` of a binding. Throws `ConfigError` where its setting is missing. */
+    open(connection: string, functionName: string): Storage {
       const value = env[connection] ?? env[`AzureWebJobs${connection}`];
       if (!value) {
-        throw new ConfigError(
-          "missing-setting",
-          `function ${functionName}: the setting ${connection} is missing; embedded instances need a connection string`,
-        );
+        const text = `function ${functionName}: the setting ${connection} is missing; embedded instances need a connection string`;
+        throw new ConfigError("missing-setting", text);
       }
       const storage = opened.get(value) ?? connect(value);
       opened.set(value, storage);
       return storage;
     },
-    calls: () => [...opened.values()].reduce((sum, one) => addCalls(sum, one.meter.counts()), noCalls),
+    /** All calls made through these storages so far. */
+    calls: (): CallCounts =>
+      [...opened.values()].reduce((sum, one) => addCalls(sum, one.meter.counts()), noCalls),
   };
 }

@@ -1,6 +1,6 @@
 import type { LogLevel, Report } from "../instanceMessages.ts";
 
-/** Everything the embedded host itself has to say: one function for each event. */
+/** The log lines of the embedded host itself: one function for each event. */
 export type HostLog = ReturnType<typeof makeHostLog>;
 
 export function makeHostLog(report: Report) {

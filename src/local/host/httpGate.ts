@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 /**
@@ -16,7 +16,7 @@ const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
 
 /**
  * Refuses a host name that is not this machine's (DNS rebinding: a page under a name that resolves to 127.0.0.1 is
- * same-origin), and requests that the browser marks as of another origin, another port of this machine included.
+ * same-origin), and requests that the browser marks as from another origin, such as another port of this machine.
  */
 export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders): Refusal | undefined {
   const { host = "", origin } = headers;
@@ -37,7 +37,7 @@ export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders
 }
 
 /** The header in which Azure takes a function key as well. */
-export const keyHeader = "x-functions-key";
+const keyHeader = "x-functions-key";
 
 export function refusalOfKey(headers: IncomingHttpHeaders, key: string): Refusal | undefined {
   const given = headers[keyHeader];
@@ -46,4 +46,4 @@ export function refusalOfKey(headers: IncomingHttpHeaders, key: string): Refusal
   return { status: 401, detail: `${keyHeader}: ${why}; "leasefold show key" prints it` };
 }
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+const digest = (text: string): Buffer => hash("sha256", text, "buffer");

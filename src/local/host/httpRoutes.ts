@@ -30,7 +30,7 @@ type Segment =
     }
   | { readonly kind: "rest"; readonly name: string };
 
-/** Throws `ConfigError` for a template that is not understood. Gives a function that finds the route of a request. */
+/** Gives a function that finds the route of a request. Throws `ConfigError` for a template that does not parse. */
 export function makeRouter<T>(routePrefix: string, routes: readonly Route<T>[]) {
   const prefix = segmentsOf(routePrefix).map((text): Segment => ({ kind: "literal", text }));
   const compiled = routes

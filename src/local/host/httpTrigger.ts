@@ -1,10 +1,5 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../model/errors.ts";
 import type { HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
@@ -14,10 +9,10 @@ import { makeRouter, type Route } from "./httpRoutes.ts";
 import type { Outcome } from "./invoker.ts";
 import type { Listener } from "./timerTrigger.ts";
 
-/** Far below Azure's 210 MB: nothing that Leasefold accepts is larger. */
+/** Far below Azure's 210 MB; Leasefold accepts nothing larger. */
 const requestBytesMax = 1024 * 1024;
 
-/** Which port to serve. Another free one is taken instead if it is only a wish and somebody has it. */
+/** The port to serve. If it is only a wish and in use, any free port is taken. */
 export interface HttpPort {
   readonly number: number;
   readonly wish: boolean;
@@ -28,9 +23,9 @@ export interface HttpListener extends Listener {
 }
 
 /**
- * Serves the HTTP functions on 127.0.0.1; port 0 is a free one. One key opens all of them but the anonymous ones, and
- * `httpGate.ts` says which requests are refused whatever they carry. A response is sent whole, as the real host does
- * without `enableHttpStream`; cookies are not sent.
+ * Serves the HTTP functions on 127.0.0.1; port 0 is a free one. All but the anonymous ones need the key, and
+ * `httpGate.ts` refuses some requests even with it. A response is sent whole, as the real host does without
+ * `enableHttpStream`; cookies are not sent.
  */
 export async function startHttp(options: {
   readonly port: HttpPort;
@@ -74,8 +69,9 @@ export async function startHttp(options: {
     answer(request, response).catch(() => response.destroy());
   });
   const { number: port, wish } = options.port;
-  await listen(server, port).catch((error: unknown) => {
-    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return listen(server, 0);
+  const listen = (wanted: number) => once(server.listen(wanted, "127.0.0.1"), "listening");
+  await listen(port).catch((error: unknown) => {
+    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return listen(0);
     throw error;
   });
   return {
@@ -88,23 +84,14 @@ export async function startHttp(options: {
   };
 }
 
-/** As problem details (RFC 9457), which the app's own refusals are too. The body is not read. */
+/** Answers with problem details (RFC 9457), as the app does. The request's body is not read. */
 function refuse(response: ServerResponse, { status, detail }: Refusal): void {
   const title = STATUS_CODES[status];
   response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });
   response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
 }
 
-const listen = (server: Server, port: number) =>
-  new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-
-/** Undefined for a body that is too large; the rest of it is left unread, and the socket open for the answer. */
+/** Undefined for a body that is too large; its rest stays unread, and the socket stays open for the answer. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;

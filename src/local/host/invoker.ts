@@ -4,6 +4,7 @@ import type { LogLevel, Report } from "../instanceMessages.ts";
 import type {
   Callback,
   HookContext,
+  InvocationContext,
   InvocationRequest,
   InvocationResponse,
   ProgrammingModel,
@@ -11,23 +12,17 @@ import type {
   Registrations,
 } from "./coreModule.ts";
 
-/**
- * Runs handlers the way the language worker does: arguments, hooks before, the handler, hooks after, response;
- * conversions are the real library's. One that runs longer than `functionTimeout` is not stopped, because Node
- * offers no way to: `onTimeout` must end the whole process, as the real host does.
- */
 export type Outcome =
   | { readonly kind: "succeeded"; readonly response: InvocationResponse }
   | { readonly kind: "failed"; readonly error: unknown };
 
-export interface Invoker {
-  /** Never rejects: what the handler throws is the outcome. */
-  invoke(target: RegisteredFunction, request: InvocationRequest): Promise<Outcome>;
-  running(): number;
-  /** Runs the app's hooks of this name one after the other; what one throws is logged. */
-  runAppHooks(name: "appStart" | "appTerminate"): Promise<void>;
-}
+export type Invoker = ReturnType<typeof makeInvoker>;
 
+/**
+ * Runs handlers as the language worker does: arguments, hooks before, the handler, hooks after, response; conversions are
+ * the real library's. An invocation that exceeds `functionTimeout` is not stopped, because Node cannot: `onTimeout` must
+ * end the whole process, as the real host does.
+ */
 export function makeInvoker(options: {
   readonly registrations: Registrations;
   readonly model: ProgrammingModel;
@@ -36,7 +31,7 @@ export function makeInvoker(options: {
   readonly random: Random;
   readonly report: Report;
   readonly onTimeout: (functionName: string) => void;
-}): Invoker {
+}) {
   const { registrations, model, functionTimeoutMs, clock, random, report, onTimeout } = options;
   const appHookData = {};
   let running = 0;
@@ -57,11 +52,11 @@ export function makeInvoker(options: {
         message: String(entry["message"]),
       });
     };
-    const core = {
+    const core: InvocationContext = {
       invocationId: invocation,
       metadata,
       request: { ...request, traceContext: traceContext(random) },
-      state: "preInvocationHooks" as "preInvocationHooks" | "invocation" | "postInvocationHooks",
+      state: "preInvocationHooks",
       log,
     };
     const calls = model.getInvocationModel(core);
@@ -87,7 +82,8 @@ export function makeInvoker(options: {
 
   return {
     running: () => running,
-    async runAppHooks(name) {
+    /** Runs the app's hooks of this name one after the other; an error of one is logged. */
+    async runAppHooks(name: "appStart" | "appTerminate"): Promise<void> {
       for (const hook of registrations.hooks(name)) {
         try {
           await hook({ hookData: appHookData });
@@ -96,7 +92,8 @@ export function makeInvoker(options: {
         }
       }
     },
-    async invoke(target, request) {
+    /** Never rejects: an error of the handler is the outcome. */
+    async invoke(target: RegisteredFunction, request: InvocationRequest): Promise<Outcome> {
       const invocation = random.uuid();
       const name = target.metadata.name;
       const begunMs = clock.monotonicMs();
@@ -129,12 +126,12 @@ function traceContext(random: Random) {
 }
 
 /**
- * What the log says of an error that a handler threw. Errors of Leasefold say all they have to say in their message,
- * or carry the stack of user code in `details`; a stranger's stack is shown to its author.
+ * The log text of a handler's error. An error of Leasefold is complete in its message, or carries the stack of user code
+ * in `details`; any other error shows its stack to its author.
  */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return messageOf(error);
-  // The app is a bundle of its own, and its classes are others than those here.
+  // The app is another bundle with classes of its own, so the fields tell whose error it is.
   const { retry, details } = error as Partial<LeasefoldError>;
   const ours = retry !== undefined && details !== undefined;
   return ours && details["stack"] === undefined ? error.message : (error.stack ?? error.message);

@@ -7,7 +7,7 @@ import type { HostLog } from "./hostLog.ts";
 /** Messages sent with no time to live expire at the end of .NET's time. */
 const neverExpires = "9999-12-31T23:59:59.9999999+00:00";
 
-/** The body as the function sees it; undefined where the encoding does not fit. */
+/** The body as the function gets it; undefined where it is not in this encoding. */
 export function decodeBody(text: string, encoding: "none" | "base64"): string | undefined {
   if (encoding === "none") return text;
   const compact = text.replace(/\s/g, "");
@@ -16,8 +16,8 @@ export function decodeBody(text: string, encoding: "none" | "base64"): string | 
 }
 
 /**
- * The trigger metadata of one delivery. Names are compared without case, and every top-level property of a JSON
- * body that is no array overwrites what has its name: a body with an `id` hides the message's own.
+ * The trigger metadata of one delivery. Names are compared without case, and each top-level property of a JSON body that
+ * is no array overwrites the entry of its name: a body with an `id` hides the message's own.
  */
 export function triggerMetadata(options: {
   readonly message: ReceivedMessage;
@@ -39,15 +39,13 @@ export function triggerMetadata(options: {
   set("InsertionTime", date(message.insertedMs));
   set("NextVisibleTime", date(hiddenUntilMs));
   set("PopReceipt", { string: message.popReceipt });
-  set(
-    "sys",
-    jsonData({ MethodName: functionName, UtcNow: new Date(nowMs).toISOString(), RandGuid: random.uuid() }),
-  );
+  const utcNow = new Date(nowMs).toISOString();
+  set("sys", jsonData({ MethodName: functionName, UtcNow: utcNow, RandGuid: random.uuid() }));
   for (const [name, data] of propertiesOf(body)) set(name, data);
   return Object.fromEntries(metadata.values());
 }
 
-/** None of a body that is no JSON object, or too deeply nested to be written out. */
+/** No properties of a body that is no JSON object, or too deeply nested to be encoded again. */
 function propertiesOf(body: string): readonly (readonly [name: string, data: TypedData])[] {
   try {
     const value: unknown = JSON.parse(body);
@@ -61,10 +59,10 @@ function propertiesOf(body: string): readonly (readonly [name: string, data: Typ
 }
 
 /** Timings of the host that no setting changes; tests shorten them. */
-export interface QueueTimings {
-  /** A taken message stays hidden for so long, whatever `visibilityTimeout` says. */
+interface QueueTimings {
+  /** Time that a received message stays hidden, whatever `visibilityTimeout` says. */
   readonly hiddenS: number;
-  /** While its function runs, that time is renewed. */
+  /** Interval at which that time is renewed while the function runs. */
   readonly renewEveryMs: number;
   /** After a failed renewal. */
   readonly renewAgainMs: number;
@@ -87,16 +85,16 @@ export interface DeliveryOptions {
 /** Storage allows 63 characters in a queue's name. */
 const queueCharactersMax = 63;
 
-/** Where messages of this queue are set aside; undefined where the host has no such queue. */
-export function poisonQueueOf(queue: string): string | undefined {
+/** The queue for messages that are set aside; undefined where the host has none. */
+function poisonQueueOf(queue: string): string | undefined {
   const poison = `${queue}-poison`;
   return queue.endsWith("-poison") || poison.length > queueCharactersMax ? undefined : poison;
 }
 
 /**
- * Carries one delivery of a message to its end: delete after success, a delay after a failure, and after the last
- * failure a copy in the poison queue. The copy comes before the delete, so a crash between them doubles the
- * message and never loses it. Storage errors at the end are logged: the message comes back by itself.
+ * Carries out one delivery of a message: delete after success, a delay after a failure, and after the last failure a copy
+ * in the poison queue. The copy comes before the delete, so a crash between them doubles the message and never loses it.
+ * Storage errors at the end are logged; the message then becomes visible again by itself.
  */
 export async function deliver(options: DeliveryOptions, message: ReceivedMessage): Promise<void> {
   const { queue, queues, log, maxDequeueCount } = options;
@@ -125,7 +123,7 @@ export async function deliver(options: DeliveryOptions, message: ReceivedMessage
 async function setAside(options: DeliveryOptions, message: ReceivedMessage, receipt: string): Promise<void> {
   const { queue, queues, log } = options;
   const poison = poisonQueueOf(queue);
-  // The host leaves it hidden until its time is over, and then looks at it again.
+  // The host leaves it hidden until its time is over, and then receives it again.
   if (poison === undefined) return log.leftHidden(queue, message.id, message.dequeueCount);
   log.poisoned(queue, poison, message.id, message.dequeueCount);
   await queues.ensureQueue(poison);
@@ -133,7 +131,7 @@ async function setAside(options: DeliveryOptions, message: ReceivedMessage, rece
   await queues.remove(queue, message.id, receipt);
 }
 
-/** Renews a message's hidden time until stopped, which gives the receipt that is valid then. */
+/** Renews a message's hidden time until `stop`, which gives the receipt that is valid then. */
 function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(): Promise<string> } {
   const { queue, queues, clock, log, timings } = options;
   const ended = new AbortController();
@@ -146,7 +144,7 @@ function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(
       if (ended.signal.aborted) return;
       try {
         const renewed = await queues.update(queue, message.id, receipt, { visibleInS: timings.hiddenS });
-        // Another one has it or it is deleted: the host stops renewing for good and lets the function end.
+        // Another instance received it, or it is deleted: the host renews no more and lets the function end.
         if (renewed.kind === "gone") return log.notRenewed(queue, message.id, "it is gone");
         receipt = renewed.popReceipt;
         waitMs = timings.renewEveryMs;

@@ -12,9 +12,9 @@ export interface QueueTriggerOptions extends DeliveryOptions {
 }
 
 /**
- * The listener of one function on one queue. It takes up to `batchSize` messages, and looks again only when no
- * more than `newBatchThreshold` of them still run: at once after a find, after a growing pause when there was
- * nothing. A missing queue counts as empty.
+ * Listens on one queue for one function. It receives up to `batchSize` messages, and polls again when at most
+ * `newBatchThreshold` of them still run: at once if there were messages, else after a growing pause. A missing queue
+ * counts as empty.
  */
 export function startQueueListener(options: QueueTriggerOptions): Listener {
   const { queue, queues, clock, log, timings } = options;
@@ -28,8 +28,8 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
     running.add(delivery);
   };
 
-  /** Never rejects: an error of storage looks like an empty queue, and is told once until it is over. */
-  const fetch = async (): Promise<readonly ReceivedMessage[]> => {
+  /** Never rejects: an error of storage counts as an empty queue, and is logged once until it is over. */
+  const receive = async (): Promise<readonly ReceivedMessage[]> => {
     try {
       const messages = await queues.receive(queue, { max: options.batchSize, visibilityS: timings.hiddenS });
       if (failing) log.storageBack(queue);
@@ -42,8 +42,8 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
     }
   };
 
-  /** A message that arrived while stopping goes back at once rather than after ten minutes. */
-  const giveBack = (messages: readonly ReceivedMessage[]) =>
+  /** Makes messages that arrived during a stop visible at once rather than after ten minutes. */
+  const release = (messages: readonly ReceivedMessage[]) =>
     Promise.allSettled(
       messages.map((one) => queues.update(queue, one.id, one.popReceipt, { visibleInS: 0 })),
     );
@@ -55,9 +55,9 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
         await Promise.race(running);
         continue;
       }
-      const messages = await fetch();
+      const messages = await receive();
       if (stopping.signal.aborted) {
-        await giveBack(messages);
+        await release(messages);
       } else if (messages.length > 0) {
         messages.forEach(start);
         found = true;
@@ -78,18 +78,18 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
   };
 }
 
-/** How long the host waits before it looks at an empty queue again. */
-export interface PollBackoff {
-  /** `found`: messages were found since the last wait. Gives ms. */
+/** The host's pause before it polls an empty queue again. */
+interface PollBackoff {
+  /** Gives ms. `found`: messages were found since the last pause. */
   next(found: boolean): number;
 }
 
 /** The host's shortest interval, and the unit by which it grows (azure-webjobs-sdk, QueuePollingIntervals). */
-export const pollMsMin = 100;
+const pollMsMin = 100;
 
 /**
  * 100 ms after a find, then 100 ms + 100 ms · 2^n · (0.8 to 1.2) at the n-th miss, up to `maxMs` (read in the
- * behaviour of RandomizedExponentialBackoffStrategy of the storage extension).
+ * behavior of RandomizedExponentialBackoffStrategy of the storage extension).
  */
 export function makePollBackoff(maxMs: number, random: Random): PollBackoff {
   let misses = 0;

@@ -11,17 +11,17 @@ export interface Schedule {
   readonly subMinute: boolean;
 }
 
-const occurrencesLooked = 5;
+const occurrencesRead = 5;
 const names = /\b(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT)\b/gi;
 
-/** `nowMs` is only used to look at the distance of some occurrences. */
+/** `nowMs` only serves to measure the distance between some occurrences. */
 export function parseSchedule(text: string, nowMs: number): Schedule {
   const cron = parse(text.trim());
   const nextAfter = (ms: number) => cron.nextRun(new Date(ms))?.getTime();
 
   let subMinute = false;
   let last = nextAfter(nowMs);
-  for (let looked = 0; looked < occurrencesLooked && last !== undefined; looked += 1) {
+  for (let read = 0; read < occurrencesRead && last !== undefined; read += 1) {
     const next = nextAfter(last);
     if (next !== undefined && next - last < 60_000) subMinute = true;
     last = next;
@@ -30,20 +30,17 @@ export function parseSchedule(text: string, nowMs: number): Schedule {
 }
 
 function parse(text: string): Cron {
-  // Croner knows more than NCRONTAB does (L, W, #, nicknames, years). What Azure refuses is refused here.
+  // Croner accepts more than NCRONTAB (L, W, #, nicknames, years). What Azure refuses is refused here.
   if (!/^[\d\s*,/-]+$/.test(text.replace(names, "0"))) {
-    throw new ConfigError(
-      "bad-schedule",
-      `"${text}" is no NCRONTAB expression (time spans do not work here)`,
-    );
+    const why = `"${text}" is no NCRONTAB expression (time spans do not work here)`;
+    throw new ConfigError("bad-schedule", why);
   }
   try {
     // NCRONTAB takes a step after a single number, and wants both the day and the weekday to fit.
     return new Cron(text, { mode: "5-or-6-parts", timezone: "UTC", sloppyRanges: true, domAndDow: true });
   } catch (cause) {
-    throw new ConfigError("bad-schedule", `"${text}" is no NCRONTAB expression: ${messageOf(cause)}`, {
-      cause,
-    });
+    const why = `"${text}" is no NCRONTAB expression: ${messageOf(cause)}`;
+    throw new ConfigError("bad-schedule", why, { cause });
   }
 }
 
@@ -56,11 +53,11 @@ export interface Listener {
 }
 
 /**
- * Fires by a one-shot timer for each occurrence and never overlaps itself. Occurrences missed during a long
- * invocation collapse into one that follows at once.
+ * Fires by a one-shot timer for each occurrence and never overlaps itself. Occurrences missed during a long invocation
+ * collapse into one that follows at once.
  *
- * Not promised, unlike on Azure: that one instance ticks for all (each one does; the lease is raced for), and a
- * status that outlives the process, so no occurrence is ever past due.
+ * Not promised, unlike on Azure: that a timer fires on one instance only (here it fires on each), and a status that
+ * outlives the process, so no occurrence is ever past due.
  */
 export function startTimer(options: {
   readonly schedule: Schedule;
@@ -77,17 +74,11 @@ export function startTimer(options: {
   let stopped = false;
   let lastMs: number | undefined;
 
-  const status = (nowMs: number, nextMs: number | undefined) => ({
-    Last: iso(lastMs),
-    Next: iso(nextMs),
-    LastUpdated: iso(nowMs),
-  });
-
   const arm = (dueMs: number | undefined) => {
     if (stopped || dueMs === undefined) return;
     const waitMs = Math.max(0, dueMs - clock.wallMs());
     cancel = clock.after(waitMs, () => {
-      // A timer may come a little early by the wall clock, and the longest waits come in pieces.
+      // A timer may fire a little early by the wall clock, and the longest waits come in pieces.
       if (clock.wallMs() < dueMs) arm(dueMs);
       else current = fire(dueMs);
     });
@@ -96,7 +87,8 @@ export function startTimer(options: {
   const fire = async (dueMs: number) => {
     const beganMs = clock.wallMs();
     const nextMs = schedule.nextAfter(beganMs);
-    const scheduleStatus = monitored ? status(beganMs, nextMs) : null;
+    const status = { Last: iso(lastMs), Next: iso(nextMs), LastUpdated: iso(beganMs) };
+    const scheduleStatus = monitored ? status : null;
     lastMs = dueMs;
     await invoke(
       jsonData({ Schedule: { AdjustForDST: true }, ScheduleStatus: scheduleStatus, IsPastDue: false }),

@@ -6,10 +6,11 @@ import { decodeMessage, type WorkMessage } from "../../model/message.ts";
 import { droppedBlob } from "../../model/names.ts";
 import type { Delivery, WorkerPorts } from "../ports.ts";
 
-type Ports = Pick<WorkerPorts, "storage" | "names" | "log">;
-
 /** The message; undefined where it was enqueued again for a newer version, or recorded as dropped. */
-export async function decodeDelivery(ports: Ports, delivery: Delivery): Promise<WorkMessage | undefined> {
+export async function decodeDelivery(
+  ports: WorkerPorts,
+  delivery: Delivery,
+): Promise<WorkMessage | undefined> {
   try {
     return decodeMessage(delivery.text);
   } catch (error) {
@@ -33,7 +34,7 @@ function heldCopyOf(text: string): string | undefined {
 
 /** Sends the message to the queue it came from, hidden at first, with its deliveries counted anew. */
 export async function enqueueAgain(
-  { storage }: Pick<WorkerPorts, "storage">,
+  { storage }: WorkerPorts,
   { queue, text }: Pick<Delivery, "queue" | "text">,
   visibleInS: number = limits.retryDelayS,
 ): Promise<void> {
@@ -42,7 +43,7 @@ export async function enqueueAgain(
 
 /** Records a message that nobody can act on by its hash, and logs it the first time. */
 export async function recordDropped(
-  { storage, names, log }: Ports,
+  { storage, names, log }: WorkerPorts,
   { queue, text }: Pick<Delivery, "queue" | "text">,
   error: unknown,
 ): Promise<void> {

@@ -13,7 +13,7 @@ import { pagesOf, persist } from "../storageCalls.ts";
  */
 
 /** Processes keep dying with this work, so no other one begins it. */
-export class ProcessEndedError extends LeasefoldError {
+class ProcessEndedError extends LeasefoldError {
   constructor(times: number) {
     super("process-ended", `ended its process ${times} times`);
   }
@@ -62,27 +62,23 @@ export async function checkEarlierAttempts(
   const notes = await notesOf(ports, message);
   if (notes.length < limits.diedSendsMax) return notes.length;
   const deadAfterMs = limitMs + ports.endRetryMs + limits.taskLateMs;
-  const dead = notes.filter(({ ageMs }) => ageMs > deadAfterMs);
+  const dead = notes.filter((ageMs) => ageMs > deadAfterMs);
   if (dead.length >= limits.diedSendsMax) throw new ProcessEndedError(dead.length);
   throw new LeasefoldError("attempts-at-work", `${notes.length} attempts of this work may still be running`, {
     retry: "later",
   });
 }
 
-interface NoteAge {
-  readonly ageMs: number;
-}
-
-/** The begin notes of a message's work, or of one send of it. */
-async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number): Promise<NoteAge[]> {
+/** The ages in ms of the begin notes of a message's work, or of one send of it. */
+async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number): Promise<number[]> {
   const work = workOf(message);
   if (work === undefined) return [];
   const prefix = runBlobs(message.run, message.uid).begunOf(work, message.gen, send);
-  const notes: NoteAge[] = [];
+  const agesMs: number[] = [];
   for await (const page of pagesOf(ports.storage.blobs, ports.names.runs, prefix))
     for (const { name, lastModifiedMs } of page.blobs)
-      if (parseBegun(name) !== undefined) notes.push({ ageMs: page.dateMs - lastModifiedMs });
-  return notes;
+      if (parseBegun(name) !== undefined) agesMs.push(page.dateMs - lastModifiedMs);
+  return agesMs;
 }
 
 /**
@@ -90,7 +86,7 @@ async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number):
  * that the process died with the work. The first send of a pack, which is the common path, leaves none. Plan, combine and
  * finish refresh theirs while they work, so that a slow task is not taken for a dead one.
  */
-export interface BeginNote {
+interface BeginNote {
   /** Called when user code is about to begin; any call after the first does nothing. */
   begin(): Promise<void>;
   remove(): Promise<void>;

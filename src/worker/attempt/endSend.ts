@@ -10,14 +10,17 @@ import { DroppedError, type WorkerPorts } from "../ports.ts";
 import { createOrReplace } from "../storageCalls.ts";
 
 type FailedAttempt = Omit<Failure, "v" | "chunks">;
-type Ports = Pick<WorkerPorts, "storage" | "names" | "watch" | "documents">;
 
 /**
  * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there is
  * none. A run that is gone, or no longer wants this work, gets no record, because nobody would read or delete it. Neither
  * does a message whose uid is not that of the run's spec, because it may be forged.
  */
-export async function endSend(ports: Ports, message: WorkMessage, failure: FailedAttempt): Promise<string> {
+export async function endSend(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  failure: FailedAttempt,
+): Promise<string> {
   if (!(await isKnown(ports, message))) return "unknown-run";
   if (message.kind === "sofar") return writeAnswer(ports, message, refusal(failure.code, failure.message));
   if (message.kind === "verify") return writeVerified(ports, message, { error: failure });
@@ -30,7 +33,7 @@ export async function endSend(ports: Ports, message: WorkMessage, failure: Faile
  * first record stands. Cause and message also ride in the metadata, so that the leader's list has them.
  */
 async function recordFailure(
-  { storage, names }: Ports,
+  { storage, names }: WorkerPorts,
   message: WorkMessage,
   failure: FailedAttempt,
 ): Promise<"created" | "existed" | "nothing"> {
@@ -46,7 +49,7 @@ async function recordFailure(
  * does not take the wait for the next one for a dead worker. It is a hint: without it work is resent once in vain.
  */
 export async function noteTried(
-  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: WorkerPorts,
   message: WorkMessage,
   failure: Omit<FailedAttempt, "cause">,
 ): Promise<void> {
@@ -77,7 +80,7 @@ function encoded(message: WorkMessage, failure: FailedAttempt) {
 }
 
 /** Whether there is a run of this id and uid. Throws when storage cannot be read. */
-async function isKnown({ documents }: Ports, message: WorkMessage): Promise<boolean> {
+async function isKnown({ documents }: WorkerPorts, message: WorkMessage): Promise<boolean> {
   try {
     await documents.spec(message);
     return true;
@@ -88,7 +91,7 @@ async function isKnown({ documents }: Ports, message: WorkMessage): Promise<bool
 }
 
 /** False for a marker that cannot be read: a needless record is better than a send that never ends. */
-async function isUnwanted({ watch }: Ports, message: WorkMessage): Promise<boolean> {
+async function isUnwanted({ watch }: WorkerPorts, message: WorkMessage): Promise<boolean> {
   const why = await watch.unwanted(message, "end").catch(() => undefined);
   return why !== undefined;
 }

@@ -9,8 +9,7 @@ import { StorageLostError, type WorkerPorts } from "../ports.ts";
 import type { CalculationTask, TaskOptions } from "../threads/userCode.ts";
 import type { FoundOutput } from "./outputs.ts";
 
-/** How outputs are folded. */
-export interface Fold<Output extends FoundOutput> {
+interface Fold<Output extends FoundOutput> {
   readonly task: CalculationTask;
   readonly options: TaskOptions;
   /** Identity of the code that folds, where it counts. */
@@ -23,20 +22,11 @@ export interface Fold<Output extends FoundOutput> {
   readonly onRead?: (output: Output) => void;
 }
 
-export interface Folded {
-  /** What is left to fold, in order. */
-  readonly parts: readonly Uint8Array[];
-  readonly ms: number;
-  /** For the last fold: one attempt has one time limit, however many folds it takes. */
-  readonly options: TaskOptions;
-  readonly facts: FoldFacts;
-  readonly hashes: readonly Uint8Array[];
-}
-
 /**
  * Reads outputs in the order given and folds them as far as needed to hold at most `foldBytesMax` at once. The caller
- * folds what is left: all parts if they are small, else what was folded so far and the last batch. Each fold begins with
- * what was folded before, so the result is the very same as that of one fold of all.
+ * folds the `parts` that are left under the `options` that are left, since one attempt has one time limit: all parts if
+ * they are small, else what was folded so far and the last batch. Each fold begins with what was folded before, so the
+ * result is the very same as that of one fold of all.
  *
  * Not promised: the limit where two partials alone exceed it, because each fold must make progress.
  */
@@ -44,7 +34,7 @@ export async function foldBounded<Output extends FoundOutput>(
   ports: WorkerPorts,
   fold: Fold<Output>,
   outputs: Iterable<Output> | AsyncIterable<Output>,
-): Promise<Folded> {
+) {
   const code = new Set(fold.code === undefined ? [] : [fold.code]);
   const hashes: Uint8Array[] = [];
   let [folded, attempts, heldBytes, ms] = [0, 0, 0, 0];
@@ -87,7 +77,8 @@ export async function foldBounded<Output extends FoundOutput>(
     heldBytes += bytes;
   }
   await readBatch();
-  return { parts, ms, options: options(), facts: { folded, attempts, code: [...code].sort() }, hashes };
+  const facts: FoldFacts = { folded, attempts, code: [...code].sort() };
+  return { parts, ms, options: options(), facts, hashes };
 }
 
 /** The bytes of each output, undefined where it is definitely gone. */

@@ -125,7 +125,7 @@ export async function findNodes(
 }
 
 export async function* listOutputs(
-  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: WorkerPorts,
   prefix: string,
 ): AsyncGenerator<ListedBlob> {
   for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;

@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../../calculations/files.ts";
 import { placeOf } from "../../calculations/placeOf.ts";
@@ -94,22 +94,13 @@ const startPool = ({ threads, memoryMb, files, printToError, onIdleCrash }: Pool
   }).on("error", onIdleCrash);
 
 /** The process's side of one task: answers the thread, and stops the task when its time or the wish for it is over. */
-interface RunningTask {
-  /** The thread's end of the channel. */
-  readonly port: MessagePort;
-  /** Fires when the thread must be ended. */
-  readonly stopped: AbortSignal;
-  /** `refusal`: the first error in answering the thread. `overdue`: the task, or its start, took too long. */
-  readonly failure: { refusal?: unknown; overdue?: CalculationError };
-  close(): void;
-}
-
-function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink): RunningTask {
+function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink) {
   const { limitMs, signal, onStart } = options;
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
   const ended = new AbortController();
-  const failure: RunningTask["failure"] = {};
+  /** `refusal`: the first error in answering the thread. `overdue`: the task, or its start, took too long. */
+  const failure: { refusal?: unknown; overdue?: CalculationError } = {};
   const files = taskFiles(access, ended.signal);
 
   const stopAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
@@ -145,8 +136,12 @@ function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink)
   });
 
   return {
-    ...{ port: port2, stopped: stop.signal, failure },
-    close() {
+    /** The thread's end of the channel. */
+    port: port2,
+    /** Fires when the thread must be ended. */
+    stopped: stop.signal,
+    failure,
+    close(): void {
       ended.abort();
       clearTimeout(timer);
       signal?.removeEventListener("abort", unwanted);

@@ -4,7 +4,7 @@
  * It stands before Piscina's own queue because Piscina (5.3) keeps tasks that can be aborted, which ours all are, in a
  * list that a custom `taskQueue` never sees and that does not even keep their order.
  */
-export interface Slots {
+interface Slots {
   /** Resolves when a slot is free, or with `alone` when all are; each must be left again. Rejects once they are closed. */
   take(urgent: boolean, alone?: boolean): Promise<void>;
   leave(alone?: boolean): void;
