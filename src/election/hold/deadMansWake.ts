@@ -9,7 +9,7 @@ import { cappedCall } from "../cappedCall.ts";
  * Not promised: exactly one message. A lost reply may leave a second one, which costs one wake for nothing. Only a
  * leader may keep it, and its signal must fire when the term ends.
  */
-export interface DeadMansWake {
+interface DeadMansWake {
   /** Makes it visible now: call it after the release, when work remains for a successor. */
   handOver(): Promise<void>;
   /** Deletes it: nothing remains to lead. */

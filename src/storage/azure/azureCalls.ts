@@ -11,18 +11,10 @@ const requestCapMs = 60_000;
 /** A body adds its time at one MiB per second. */
 const capMsPerByte = 1000 / 2 ** 20;
 
-export interface AzureCall {
-  readonly signal: AbortSignal;
-  /** Restarts the cap: bytes have arrived. */
-  progress(): void;
-  /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
-  uncap(): void;
-  /** Removes the listener and the timer. */
-  end(): void;
-}
+export type AzureCall = ReturnType<typeof beginCall>;
 
 /** A signal that fires with the caller's or at the cap, and leaves no listener behind on a long-lived one. */
-export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0): AzureCall {
+export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0) {
   throwIfAborted(caller);
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -31,12 +23,14 @@ export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0): Azure
   caller?.addEventListener("abort", abort);
   return {
     signal: controller.signal,
-    progress: () => {
+    /** Restarts the cap: bytes have arrived. */
+    progress: (): void => {
       clearTimeout(timer);
       timer = arm();
     },
-    uncap: () => clearTimeout(timer),
-    end: () => {
+    /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
+    uncap: (): void => clearTimeout(timer),
+    end: (): void => {
       clearTimeout(timer);
       caller?.removeEventListener("abort", abort);
     },

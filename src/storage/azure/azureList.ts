@@ -32,7 +32,7 @@ const listText = new AsyncLocalStorage<{ text?: string }>();
 const emptyList = `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>`;
 
 /** A page of a list: blobs, and folders where a delimiter was given. */
-export interface ListAnswer {
+interface ListAnswer {
   readonly blobs: readonly ListedBlob[];
   readonly folders: readonly string[];
   /** Absent on the last page. */

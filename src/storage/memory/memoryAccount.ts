@@ -134,7 +134,7 @@ export class MemoryAccount {
   }
 }
 
-export const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
+const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
 /** The error the real service's refusal would have become. */
 export const refuse = (status: number, code: string, detail = "") =>

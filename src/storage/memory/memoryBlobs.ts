@@ -18,7 +18,7 @@ import type { SortedList } from "./sortedList.ts";
  * One page of a list by `/`: below `prefix`, a name with a further slash stands for its folder, any other for itself,
  * and both count for the page, as with the service. The cursor is the first item of the next page.
  */
-export function folderPage(
+function folderPage(
   names: SortedList<string>,
   prefix: string,
   cursor: string | undefined,
@@ -41,7 +41,7 @@ export function folderPage(
 const pieceBytes = 64 * 1024;
 
 /** The range of a body in pieces, as a download would return it; the signal ends it between two pieces. */
-export function streamOf(
+function streamOf(
   body: Uint8Array,
   range: { readonly offset?: number; readonly count?: number; readonly signal?: AbortSignal | undefined },
 ): AsyncIterable<Uint8Array> {

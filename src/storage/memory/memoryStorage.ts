@@ -18,7 +18,7 @@ export interface MemoryStorage extends Storage {
 }
 
 /** What a person with a storage browser could do: no lease or condition is checked, nothing is counted. */
-export interface MemoryOperator {
+interface MemoryOperator {
   deleteContainer(container: string): void;
   deleteQueue(queue: string): void;
   deleteBlob(container: string, blob: string): void;
