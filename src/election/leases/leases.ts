@@ -69,7 +69,7 @@ export type AcquireOutcome =
 
 export type LeaseEvent =
   | { readonly kind: "acquired"; readonly name: string }
-  /** `code`: what storage said, or `""` where nothing was confirmed in time. */
+  /** `code`: storage's error code, or `""` where nothing was confirmed in time. */
   | {
       readonly kind: "lost";
       readonly name: string;

@@ -11,10 +11,18 @@ const requestCapMs = 60_000;
 /** A body adds its time at one MiB per second. */
 const capMsPerByte = 1000 / 2 ** 20;
 
-export type AzureCall = ReturnType<typeof beginCall>;
+export interface AzureCall {
+  readonly signal: AbortSignal;
+  /** Restarts the cap: bytes have arrived. */
+  progress(): void;
+  /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
+  uncap(): void;
+  /** Removes the listener and the timer. */
+  end(): void;
+}
 
 /** A signal that fires with the caller's or at the cap, and leaves no listener behind on a long-lived one. */
-export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0) {
+export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0): AzureCall {
   throwIfAborted(caller);
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -23,14 +31,12 @@ export function beginCall(caller: AbortSignal | undefined, bodyBytes = 0) {
   caller?.addEventListener("abort", abort);
   return {
     signal: controller.signal,
-    /** Restarts the cap: bytes have arrived. */
-    progress: (): void => {
+    progress: () => {
       clearTimeout(timer);
       timer = arm();
     },
-    /** The answer has begun; from here on only the caller's signal ends it, until `end`. */
-    uncap: (): void => clearTimeout(timer),
-    end: (): void => {
+    uncap: () => clearTimeout(timer),
+    end: () => {
       clearTimeout(timer);
       caller?.removeEventListener("abort", abort);
     },
