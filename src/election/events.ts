@@ -14,7 +14,7 @@ export type EndCause =
   | "stalled"
   /** No renewal or beat was confirmed in time. */
   | "stop-work"
-  /** Storage said definitely that the lease is not ours any more. */
+  /** Storage answered definitely that the lease is not ours any more. */
   | "lost";
 
 interface Common {

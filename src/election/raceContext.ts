@@ -64,7 +64,7 @@ export type RaceOutcome =
       readonly drained: boolean;
       /** The release was confirmed: a successor can lead right now. */
       readonly handedOver: boolean;
-      /** What the task threw, or what storage said last. */
+      /** What the task threw, or storage's last error. */
       readonly error?: unknown;
     }
   /** Another leads, or acquired the lease first. */

@@ -173,7 +173,7 @@ export interface LeaseStore {
 }
 
 /** The content of a leased blob at one time. */
-export interface LeasedContent {
+interface LeasedContent {
   readonly kind: "found";
   readonly body: Uint8Array;
   readonly etag: string;

@@ -1,7 +1,7 @@
 import type { CallOptions } from "./calls.ts";
 
 /** What Leasefold needs of queues; `ports.ts` states what holds for all ports. */
-export interface SentMessage {
+interface SentMessage {
   readonly id: string;
   readonly popReceipt: string;
   readonly dateMs: number;

@@ -1,4 +1,4 @@
-import { hideEveryMsDefault } from "../../election/hold/deadMansWake.ts";
+import { hideEveryMs } from "../../election/hold/deadMansWake.ts";
 import { electionSettings } from "../../election/settings.ts";
 import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../model/calls.ts";
 import { limits } from "../../model/limits.ts";
@@ -29,7 +29,7 @@ export function leadingPace(settings: Settings): LeadingPace {
     fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS,
     renewEveryMs,
     beatEveryMs,
-    wakeEveryMs: hideEveryMsDefault,
+    wakeEveryMs: hideEveryMs,
     budgetMs: settings.LEASEFOLD_BUDGET_S * 1_000,
   };
 }

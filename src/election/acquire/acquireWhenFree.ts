@@ -8,17 +8,7 @@ import { type AcquiredLease, acquireLease, pollLease } from "./acquireLease.ts";
  * been started because the leader died, so it waits until it has seen the beat move, for at most the lease and two
  * seconds, which is longer than natural expiry takes. A watching contender waits until its budget ends.
  */
-export interface PollSchedule {
-  remainingMs(): number;
-  /** Also remembers the first beat. */
-  stateAt(poll: Poll): WaitState;
-  /** Until the next poll, spread a little so that waiting contenders do not poll in step. */
-  pause(): Promise<void>;
-}
-
-const beyondLeaseMs = 2_000;
-
-export function pollSchedule({ ports, settings, request }: RaceContext): PollSchedule {
+export function pollSchedule({ ports, settings, request }: RaceContext) {
   const { clock, random } = ports;
   const budgetUntilMs = budgetEndsAtMs(request.startedAtMonotonicMs, settings) - settings.leastTermMs;
   const wakeUntilMs = clock.monotonicMs() + settings.leaseDurationS * 1_000 + beyondLeaseMs;
@@ -28,13 +18,18 @@ export function pollSchedule({ ports, settings, request }: RaceContext): PollSch
   const remainingMs = (): number => Math.max(0, untilMs - clock.monotonicMs());
   return {
     remainingMs,
-    stateAt({ decoded }) {
+    /** Also remembers the first beat. */
+    stateAt({ decoded }: Poll): WaitState {
       first ??= { beat: decoded.kind === "record" ? decoded.record.beat : undefined };
       return { firstBeat: first.beat, remainingMs: remainingMs(), watching: settings.watching };
     },
-    pause: () => clock.sleep(settings.lookAgainMs * (0.9 + 0.2 * random.number()), request.stopping),
+    /** Until the next poll, spread a little so that waiting contenders do not poll in step. */
+    pause: (): Promise<void> =>
+      clock.sleep(settings.lookAgainMs * (0.9 + 0.2 * random.number()), request.stopping),
   };
 }
+
+const beyondLeaseMs = 2_000;
 
 type Over = { readonly kind: "over"; readonly outcome: RaceOutcome };
 const over = (outcome: RaceOutcome): Over => ({ kind: "over", outcome });
@@ -46,7 +41,7 @@ const follower = (poll: Poll): Over => over({ kind: "follower", leader: currentL
  */
 export async function acquireWhenFree(
   context: RaceContext,
-  schedule: PollSchedule,
+  schedule: ReturnType<typeof pollSchedule>,
 ): Promise<AcquiredLease | Over> {
   const { ports, settings, request } = context;
   let poll: Poll | undefined;

@@ -48,7 +48,7 @@ export async function claimTerm(context: RaceContext, hold: LeaseHold): Promise<
   const termid = ports.random.uuid();
   const claim = { termid, beat: context.nextBeat(), aboveTerm: request.aboveTerm ?? 0 };
   const leading = leadingRecord(looking, claim, settings);
-  // From here on the term is used up, whatever the reply says: its number must not be given out again.
+  // From here on the term is used up, whatever the reply says: its number must not be claimed again.
   hold.record = leading;
   const written = await writeRecordOnce(context, hold, leading, {
     ifMatch: seen.etag,

@@ -83,7 +83,7 @@ export interface ObserveOptions extends ElectionLocation {
 }
 
 export interface ObservedTerm extends TermSeen {
-  /** The holder's lease was held and its record said `leading` when this was seen; false for terms of the past. */
+  /** The holder's lease was held and its record was `leading` at that poll; false for past terms. */
   readonly leading: boolean;
   /** Only of the present term. */
   readonly region?: string | undefined;

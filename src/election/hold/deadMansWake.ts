@@ -9,42 +9,35 @@ import { cappedCall } from "../cappedCall.ts";
  * Not promised: exactly one message. A lost reply may leave a second one, which costs one wake for nothing. Only a
  * leader may keep it, and its signal must fire when the term ends.
  */
-export interface DeadMansWake {
+interface DeadMansWake {
   /** Makes it visible now: call it after the release, when work remains for a successor. */
   handOver(): Promise<void>;
   /** Deletes it: nothing remains to lead. */
   remove(): Promise<void>;
-  /** Stops hiding it, as a crash would; it becomes visible within `hiddenForS`. The signal does the same. */
+  /** Stops hiding it, as a crash would; it becomes visible within six seconds. The signal does the same. */
   leave(): void;
 }
 
-export interface DeadMansWakeOptions {
-  readonly queue: string;
-  readonly text: string;
-  /** Default 6 s. */
-  readonly hiddenForS?: number;
-  /** Default 2,000, a third of the above. */
-  readonly hideEveryMs?: number;
-  /** Each queue call is cut off after this. Default 2,000. */
-  readonly requestCapMs?: number;
-  /** Usually the leadership's: a leader that lost its term must not go on hiding the wake for the next one. */
-  readonly signal?: AbortSignal;
-}
+/** After a crash the message becomes visible within this time. */
+const hiddenForS = 6;
+export const hideEveryMs = 2_000;
+/** Each queue call is cut off after this. */
+const requestCapMs = 2_000;
 
-export const hideEveryMsDefault = 2_000;
-
-/** Sends the first message at once. Never throws; the queue has to exist. */
+/**
+ * Sends the first message at once. Never throws; the queue has to exist. `signal`: usually the leadership's, because a
+ * leader that lost its term must not go on hiding the wake for the next one.
+ */
 export function keepDeadMansWake(
   { queues, clock }: { readonly queues: QueueStore; readonly clock: Clock },
-  options: DeadMansWakeOptions,
+  { queue, text, signal }: { readonly queue: string; readonly text: string; readonly signal?: AbortSignal },
 ): DeadMansWake {
-  const { queue, text, hiddenForS = 6, hideEveryMs = hideEveryMsDefault, requestCapMs = 2_000 } = options;
   const stop = new AbortController();
   let kept: { readonly id: string; readonly popReceipt: string } | undefined;
-  const call = <T>(make: (signal: AbortSignal) => Promise<T>) => cappedCall(clock, requestCapMs, make);
+  const call = <T>(make: (cap: AbortSignal) => Promise<T>) => cappedCall(clock, requestCapMs, make);
 
   const send = async (visibleInS: number): Promise<boolean> => {
-    const sent = await call((signal) => queues.send(queue, text, { visibleInS, signal }));
+    const sent = await call((cap) => queues.send(queue, text, { visibleInS, signal: cap }));
     kept = sent.kind === "ok" ? sent.value : undefined;
     return sent.kind === "ok";
   };
@@ -52,7 +45,7 @@ export function keepDeadMansWake(
   const showIn = async (visibleInS: number): Promise<boolean> => {
     if (kept === undefined) return send(visibleInS);
     const { id, popReceipt } = kept;
-    const reply = await call((signal) => queues.update(queue, id, popReceipt, { visibleInS, signal }));
+    const reply = await call((cap) => queues.update(queue, id, popReceipt, { visibleInS, signal: cap }));
     if (reply.kind === "failed") return false;
     if (reply.value.kind === "gone") return send(visibleInS);
     kept = { id, popReceipt: reply.value.popReceipt };
@@ -67,8 +60,8 @@ export function keepDeadMansWake(
     }
   })();
   const leave = (): void => stop.abort();
-  if (options.signal?.aborted) leave();
-  else options.signal?.addEventListener("abort", leave, { once: true });
+  if (signal?.aborted) leave();
+  else signal?.addEventListener("abort", leave, { once: true });
 
   return {
     leave,
@@ -83,7 +76,7 @@ export function keepDeadMansWake(
       if (kept === undefined) return;
       const { id, popReceipt } = kept;
       kept = undefined;
-      await call((signal) => queues.remove(queue, id, popReceipt, { signal }));
+      await call((cap) => queues.remove(queue, id, popReceipt, { signal: cap }));
     },
   };
 }

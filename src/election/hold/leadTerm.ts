@@ -10,7 +10,7 @@ interface LedTerm {
   readonly cause: EndCause;
   /** The task has ended. */
   readonly drained: boolean;
-  /** What the task threw, or what storage said last; a task that has not drained may still throw. */
+  /** What the task threw, or storage's last error; a task that has not drained may still throw. */
   error(): unknown;
 }
 

@@ -20,9 +20,9 @@ export class LeaseHold {
   record: LeaderRecord | undefined;
   /** The first cause. */
   endCause: EndCause | undefined;
-  /** What storage said when the lease was lost. */
+  /** Storage's error when the lease was lost. */
   endError: unknown;
-  /** Storage said so in words: there is nothing to release. */
+  /** Storage answered that the lease is lost: there is nothing to release. */
   isDefinitelyLost = false;
 
   readonly #context: RaceContext;

@@ -18,7 +18,7 @@ import {
 import { type Renewal, type RenewalStats, renewals } from "./renewals.ts";
 
 /** Runs calls concurrently, at most `limit` at a time, in the order they came. */
-export function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T> {
+function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (call) => {
@@ -69,7 +69,7 @@ export type AcquireOutcome =
 
 export type LeaseEvent =
   | { readonly kind: "acquired"; readonly name: string }
-  /** `code`: what storage said, or `""` where nothing was confirmed in time. */
+  /** `code`: storage's error code, or `""` where nothing was confirmed in time. */
   | {
       readonly kind: "lost";
       readonly name: string;

@@ -8,46 +8,10 @@ import type { Clock } from "../../storage/ports.ts";
  * Not promised: that a renewal is on time while this event loop is blocked. Each lease has its stop-work deadline
  * for that.
  */
-export interface Renewals {
-  add(renewal: Renewal): void;
-  remove(renewal: Renewal): void;
-  stats(): RenewalStats;
-}
-
-/** One renewal; it returns whether it was confirmed and never rejects. */
-export type Renewal = () => Promise<boolean>;
-
-export interface RenewalStats {
-  readonly sent: number;
-  readonly failed: number;
-  /** Sent more than a second after they were due. */
-  readonly late: number;
-  readonly latestMs: number;
-}
-
-interface Entry {
-  readonly phase: number;
-  dueMs: number;
-  inFlight: boolean;
-}
-
-/** Its multiples, modulo one, fill the interval evenly for any number of leases. */
-const goldenRatio = 0.6180339887498949;
-const lateMs = 1_000;
-const longestSleepMs = 60_000;
-
-/** The next time of this phase, at most one interval after now. */
-export const nextOfPhaseMs = (nowMs: number, phase: number, everyMs: number): number => {
-  const turns = Math.floor(nowMs / everyMs - phase) + 1;
-  const nextMs = (turns + phase) * everyMs;
-  // Rounding may return the present time itself, and a lease would be renewed in a busy loop.
-  return nextMs > nowMs ? nextMs : nextMs + everyMs;
-};
-
 export function renewals(
   clock: Clock,
   settings: { readonly renewEveryMs: number; readonly renewAgainMs: number; readonly atOnce: number },
-): Renewals {
+) {
   const entries = new Map<Renewal, Entry>();
   const stats = { sent: 0, failed: 0, late: 0, latestMs: 0 };
   let added = 0;
@@ -98,7 +62,7 @@ export function renewals(
   };
 
   return {
-    add(renewal) {
+    add(renewal: Renewal): void {
       const phase = (added * goldenRatio) % 1;
       added += 1;
       const dueMs = nextOfPhaseMs(clock.monotonicMs(), phase, settings.renewEveryMs);
@@ -106,10 +70,40 @@ export function renewals(
       if (running) sleeping.abort();
       else void run();
     },
-    remove(renewal) {
+    remove(renewal: Renewal): void {
       entries.delete(renewal);
       sleeping.abort();
     },
-    stats: () => ({ ...stats }),
+    stats: (): RenewalStats => ({ ...stats }),
   };
 }
+
+/** One renewal; it returns whether it was confirmed and never rejects. */
+export type Renewal = () => Promise<boolean>;
+
+export interface RenewalStats {
+  readonly sent: number;
+  readonly failed: number;
+  /** Sent more than a second after they were due. */
+  readonly late: number;
+  readonly latestMs: number;
+}
+
+interface Entry {
+  readonly phase: number;
+  dueMs: number;
+  inFlight: boolean;
+}
+
+/** Its multiples, modulo one, fill the interval evenly for any number of leases. */
+const goldenRatio = 0.6180339887498949;
+const lateMs = 1_000;
+const longestSleepMs = 60_000;
+
+/** The next time of this phase, at most one interval after now. */
+export const nextOfPhaseMs = (nowMs: number, phase: number, everyMs: number): number => {
+  const turns = Math.floor(nowMs / everyMs - phase) + 1;
+  const nextMs = (turns + phase) * everyMs;
+  // Rounding may return the present time itself, and a lease would be renewed in a busy loop.
+  return nextMs > nowMs ? nextMs : nextMs + everyMs;
+};

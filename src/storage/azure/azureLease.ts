@@ -1,4 +1,5 @@
-import type { BlobServiceClient } from "@azure/storage-blob";
+import type { BlobServiceClient, BlockBlobClient, ContainerClient } from "@azure/storage-blob";
+import type { CallOptions } from "../calls.ts";
 import { checkPlainName } from "../plainNames.ts";
 import type { ContentLease, LeaseState } from "../ports.ts";
 import {
@@ -29,22 +30,7 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
   const missingOutcomes = { BlobNotFound: missing, ContainerNotFound: missing };
 
   return {
-    async ensure(options) {
-      const existing = { kind: "existed" } as const;
-      const put = () =>
-        withOutcomes(putBlob(blob, "", options ?? {}, noneMatch), {
-          ...createOutcomes,
-          // Only a blob that exists can be leased.
-          LeaseIdMissing: existing,
-          ContainerNotFound: missing,
-        });
-      if ((await put()).kind !== "missing") return;
-      const created = call(`Create Container ${container}`, options, (abortSignal) =>
-        home.create({ abortSignal }),
-      );
-      await withOutcomes(created, { ContainerAlreadyExists: undefined });
-      await put();
-    },
+    ensure: (options = {}) => ensureBlob(home, blob, options),
 
     view(options) {
       const view = call(`Get Blob Properties ${where}`, options, async (abortSignal) => {
@@ -103,4 +89,20 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
       return { etag };
     },
   };
+}
+
+async function ensureBlob(home: ContainerClient, blob: BlockBlobClient, options: CallOptions): Promise<void> {
+  const put = () =>
+    withOutcomes(putBlob(blob, "", options, noneMatch), {
+      ...createOutcomes,
+      // Only a blob that exists can be leased.
+      LeaseIdMissing: createOutcomes.BlobAlreadyExists,
+      ContainerNotFound: missing,
+    });
+  if ((await put()).kind !== "missing") return;
+  const created = call(`Create Container ${home.containerName}`, options, async (abortSignal) => {
+    await home.create({ abortSignal });
+  });
+  await withOutcomes(created, { ContainerAlreadyExists: undefined });
+  await put();
 }

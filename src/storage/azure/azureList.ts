@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { BlobServiceClient } from "@azure/storage-blob";
 import type { BlobStore, ListedBlob, ListOptions } from "../ports.ts";
 import { azureCalls, dateMsOf, propertiesOf } from "./azureCalls.ts";
-import { storageErrorOfCode } from "./storageErrors.ts";
+import { storageError } from "./storageErrors.ts";
 import { type XmlReader, xmlReader } from "./xmlReader.ts";
 
 /**
@@ -32,7 +32,7 @@ const listText = new AsyncLocalStorage<{ text?: string }>();
 const emptyList = `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>`;
 
 /** A page of a list: blobs, and folders where a delimiter was given. */
-export interface ListAnswer {
+interface ListAnswer {
   readonly blobs: readonly ListedBlob[];
   readonly folders: readonly string[];
   /** Absent on the last page. */
@@ -153,6 +153,7 @@ function readable(text: string, what: string): ListAnswer {
   try {
     return listAnswerOf(text);
   } catch (error) {
-    throw storageErrorOfCode("blob", "", 200, `${what}, an answer that cannot be read`, error);
+    const detail = `${what}, an answer that cannot be read`;
+    throw storageError({ service: "blob", status: 200, detail, cause: error });
   }
 }

@@ -4,7 +4,7 @@ import { StorageError } from "../../model/errors.ts";
 import type { CallOptions } from "../calls.ts";
 import type { Found } from "../ports.ts";
 import { type AzureCall, beginCall, dateMsOf, ifMatchOf, propertiesOf } from "./azureCalls.ts";
-import { failureOf, storageErrorOfCode } from "./storageErrors.ts";
+import { failureOf, storageError } from "./storageErrors.ts";
 
 type StreamOptions = CallOptions & {
   readonly offset?: number;
@@ -112,7 +112,7 @@ function bodyFailureOf(
   callerSignal: AbortSignal | undefined,
   call: AzureCall,
 ): unknown {
-  const brokeOff = () => storageErrorOfCode("blob", "", undefined, `${what} broke off`, error);
+  const brokeOff = () => storageError({ service: "blob", detail: `${what} broke off`, cause: error });
   if (error instanceof Error && error.name === "AbortError" && !call.signal.aborted) return brokeOff();
   const failure = failureOf(error, "blob", what, callerSignal);
   const changed = failure instanceof StorageError && failure.storageCode === "ConditionNotMet";

@@ -42,27 +42,37 @@ export function failureOf(
   if (isAbortError(error)) {
     return callerSignal?.aborted === true
       ? abortError(error)
-      : storageErrorOfCode(service, "", undefined, `${what} did not end in time`, error);
+      : storageError({ service, detail: `${what} did not end in time`, cause: error });
   }
   const { name, status, code, sent } = anatomyOf(error);
   if (tokenErrors.has(name)) {
     const reason = messageOf(error).split("\n", 1)[0] ?? "";
     const detail = `${what}, no token for the identity (${reason})`;
-    return storageErrorOfCode(service, "", status ?? 401, detail, error);
+    return storageError({ service, status: status ?? 401, detail, cause: error });
   }
   if (!sent) return error;
-  const systemCode = status === undefined && code !== "" ? ` (${code})` : "";
-  return storageErrorOfCode(service, status === undefined ? "" : code, status, `${what}${systemCode}`, error);
+  if (status !== undefined) return storageError({ service, code, status, detail: what, cause: error });
+  return storageError({ service, detail: code === "" ? what : `${what} (${code})`, cause: error });
+}
+
+interface Failure {
+  readonly service: Service;
+  /** The service's own, if it gave one. */
+  readonly code?: string;
+  readonly status?: number | undefined;
+  readonly detail: string;
+  readonly cause?: unknown;
 }
 
 /** The error for a code and status as the service gives them; `detail` opens the message. */
-export function storageErrorOfCode(
+export const storageErrorOfCode = (
   service: Service,
   code: string,
   status: number | undefined,
   detail: string,
-  cause?: unknown,
-): StorageError {
+): StorageError => storageError({ service, code, status, detail });
+
+export function storageError({ service, code = "", status, detail, cause }: Failure): StorageError {
   const kind = kindOf(code, status);
   const parts = [code, status === undefined ? "no answer" : `status ${status}`].filter((part) => part !== "");
   const { role, scope } = service === "queue" ? queueRole : blobRole;

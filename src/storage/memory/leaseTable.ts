@@ -22,10 +22,10 @@ export type LeaseRequest =
   /** Without a period the lease runs out its time in the state `breaking`. */
   | { readonly op: "break"; readonly periodMs?: number };
 
-export type LeaseAnswer = { readonly lease: BlobLease } | { readonly refusal: LeaseRefusal };
+type LeaseAnswer = { readonly lease: BlobLease } | { readonly refusal: LeaseRefusal };
 
 /** All of them are 409. */
-export type LeaseRefusal =
+type LeaseRefusal =
   | "LeaseAlreadyPresent"
   | "LeaseIsBreakingAndCannotBeAcquired"
   | "LeaseIdMismatchWithLeaseOperation"
@@ -33,7 +33,7 @@ export type LeaseRefusal =
   | "LeaseNotPresentWithLeaseOperation";
 
 /** All of them are 412. */
-export type WriteRefusal =
+type WriteRefusal =
   | "LeaseIdMissing"
   | "LeaseIdMismatchWithBlobOperation"
   | "LeaseNotPresentWithBlobOperation";

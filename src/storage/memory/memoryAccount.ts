@@ -4,7 +4,14 @@ import { storageErrorOfCode } from "../azure/storageErrors.ts";
 import type { CallMeter, CallOptions } from "../calls.ts";
 import type { BlobProperties, BlobWrite, Clock, Metadata, Random } from "../ports.ts";
 import { throwIfAborted } from "../system.ts";
-import { type BlobLease, leaseAfterWrite, noLease, refusalOfWrite } from "./leaseTable.ts";
+import {
+  type BlobLease,
+  type LeaseRequest,
+  leaseAfterWrite,
+  noLease,
+  refusalOfWrite,
+  requestLease,
+} from "./leaseTable.ts";
 import { type SortedList, sortedList } from "./sortedList.ts";
 
 export interface MemoryBlob {
@@ -78,6 +85,22 @@ export class MemoryAccount {
     return this.container(container).blobs.get(name);
   }
 
+  /** Throws where the blob is missing, or has another ETag than `ifMatch`. */
+  present(container: string, name: string, ifMatch?: string): MemoryBlob {
+    const blob = this.find(container, name);
+    if (blob === undefined) throw refuse(404, "BlobNotFound", name);
+    if (ifMatch !== undefined && ifMatch !== blob.etag) throw refuse(412, "ConditionNotMet", name);
+    return blob;
+  }
+
+  /** Lease requests never change ETag or date. */
+  lease(container: string, name: string, request: LeaseRequest, ifMatch?: string): void {
+    const blob = this.present(container, name, ifMatch);
+    const answer = requestLease(blob.lease, request, this.nowMs());
+    if ("refusal" in answer) throw refuse(409, answer.refusal, name);
+    this.container(container).blobs.set(name, { ...blob, lease: answer.lease });
+  }
+
   /** Stores the blob: a new ETag and date; the lease is kept or ended as the lease table says. */
   put(container: string, name: string, content: MemoryContent): MemoryBlob {
     const { blobs, names } = this.container(container);
@@ -111,7 +134,7 @@ export class MemoryAccount {
   }
 }
 
-export const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
+const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
 /** The error the real service's refusal would have become. */
 export const refuse = (status: number, code: string, detail = "") =>

@@ -18,7 +18,7 @@ import type { SortedList } from "./sortedList.ts";
  * One page of a list by `/`: below `prefix`, a name with a further slash stands for its folder, any other for itself,
  * and both count for the page, as with the service. The cursor is the first item of the next page.
  */
-export function folderPage(
+function folderPage(
   names: SortedList<string>,
   prefix: string,
   cursor: string | undefined,
@@ -41,7 +41,7 @@ export function folderPage(
 const pieceBytes = 64 * 1024;
 
 /** The range of a body in pieces, as a download would return it; the signal ends it between two pieces. */
-export function streamOf(
+function streamOf(
   body: Uint8Array,
   range: { readonly offset?: number; readonly count?: number; readonly signal?: AbortSignal | undefined },
 ): AsyncIterable<Uint8Array> {
@@ -60,23 +60,23 @@ async function* pieces(bytes: Uint8Array, signal: AbortSignal | undefined): Asyn
 }
 
 /** The twin's blobs. Each call takes effect when it is made, before its promise resolves; an upload when its body ends. */
-export function memoryBlobs(account: MemoryAccount): BlobStore {
+export const memoryBlobs = (account: MemoryAccount): BlobStore => ({
+  async ensureContainer(container, options) {
+    account.begin("write", options);
+    return account.createContainer(container);
+  },
+  ...writesOf(account),
+  ...readsOf(account),
+  ...listsOf(account),
+  ...removalsOf(account),
+});
+
+function writesOf(account: MemoryAccount): Pick<BlobStore, "create" | "replace" | "upload" | "setMetadata"> {
   const put = (container: string, name: string, content: MemoryContent) => {
     const { etag } = account.put(container, name, content);
     return { etag, dateMs: account.dateMs() };
   };
-  const foundOf = (blob: MemoryBlob) => ({
-    kind: "found" as const,
-    dateMs: account.dateMs(),
-    properties: propertiesOf(blob),
-  });
-
   return {
-    async ensureContainer(container, options) {
-      account.begin("write", options);
-      return account.createContainer(container);
-    },
-
     async create(container, name, body, write) {
       account.begin("write", write);
       const content = contentOf(body, write);
@@ -109,6 +109,24 @@ export function memoryBlobs(account: MemoryAccount): BlobStore {
       return { kind: ifMatch === undefined ? "created" : "replaced", ...put(container, name, content) };
     },
 
+    async setMetadata(container, name, metadata, options) {
+      account.begin("other", options);
+      const checked = checkedMetadata(metadata);
+      const blob = account.find(container, name);
+      if (blob === undefined || blob.etag !== options.ifMatch) return { kind: "conflict" };
+      account.checkLease(blob);
+      return { kind: "replaced", ...put(container, name, { ...blob, metadata: checked }) };
+    },
+  };
+}
+
+function readsOf(account: MemoryAccount): Pick<BlobStore, "read" | "stream" | "head"> {
+  const foundOf = (blob: MemoryBlob) => ({
+    kind: "found" as const,
+    dateMs: account.dateMs(),
+    properties: propertiesOf(blob),
+  });
+  return {
     async read(container, name, options) {
       account.begin("read", options);
       const blob = account.find(container, name);
@@ -128,16 +146,11 @@ export function memoryBlobs(account: MemoryAccount): BlobStore {
       const blob = account.find(container, name);
       return blob === undefined ? { kind: "missing" } : foundOf(blob);
     },
+  };
+}
 
-    async setMetadata(container, name, metadata, options) {
-      account.begin("other", options);
-      const checked = checkedMetadata(metadata);
-      const blob = account.find(container, name);
-      if (blob === undefined || blob.etag !== options.ifMatch) return { kind: "conflict" };
-      account.checkLease(blob);
-      return { kind: "replaced", ...put(container, name, { ...blob, metadata: checked }) };
-    },
-
+function listsOf(account: MemoryAccount): Pick<BlobStore, "list" | "listFolders"> {
+  return {
     async list(container, prefix, options = {}): Promise<ListPage> {
       account.begin("list", options);
       const { blobs, names } = account.container(container);
@@ -163,7 +176,11 @@ export function memoryBlobs(account: MemoryAccount): BlobStore {
       const dateMs = account.dateMs();
       return cursor === undefined ? { folders, dateMs } : { folders, cursor, dateMs };
     },
+  };
+}
 
+function removalsOf(account: MemoryAccount): Pick<BlobStore, "remove" | "removeMany"> {
+  return {
     async remove(container, name, options) {
       account.begin("delete", options);
       const blob = account.find(container, name);

@@ -1,26 +1,17 @@
 import type { CallOptions } from "../calls.ts";
 import { checkPlainName } from "../plainNames.ts";
 import type { ContentLease } from "../ports.ts";
-import { type LeaseRequest, leaseStateAt, requestLease } from "./leaseTable.ts";
+import { type LeaseRequest, leaseStateAt } from "./leaseTable.ts";
 import { checkedMetadata, contentOf, type MemoryAccount, type MemoryBlob, refuse } from "./memoryAccount.ts";
 
 /** The twin's lease calls on one blob; the rules are in `leaseTable.ts`. */
 export function memoryLease(account: MemoryAccount, container: string, name: string): ContentLease {
   checkPlainName(name);
   const peek = (): MemoryBlob | undefined => account.containers.get(container)?.blobs.get(name);
-  const present = (ifMatch?: string): MemoryBlob => {
-    const blob = account.find(container, name);
-    if (blob === undefined) throw refuse(404, "BlobNotFound", name);
-    if (ifMatch !== undefined && ifMatch !== blob.etag) throw refuse(412, "ConditionNotMet", name);
-    return blob;
-  };
-  /** Lease calls never change ETag or date. */
+  const present = (ifMatch?: string): MemoryBlob => account.present(container, name, ifMatch);
   const request = (options: Conditional, asked: LeaseRequest): void => {
     account.begin("other", options);
-    const blob = present(options?.ifMatch);
-    const answer = requestLease(blob.lease, asked, account.nowMs());
-    if ("refusal" in answer) throw refuse(409, answer.refusal, name);
-    account.container(container).blobs.set(name, { ...blob, lease: answer.lease });
+    account.lease(container, name, asked, options?.ifMatch);
   };
 
   return {

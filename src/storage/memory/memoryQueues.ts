@@ -1,57 +1,69 @@
-import type { QueueStore } from "../queuePort.ts";
+import type { QueueMessage, QueueStore } from "../queuePort.ts";
 import { checkResourceName, type MemoryAccount, refuse } from "./memoryAccount.ts";
-import { type SortedList, sortedList } from "./sortedList.ts";
+import { sortedList } from "./sortedList.ts";
 
-interface Message {
-  readonly id: string;
-  readonly text: string;
+interface Message extends QueueMessage {
   readonly sequence: number;
-  readonly insertedMs: number;
   readonly visibleAtMs: number;
-  readonly dequeueCount: number;
   readonly popReceipt: string;
 }
 
-export interface MemoryQueue {
-  readonly messages: Map<string, Message>;
+/** One queue of the twin. */
+export class MemoryQueue {
+  readonly #messages = new Map<string, Message>();
   /** By the time they become visible, then by the order of the sends. */
-  readonly order: SortedList<Message>;
+  readonly #order = sortedList<Message>((a, b) => a.visibleAtMs - b.visibleAtMs || a.sequence - b.sequence);
+
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  /** The message, as long as this receipt is its last one. */
+  held(id: string, popReceipt: string): Message | undefined {
+    const message = this.#messages.get(id);
+    return message?.popReceipt === popReceipt ? message : undefined;
+  }
+
+  store(message: Message): void {
+    this.drop(message.id);
+    this.#messages.set(message.id, message);
+    this.#order.insert(message);
+  }
+
+  drop(id: string): void {
+    const message = this.#messages.get(id);
+    if (message === undefined) return;
+    this.#messages.delete(id);
+    this.#order.remove(message);
+  }
+
+  visible(max: number, nowMs: number): readonly Message[] {
+    const first: Message[] = [];
+    for (const message of this.#order.from(() => false)) {
+      if (first.length === max || message.visibleAtMs > nowMs) break;
+      first.push(message);
+    }
+    return first;
+  }
 }
 
 /** The twin's queues. Messages are delivered in order, which the real service does not promise. */
 export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQueue>): QueueStore {
   let sequence = 0;
-  const queueOf = (name: string): MemoryQueue => {
-    const queue = queues.get(name);
-    if (queue === undefined) throw refuse(404, "QueueNotFound", name);
-    return queue;
-  };
-  const set = (queue: MemoryQueue, message: Message): void => {
-    drop(queue, message.id);
-    queue.messages.set(message.id, message);
-    queue.order.insert(message);
-  };
-  const visible = (queue: MemoryQueue, max: number): readonly Message[] => {
+  const visible = (queue: string, max: number): readonly Message[] => {
+    const home = queues.get(queue);
+    if (home === undefined) return [];
     checkRange(max, 1, 32, "number of messages");
-    const nowMs = account.nowMs();
-    const first: Message[] = [];
-    for (const message of queue.order.from(() => false)) {
-      if (first.length === max || message.visibleAtMs > nowMs) break;
-      first.push(message);
-    }
-    return first;
+    return home.visible(max, account.nowMs());
   };
-  const held = (queue: string, id: string, popReceipt: string): Message | undefined => {
-    const message = queues.get(queue)?.messages.get(id);
-    return message?.popReceipt === popReceipt ? message : undefined;
-  };
+  const visibleAtMs = (inS: number): number => account.nowMs() + inS * 1000;
 
   return {
     async ensureQueue(queue, options) {
       account.begin("queue", options);
       checkResourceName(queue);
       if (queues.has(queue)) return "existed";
-      queues.set(queue, { messages: new Map(), order: sortedList(byVisibility) });
+      queues.set(queue, new MemoryQueue());
       return "created";
     },
 
@@ -62,67 +74,62 @@ export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQ
       checkText(text);
       sequence += 1;
       const dateMs = account.dateMs();
-      const visibleAtMs = account.nowMs() + visibleInS * 1000;
       const id = account.random.uuid();
       const popReceipt = account.nextTag();
-      set(queueOf(queue), {
-        id,
-        text,
-        sequence,
-        insertedMs: dateMs,
-        visibleAtMs,
-        dequeueCount: 0,
-        popReceipt,
-      });
+      const home = queues.get(queue);
+      if (home === undefined) throw refuse(404, "QueueNotFound", queue);
+      const seen = { id, text, insertedMs: dateMs, dequeueCount: 0 };
+      home.store({ ...seen, sequence, visibleAtMs: visibleAtMs(visibleInS), popReceipt });
       return { id, popReceipt, dateMs };
     },
 
     async receive(queue, options) {
       account.begin("queue", options);
       checkRange(options.visibilityS, 1, sevenDaysS, "visibility");
-      const home = queues.get(queue);
-      if (home === undefined) return [];
-      return visible(home, options.max).map((message) => {
-        const taken: Message = {
+      return visible(queue, options.max).map((message) => {
+        const dequeueCount = message.dequeueCount + 1;
+        const popReceipt = account.nextTag();
+        const received = {
           ...message,
-          dequeueCount: message.dequeueCount + 1,
-          visibleAtMs: account.nowMs() + options.visibilityS * 1000,
-          popReceipt: account.nextTag(),
+          dequeueCount,
+          visibleAtMs: visibleAtMs(options.visibilityS),
+          popReceipt,
         };
-        set(home, taken);
-        return { ...publicView(taken), popReceipt: taken.popReceipt };
+        queues.get(queue)?.store(received);
+        return { ...publicView(received), popReceipt };
       });
     },
 
     async update(queue, id, popReceipt, options) {
       account.begin("queue", options);
       checkRange(options.visibleInS, 0, sevenDaysS, "visibility");
-      const message = held(queue, id, popReceipt);
+      const message = queues.get(queue)?.held(id, popReceipt);
       if (message === undefined) return { kind: "gone" };
-      const visibleAtMs = account.nowMs() + options.visibleInS * 1000;
-      const updated: Message = { ...message, visibleAtMs, popReceipt: account.nextTag() };
-      set(queueOf(queue), updated);
-      return { kind: "updated", popReceipt: updated.popReceipt };
+      const next = account.nextTag();
+      queues
+        .get(queue)
+        ?.store({ ...message, visibleAtMs: visibleAtMs(options.visibleInS), popReceipt: next });
+      return { kind: "updated", popReceipt: next };
     },
 
     async remove(queue, id, popReceipt, options) {
       account.begin("queue", options);
-      if (held(queue, id, popReceipt) === undefined) return "gone";
-      drop(queueOf(queue), id);
+      const home = queues.get(queue);
+      if (home?.held(id, popReceipt) === undefined) return "gone";
+      home.drop(id);
       return "removed";
     },
 
     async peek(queue, max, options) {
       account.begin("queue", options);
-      const home = queues.get(queue);
-      return home === undefined ? [] : visible(home, max).map(publicView);
+      return visible(queue, max).map(publicView);
     },
 
     async stats(queue, options) {
       account.begin("queue", options);
       const home = queues.get(queue);
       if (home === undefined) return { kind: "missing" };
-      return { kind: "found", approximateCount: home.messages.size, dateMs: account.dateMs() };
+      return { kind: "found", approximateCount: home.size, dateMs: account.dateMs() };
     },
   };
 }
@@ -130,22 +137,9 @@ export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQ
 const sevenDaysS = 7 * 24 * 3600;
 const textBytesMax = 64 * 1024;
 
-const byVisibility = (a: Message, b: Message): number =>
-  a.visibleAtMs - b.visibleAtMs || a.sequence - b.sequence;
-
-function drop(queue: MemoryQueue, id: string): void {
-  const message = queue.messages.get(id);
-  if (message === undefined) return;
-  queue.messages.delete(id);
-  queue.order.remove(message);
+function publicView({ id, text, dequeueCount, insertedMs }: Message): QueueMessage {
+  return { id, text, dequeueCount, insertedMs };
 }
-
-const publicView = ({ id, text, dequeueCount, insertedMs }: Message) => ({
-  id,
-  text,
-  dequeueCount,
-  insertedMs,
-});
 
 function checkRange(value: number, min: number, max: number, what: string): void {
   if (!Number.isInteger(value)) throw refuse(400, "InvalidQueryParameterValue", `${what} ${value}`);

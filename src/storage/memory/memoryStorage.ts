@@ -1,8 +1,7 @@
 import { type CallMeter, callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
 import type { Clock, Random, Storage } from "../ports.ts";
-import { requestLease } from "./leaseTable.ts";
-import { MemoryAccount, refuse } from "./memoryAccount.ts";
+import { MemoryAccount } from "./memoryAccount.ts";
 import { memoryBlobs } from "./memoryBlobs.ts";
 import { memoryLease } from "./memoryLease.ts";
 import { type MemoryQueue, memoryQueues } from "./memoryQueues.ts";
@@ -19,7 +18,7 @@ export interface MemoryStorage extends Storage {
 }
 
 /** What a person with a storage browser could do: no lease or condition is checked, nothing is counted. */
-export interface MemoryOperator {
+interface MemoryOperator {
   deleteContainer(container: string): void;
   deleteQueue(queue: string): void;
   deleteBlob(container: string, blob: string): void;
@@ -49,14 +48,8 @@ export function memoryStorage(given: {
       const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body.slice();
       account.put(container, name, { body: bytes, contentType, metadata });
     },
-    breakLease: (container, name, periodS = 0) => {
-      const { blobs } = account.container(container);
-      const blob = blobs.get(name);
-      if (blob === undefined) throw refuse(404, "BlobNotFound", name);
-      const answer = requestLease(blob.lease, { op: "break", periodMs: periodS * 1000 }, account.nowMs());
-      if ("refusal" in answer) throw refuse(409, answer.refusal, name);
-      blobs.set(name, { ...blob, lease: answer.lease });
-    },
+    breakLease: (container, name, periodS = 0) =>
+      account.lease(container, name, { op: "break", periodMs: periodS * 1000 }),
     blobNames: (container) => [...(account.containers.get(container)?.names.from(() => false) ?? [])],
   };
 
