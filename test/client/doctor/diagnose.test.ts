@@ -127,7 +127,7 @@ test("poison and strangers' messages are told of", async () => {
       .sort(),
   ).toEqual([
     "warning: test-packs-poison holds 1 messages",
-    "wrong: test-urgent holds a message that is no JSON: eyJ2IjoxfQ==",
+    "wrong: test-urgent holds a message that is not JSON: eyJ2IjoxfQ==",
   ]);
 });
 

@@ -103,7 +103,7 @@ describe("the answer so far", () => {
     answeringWorker(world, (message) => putAnswer(world, message as Ask, given));
     expect(await failureOf(world.world.finish(world.ask()))).toMatchObject({
       code: "calculation-threw",
-      message: "the answer so far of r1 could not be made: finish: no",
+      message: "the answer so far of r1 failed: finish: no",
     });
     expect(answersLeft(world)).toEqual([]);
   });
