@@ -4,7 +4,7 @@ import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits } from "./client.ts";
 
 /** A queue of the namespace, by its real name. */
-export interface QueueView {
+interface QueueView {
   readonly queue: string;
   /** `missing`: no instance or submit has created it yet. */
   readonly state: "there" | "missing";

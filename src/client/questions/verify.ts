@@ -63,7 +63,7 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
   const { run, uid, generation, sha256 } = manifest;
   const total = packsOf(plan);
   const available = folded.reduce((sum, range) => sum + sizeOf(range), 0);
-  const count = sampleSize(options.sample ?? sampleDefault, available);
+  const count = sampleSize(options.sample ?? { percent: 1 }, available);
   const drawn = drawPacks(folded, count, () => client.random.number());
   const kept = await keptHashes(client, manifest, plan, drawn);
   const waitMs = options.waitMs ?? clientLimits.verifyWaitMs + 3 * plan.packMs;
@@ -127,8 +127,6 @@ async function keptHashes(
 
 /** Packs of a run to verify: a number, or a share of them. */
 export type Sample = { readonly packs: number } | { readonly percent: number };
-
-export const sampleDefault: Sample = { percent: 1 };
 
 /** Parses `25` packs or `1%` of them. Throws `InputError` naming the rule. */
 export function parseSample(text: string): Sample {
