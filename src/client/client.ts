@@ -1,5 +1,4 @@
 import type { Calculations } from "../calculations/registry.ts";
-import { limits } from "../model/limits.ts";
 import type { Names } from "../model/names.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
 
@@ -23,7 +22,6 @@ export interface Client {
 export const clientLimits = {
   /** A plan has at most this many chunks, so a larger pack could never be filled. */
   packSizeMax: 10_000_000,
-  capMax: limits.capMax,
   /** The largest limit that an app can be set to (LEASEFOLD_PACK_LIMIT_S). */
   packLimitMsMax: 86_400_000,
   /** A year: a longer deadline is a mistake of units. */

@@ -1,14 +1,14 @@
 import type { ParamRow } from "../calculations/params.ts";
 import type { Calculations } from "../calculations/registry.ts";
 
-/** A calculation as people and programs are told of it. */
+/** The description of a calculation for people and programs. */
 export interface DescribedCalculation {
   readonly name: string;
   readonly summary: string;
   readonly params: readonly ParamRow[];
   /** Identity of its code in this process, see `identity.ts`. */
   readonly code: string;
-  /** Its file was changed since this process loaded it. */
+  /** Present if its file has changed since this process loaded it. */
   readonly changed?: true | undefined;
 }
 

@@ -63,7 +63,7 @@ export async function leader(
 /** A beat changes the ETag each second, so a break between two beats is tried several times. */
 const triesMax = 5;
 
-export interface Deposed {
+interface Deposed {
   readonly kind: "deposed";
   readonly name: string;
   /** Of the record; absent if the holder of the lease had written none. */

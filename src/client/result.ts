@@ -78,13 +78,9 @@ export async function openResult(
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {
   const phase = state === undefined || state.generation < generation ? "waiting" : state.phase;
-  const which =
-    generation === 1
-      ? ""
-      : ` in generation ${generation}; an older result is given by its generation's number`;
-  return new NotReadyError("not-finished", `run ${id} is not finished: it is ${phase}${which}`, {
-    retry: "later",
-  });
+  const hint = ` in generation ${generation}; an older result is given by its generation's number`;
+  const message = `run ${id} is not finished: it is ${phase}${generation === 1 ? "" : hint}`;
+  return new NotReadyError("not-finished", message, { retry: "later" });
 }
 
 function noResult(id: string, state: State): Error {

@@ -48,7 +48,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   checkParamsSize(asGiven);
   const id = request.id === undefined ? undefined : ofField("id", () => parseRunId(String(request.id)));
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
-  const cap = checkCap(request.cap ?? limits.capDefault);
+  const cap = checkCap(request.cap);
   const tolerate = checkTolerance(request.tolerate);
   const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
@@ -70,25 +70,19 @@ function ofField<T>(field: string, find: () => T): T {
   }
 }
 
-export function checkCap(cap: number): number {
-  return checkWhole("cap", cap, clientLimits.capMax) ?? limits.capDefault;
-}
+export const checkCap = (cap?: number): number => checkWhole("cap", cap, limits.capMax) ?? limits.capDefault;
 
 export function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw invalid(field, `bad-${kebab(field)}`, `${value} is not a whole number from 1 to ${max}`);
+  throw invalid(field, `${value} is not a whole number from 1 to ${max}`);
 }
 
 function checkTolerance(tolerate: unknown): Tolerance | undefined {
   if (tolerate === undefined) return undefined;
   const checked = toleranceSchema.safeParse(tolerate);
   if (checked.success && Object.keys(tolerate as object).length === 1) return checked.data;
-  throw invalid(
-    "tolerate",
-    "bad-tolerate",
-    `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`,
-  );
+  throw invalid("tolerate", `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`);
 }
 
 const deadlineSchema = z.strictObject({
@@ -102,7 +96,6 @@ function checkDeadline(deadline: unknown): Spec["deadline"] {
   if (checked.success) return checked.data;
   throw invalid(
     "deadline",
-    "bad-deadline",
     `give {"ms": n} with a whole n from 1 to ${clientLimits.deadlineMsMax}, and "keep": true to finish with what is done`,
   );
 }
@@ -110,14 +103,11 @@ function checkDeadline(deadline: unknown): Spec["deadline"] {
 function checkParamsSize(params: unknown): void {
   const bytes = Buffer.byteLength(JSON.stringify(params) ?? "");
   if (bytes <= limits.paramsBytesMax) return;
-  throw invalid(
-    "params",
-    "params-too-large",
-    `${bytes} bytes as JSON; at most ${limits.paramsBytesMax} (paramsBytesMax) are allowed`,
-  );
+  const rule = `${bytes} bytes as JSON; at most ${limits.paramsBytesMax} (paramsBytesMax) are allowed`;
+  throw invalid("params", rule, "params-too-large");
 }
 
-const invalid = (field: string, code: string, rule: string): InputError =>
+const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`): InputError =>
   new InputError("invalid", code, `${field}: ${rule}`, { field });
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

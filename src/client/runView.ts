@@ -9,7 +9,7 @@ import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
 import type { Read } from "./runDocuments.ts";
 
 /** `waiting`: accepted, but no leader has seen it yet. */
-export type RunPhase = "waiting" | Phase;
+type RunPhase = "waiting" | Phase;
 /** The word for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it. */
 export type RunWord = RunPhase | "complete-with-gaps" | "cancelling" | "deleting" | "not-accepted";
 
@@ -72,7 +72,7 @@ interface Counts {
   readonly failed: number;
 }
 
-export interface RunFacts {
+interface RunFacts {
   readonly spec: Read<Spec>;
   readonly state: Read<State> | undefined;
   readonly marker: Read<Marker> | undefined;

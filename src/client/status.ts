@@ -48,7 +48,7 @@ async function currentManifest(
 }
 
 /** A run whose documents this version cannot read; the other runs are listed all the same. */
-export interface UnreadableRun {
+interface UnreadableRun {
   readonly run: string;
   readonly word: "unreadable" | "needs-newer-version";
   readonly active: boolean;

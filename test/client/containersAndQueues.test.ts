@@ -15,7 +15,7 @@ const refusing = (storage: Storage, kind: "denied" | "busy"): Storage => ({
   },
 });
 
-test("an identity that may not make one place makes the others, and no fuss", async () => {
+test("an identity that may not create one container creates the others without an error", async () => {
   const { storage } = await clientWorld({ places: false });
   await ensureContainersAndQueues({ storage: refusing(storage, "denied"), names });
   await expect(storage.blobs.list(names.runs, "")).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test("an identity that may not make one place makes the others, and no fuss", as
   expect(await storage.queues.stats(names.wake)).toMatchObject({ kind: "found" });
 });
 
-test("storage that does not answer is told of", async () => {
+test("an unavailable storage is reported while containers are created", async () => {
   const { storage } = await clientWorld({ places: false });
   await expect(
     ensureContainersAndQueues({ storage: refusing(storage, "busy"), names }),

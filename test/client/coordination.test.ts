@@ -25,14 +25,14 @@ describe("the queues", () => {
     ]);
   });
 
-  it("are looked into by real or short name, without taking a message", async () => {
+  it("are peeked by real or short name, without dequeuing a message", async () => {
     const { client, storage } = await clientWorld();
     for (const text of ["1", "2", "3"]) await storage.queues.send("test-packs-poison", text);
     expect((await peekQueue(client, "test-packs-poison", 2)).map(({ text }) => text)).toEqual(["1", "2"]);
     expect((await peekQueue(client, "packs-poison"))[0]).toMatchObject({ text: "1", dequeueCount: 0 });
   });
 
-  it("refuse an unknown name, naming those there are, and a count that storage would refuse", async () => {
+  it("refuse an unknown name, naming the known ones, and a count that storage would refuse", async () => {
     const { client } = await clientWorld();
     const unknown = await failureOf(peekQueue(client, "other"));
     expect(unknown).toMatchObject({ reason: "unknown", message: expect.stringContaining("test-urgent") });
@@ -60,7 +60,7 @@ describe("the leader", () => {
     lastTerms: [],
   } as const;
 
-  it("is told with term, holder and the age of the last beat, and as gone once the lease has run out", async () => {
+  it("is shown with term, holder and the age of the last beat, and as gone once the lease has expired", async () => {
     const { client, storage, world } = await clientWorld();
     const lease = storage.lease(names.coordination, leaderBlob);
     await lease.ensure();
@@ -79,7 +79,7 @@ describe("the leader", () => {
     expect(await leader(client)).toMatchObject({ kind: "nobody", term: 7, beatAgeS: 23 });
   });
 
-  it("is whoever claimed the term last, however many instances have polled since", async () => {
+  it("is the holder that claimed the last term, for any number of polls since", async () => {
     const { client, storage, world } = await clientWorld();
     const poll = (holder: string, worthLeading: boolean) => {
       const clock = world.clock();
@@ -106,7 +106,7 @@ describe("the leader", () => {
     });
   });
 
-  it("is nobody where none ever led, also without a container", async () => {
+  it("is nobody before the first term, also without a container", async () => {
     expect(await leader((await clientWorld()).client)).toEqual({ kind: "never" });
     expect(await leader((await clientWorld({ places: false })).client)).toEqual({ kind: "never" });
   });

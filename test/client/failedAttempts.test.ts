@@ -33,7 +33,7 @@ async function working() {
 }
 
 describe("an attempt that failed at work that is still tried", () => {
-  it("is listed apart from failures, with what it was", async () => {
+  it("is listed apart from failures, with its error", async () => {
     const { client, blobs, put } = await working();
     put(blobs.tried(pack(1), 1, 2));
     const { v: _version, ...told } = failure;
@@ -44,7 +44,7 @@ describe("an attempt that failed at work that is still tried", () => {
     });
   });
 
-  it("is listed no more once its send has ended in a record", async () => {
+  it("is no longer listed once its send has ended in a record", async () => {
     const { client, blobs, put } = await working();
     for (const send of [1, 2]) put(blobs.tried(pack(1), 1, send));
     put(blobs.failure(pack(1), 1, 1));
@@ -72,14 +72,17 @@ describe("an attempt that failed at work that is still tried", () => {
     },
   );
 
-  it.each(["complete", "failed", "cancelled"] as const)("is past in a run that is %s", async (phase) => {
-    const { run, blobs, put, putState, trying } = await working();
-    put(blobs.tried(pack(1), 1, 1));
-    await putState(run, { phase });
-    expect(await trying()).toEqual([]);
-  });
+  it.each(["complete", "failed", "cancelled"] as const)(
+    "is not listed for a run that is %s",
+    async (phase) => {
+      const { run, blobs, put, putState, trying } = await working();
+      put(blobs.tried(pack(1), 1, 1));
+      await putState(run, { phase });
+      expect(await trying()).toEqual([]);
+    },
+  );
 
-  it("is past in the next generation", async () => {
+  it("is not listed in the next generation", async () => {
     const { run, blobs, put, putState, trying } = await working();
     put(blobs.tried(pack(1), 1, 1));
     put(blobs.tried(pack(2), 2, 1));
@@ -87,7 +90,7 @@ describe("an attempt that failed at work that is still tried", () => {
     expect((await trying()).map((one) => one.pack)).toEqual([2]);
   });
 
-  it("left by an older version, without a word, is skipped, as is one that does not decode", async () => {
+  it("is skipped if its note is empty, as older versions left it, or does not decode", async () => {
     const { blobs, put, trying } = await working();
     put(blobs.tried(pack(1), 1, 1), "");
     put(blobs.tried(pack(2), 1, 1), "{");
@@ -96,7 +99,7 @@ describe("an attempt that failed at work that is still tried", () => {
     expect((await trying()).map((one) => one.pack)).toEqual([4]);
   });
 
-  it("is one of the newest where there are many, in order of their work", async () => {
+  it("is listed if it is one of the newest, in order of the work", async () => {
     const { world, blobs, put, trying } = await working();
     const { triedRead } = clientLimits;
     const packs = Array.from({ length: triedRead + 20 }, (_one, number) => number).reverse();
@@ -110,7 +113,7 @@ describe("an attempt that failed at work that is still tried", () => {
 });
 
 describe("the status of a run", () => {
-  it("tells of the latest attempt that failed while the run works", async () => {
+  it("shows the latest failed attempt while the run works", async () => {
     const { client, run, putState } = await working();
     const trying = { work: "00000/00000001", code: "x", message: "chunk 7: no", attempts: 2, attemptsMax: 5 };
     await putState(run, { phase: "computing", trying });
@@ -119,7 +122,7 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).not.toHaveProperty("trying");
   });
 
-  it("says that a run finishes with what is done, and tells of a deadline", async () => {
+  it("shows that a run finishes with what is done, and its deadline", async () => {
     const { client, run, putState, putMarker } = await working();
     await putState(run, { phase: "computing", command: 1, answer: "done" });
     await putMarker(run, { want: "cancelled", keep: "1", command: 1 });

@@ -34,7 +34,7 @@ it.each(["computing", "finishing", "failed", "cancelled"] as const satisfies rea
   },
 );
 
-it("the result of a forged message is not given after a retry that has none, or one, of its own", async () => {
+it("the result of a forged message is not given after a retry, with or without a result of its own", async () => {
   const { client, run, putState, putResult } = await forgedResult({ phase: "failed", refused: [1] });
   await putState(run, { ...counted, generation: 2, phase: "failed", refused: [1] });
   expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "run-failed" });

@@ -30,7 +30,7 @@ describe("the result of a run", () => {
     expect(await textOf((await openResult(client, manifest, { offset: 7, count: 4 })).body)).toBe("4950");
   });
 
-  it("is there as soon as its manifest is, before the final state", async () => {
+  it("exists as soon as its manifest exists, before the final state", async () => {
     const { client, run, putResult, putState } = await submitted();
     await putState(run, { ...counted, phase: "finishing" });
     await putResult(run, "1");
@@ -50,7 +50,7 @@ describe("the result of a run", () => {
     expect(error).toMatchObject({ code: "result-hash" });
   });
 
-  it("that is gone is damage, not absence", async () => {
+  it("is reported as corrupt data if its blob is gone", async () => {
     const { client, storage, run, putResult } = await submitted();
     const manifest = await putResult(run, "4950");
     storage.operator.deleteBlob(names.results, manifest.blob);
@@ -68,12 +68,12 @@ describe("the result of a run", () => {
     },
   );
 
-  it("is not ready before a leader has looked at the run", async () => {
+  it("is not ready before a leader has seen the run", async () => {
     const { client } = await submitted();
     expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "not-finished" });
   });
 
-  it("of a failed or cancelled run is refused with what happened", async () => {
+  it("is refused with the reason for a failed or cancelled run", async () => {
     const { client, run, putState } = await submitted();
     await putState(run, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
     expect(await failureOf(findManifest(client, "r1"))).toMatchObject({
@@ -84,7 +84,7 @@ describe("the result of a run", () => {
     expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "run-cancelled" });
   });
 
-  it("of an older generation is given only by number while a newer one is at work", async () => {
+  it("is given by generation number only for an older generation while a newer one works", async () => {
     const { client, storage, run, putState, putResult } = await submitted();
     await putResult(run, "1");
     await putState(run, { phase: "complete" });
@@ -104,7 +104,7 @@ describe("the result of a run", () => {
     expect(await findManifest(client, "r1")).toMatchObject({ generation: 2 });
   });
 
-  it("of an unknown run is unknown", async () => {
+  it("is unknown for an unknown run", async () => {
     const { client } = await clientWorld({ places: false });
     expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "unknown-run" });
   });
@@ -144,7 +144,7 @@ describe("the failures of a run", () => {
     expect(await failures(client, "r1", { max: 1 })).toMatchObject({ failures: [{ pack: 7 }], more: true });
   });
 
-  it("name the inputs of small packs of a planned list, and every chunk range", async () => {
+  it("name the inputs of small packs of a listed plan, and every chunk range", async () => {
     const { client, storage, run } = await submitted();
     const blobs = runBlobs(run.run, run.uid);
     const put = (name: string, body: unknown) =>
@@ -185,7 +185,7 @@ describe("the failures of a run", () => {
     expect(large.map(({ chunks, inputs }) => [chunks, inputs])).toEqual([[{ from: 0, to: 8 }, undefined]]);
   });
 
-  it("read no more segments than the limit for the inputs of many", async () => {
+  it("read at most the limit of segments for the inputs of many packs", async () => {
     const { client, storage, run } = await submitted();
     const blobs = runBlobs(run.run, run.uid);
     const put = (name: string, body: unknown) =>
@@ -212,7 +212,7 @@ describe("the failures of a run", () => {
     for (const one of told) expect(one.inputs).toEqual([`input ${one.pack}`]);
   });
 
-  it("are none for a run without any, and an unknown run is unknown", async () => {
+  it("are empty for a run without failures, and unknown for an unknown run", async () => {
     const { client } = await submitted();
     expect((await failures(client, "r1")).failures).toEqual([]);
     expect(await failureOf(failures(client, "r2"))).toMatchObject({ code: "unknown-run" });

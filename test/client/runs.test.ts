@@ -7,7 +7,7 @@ import { clientWorld, names } from "./clientWorld.ts";
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
 describe("the list of runs", () => {
-  it("has active runs first, then the newest, and goes on past unreadable ones", async () => {
+  it("has active runs first, then the newest, and includes unreadable ones", async () => {
     const { client, world, storage, putState } = await clientWorld();
     const ids = ["old", "broken", "newer", "done", "odd", "new", "busy"];
     for (const id of ids) {
@@ -38,12 +38,12 @@ describe("the list of runs", () => {
     ]);
   });
 
-  it("is empty where nothing was ever started", async () => {
+  it("is empty before anything was started", async () => {
     const { client } = await clientWorld({ places: false });
     expect(await runs(client)).toEqual([]);
   });
 
-  it("costs two lists and two reads a run", async () => {
+  it("costs two lists, and two reads for each run", async () => {
     const { client, storage } = await clientWorld();
     for (const id of ["a", "b", "c"]) await submit(client, { ...request, id });
     const before = storage.meter.counts();

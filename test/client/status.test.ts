@@ -12,7 +12,7 @@ const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 
 const spec = { v: 1, run: "r1", uid: "", calculation: "sum", params: { to: 1 }, requestHash: "h" };
 
 describe("the status of a run", () => {
-  it("is waiting until a leader has looked at it, with the time since its submit", async () => {
+  it("is waiting until a leader has seen it, with the time since its submit", async () => {
     const { client, world } = await clientWorld();
     await submit(client, request);
     await world.advance(3_000);
@@ -22,7 +22,7 @@ describe("the status of a run", () => {
     expect(view.command).toBeUndefined();
   });
 
-  it("counts packs and chunks and says how long is left", async () => {
+  it("has the counts of packs and chunks and the remaining time", async () => {
     const { client, world, putState } = await clientWorld();
     const run = await submit(client, request);
     await world.advance(10_000);
@@ -63,7 +63,7 @@ describe("the status of a run", () => {
     expect(view.timeLeft?.highS).toBeGreaterThan(2);
   });
 
-  it("leaves out the time left while too few packs have ended", async () => {
+  it("leaves out the remaining time while too few packs have ended", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4 });
@@ -83,7 +83,7 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ word: "finishing", command: { answer: "too-late" } });
   });
 
-  it("says that it is paused as soon as that is asked for, and goes on showing its phase", async () => {
+  it("is paused as soon as a pause is requested, and still shows its phase", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { phase: "computing", layout });
@@ -93,7 +93,7 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ paused: false, command: { number: 2, want: "run" } });
   });
 
-  it("says that it is being deleted, whether it works or has ended", async () => {
+  it("is deleting during a deletion, whether the run works or has ended", async () => {
     const { client, storage, putState } = await clientWorld();
     const run = await submit(client, request);
     for (const phase of ["computing", "complete"] as const) {
@@ -107,7 +107,7 @@ describe("the status of a run", () => {
     }
   });
 
-  it("works again with a retry, without the older error and result, and shows the newest one after it", async () => {
+  it("is working again during a retry, without the older error and result, and shows the newest result afterwards", async () => {
     const { client, storage, putState, putResult } = await clientWorld();
     const run = await submit(client, request);
     await putResult(run, "1", { complete: false, missing: [{ from: 3, to: 4 }] });
@@ -135,7 +135,7 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ word: "complete", result: { generation: 3 } });
   });
 
-  it("answers a command that came to an ended run as too late", async () => {
+  it("answers a command to an ended run as too late", async () => {
     const { client, putState, putMarker } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { phase: "complete", layout });
@@ -143,7 +143,7 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ word: "complete", command: { answer: "too-late" } });
   });
 
-  it("tells the facts of a finished result and stops its clock", async () => {
+  it("has the facts of a finished result and stops its clock", async () => {
     const { client, world, storage, putState, putResult } = await clientWorld();
     const run = await submit(client, request);
     const startMs = client.clock.wallMs();
@@ -159,7 +159,7 @@ describe("the status of a run", () => {
     });
   });
 
-  it("says why a run failed", async () => {
+  it("has the reason why a run failed", async () => {
     const { client, putState } = await clientWorld();
     await putState(await submit(client, request), {
       phase: "failed",
@@ -168,14 +168,14 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ word: "failed", error: { message: "pack 3 threw" } });
   });
 
-  it("names a run whose submit broke off between its two writes", async () => {
+  it("is not-accepted for a run whose submit crashed between its two writes", async () => {
     const { client, storage } = await clientWorld();
     await submit(client, request);
     storage.operator.deleteBlob(names.active, "r1");
     expect((await status(client, "r1")).word).toBe("not-accepted");
   });
 
-  it("takes a marker that a retry makes between its reads for what it is", async () => {
+  it("sees a marker that a retry creates between its reads", async () => {
     const { client, clientOn, storage, putState } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { phase: "failed", layout });
@@ -192,7 +192,7 @@ describe("the status of a run", () => {
     expect(await status(racing, "r1")).toMatchObject({ word: "computing", generation: 2 });
   });
 
-  it("takes no notice of the marker of an older run", async () => {
+  it("ignores the marker of an older run", async () => {
     const { client, storage } = await clientWorld();
     const first = await submit(client, request);
     storage.operator.deleteBlob(names.runs, specBlob("r1"));
@@ -221,14 +221,14 @@ describe("the status of a run", () => {
     },
   );
 
-  it("of an impossible id is refused before storage is asked", async () => {
+  it("is refused for an invalid id before any storage call", async () => {
     const { client, storage } = await clientWorld();
     const before = storage.meter.counts();
     expect(await failureOf(status(client, "../x"))).toMatchObject({ reason: "invalid", code: "bad-run-id" });
     expect(storage.meter.counts()).toEqual(before);
   });
 
-  it("passes on that a state does not decode, or is of a newer version", async () => {
+  it("throws if a state does not decode or is of a newer version", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);
     await putState(run, { sequence: -1 });

@@ -33,20 +33,20 @@ describe("submitting a run", () => {
     expect(await wakes()).toBe(2);
   });
 
-  it("makes the containers and queues where nothing was ever started", async () => {
+  it("creates the containers and queues before anything was started", async () => {
     const { client, wakes } = await clientWorld({ places: false });
     expect(await submit(client, request)).toMatchObject({ run: "r1", created: true, woken: true });
     expect(await wakes()).toBe(2);
   });
 
-  it("gives two runs for the same request without an id", async () => {
+  it("makes two runs of the same request without an id", async () => {
     const { client } = await clientWorld();
     const { id: _id, ...noId } = request;
     const [one, two] = [await submit(client, noId), await submit(client, noId)];
     expect(one.run).not.toBe(two.run);
   });
 
-  it("draws another id where the drawn one is taken", async () => {
+  it("draws another id if the drawn one is taken", async () => {
     const first = await clientWorld({ seed: 3 });
     const drawn = await submit(first.client, { calculation: "sum", params: { to: 1 } });
     const second = await clientWorld({ seed: 3 });
@@ -59,7 +59,7 @@ describe("submitting a run", () => {
     expect(other.run).not.toBe(drawn.run);
   });
 
-  it("gives the same run for the same id and request, whatever the order of keys and the cap", async () => {
+  it("makes one run for the same id and request, for any order of keys and any cap", async () => {
     const { client } = await clientWorld();
     const first = await submit(client, { ...request, params: { to: 100, label: "x" } });
     const again = await submit(client, { ...request, params: { label: "x", to: 100, exact: false }, cap: 3 });
@@ -80,7 +80,7 @@ describe("submitting a run", () => {
     expect(error).toMatchObject({ reason: "conflict", code: "id-taken", details: { field: "id" } });
   });
 
-  it("puts the limits that a run sets itself into its spec, and none where it sets none", async () => {
+  it("writes the limits of the request into the spec, and none without any", async () => {
     const { client } = await clientWorld();
     await submit(client, { ...request, packLimitMs: 7, attempts: 3, deadline: { ms: 9 } });
     const limited = { packLimitMs: 7, attempts: 3, deadline: { ms: 9, keep: false } };
@@ -90,7 +90,7 @@ describe("submitting a run", () => {
     for (const name of Object.keys(limited)) expect(value).not.toHaveProperty(name);
   });
 
-  it("takes a deadline that does not keep for one that says so, and another that keeps for another request", async () => {
+  it("treats a deadline without `keep` as one with `keep: false`, and one with `keep: true` as another request", async () => {
     const { client } = await clientWorld();
     await submit(client, { ...request, deadline: { ms: 9 } });
     const again = await submit(client, { ...request, deadline: { ms: 9, keep: false } });
@@ -106,13 +106,13 @@ describe("submitting a run", () => {
     expect(all.filter(({ created }) => created)).toHaveLength(1);
   });
 
-  it("makes one run of fifty submits at once where nothing was ever started", async () => {
+  it("makes one run of fifty submits at once before anything was started", async () => {
     const { client, world } = await clientWorld({ places: false });
     const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => submit(client, request))));
     expect(new Set(all.map(({ uid }) => uid)).size).toBe(1);
   });
 
-  it("makes one run of fifty submits at once of which half ask for something else, and refuses those", async () => {
+  it("makes one run of fifty submits at once and refuses the half with another request", async () => {
     const { client, world } = await clientWorld();
     const tries = Array.from({ length: 50 }, (_one, index) =>
       submit(client, { ...request, params: { to: 100 + (index % 2) } }),
@@ -124,7 +124,7 @@ describe("submitting a run", () => {
     for (const reason of refused) expect(reason).toMatchObject({ reason: "conflict", code: "id-taken" });
   });
 
-  it("is completed by a second submit after a crash behind any of its writes", async () => {
+  it("is completed by a second submit after a crash after any of its writes", async () => {
     for (let after = 0; ; after += 1) {
       const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
       const crashing = crashingStorage(storage, after);
@@ -140,7 +140,7 @@ describe("submitting a run", () => {
     }
   });
 
-  it("is completed by any of fifty submits at once after a crash behind any of its writes", async () => {
+  it("is completed by any of fifty submits at once after a crash after any of its writes", async () => {
     for (let after = 0; ; after += 1) {
       const { client, clientOn, storage, world, wakes } = await clientWorld({
         seed: after + 1,
@@ -160,7 +160,7 @@ describe("submitting a run", () => {
     }
   });
 
-  it("ends in one run whatever submits crash and in whatever order", async () => {
+  it("makes one run for any crashes of submits in any order", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(14), { minLength: 1, maxLength: 8 }),
@@ -184,7 +184,7 @@ describe("submitting a run", () => {
     );
   });
 
-  it("makes no marker for a run that is over", async () => {
+  it("creates no marker for a run that has ended", async () => {
     const { client, storage, putState, wakes } = await clientWorld();
     const first = await submit(client, request);
     await putState(first, { phase: "complete" });
@@ -194,7 +194,7 @@ describe("submitting a run", () => {
     expect(await wakes()).toBe(2);
   });
 
-  it("makes the marker again for a run whose state cannot be read", async () => {
+  it("creates the marker again for a run whose state cannot be read", async () => {
     const { client, storage, putState } = await clientWorld();
     const first = await submit(client, request);
     await putState(first, { sequence: -1 });
@@ -203,7 +203,7 @@ describe("submitting a run", () => {
     expect((await readMarker(client, "r1"))?.value.uid).toBe(first.uid);
   });
 
-  it("is accepted though the wake queue cannot be reached, and says so", async () => {
+  it("is accepted without its wakes, and reports it, if the wake queue cannot be reached", async () => {
     const { clientOn, storage } = await clientWorld();
     const send = () =>
       Promise.reject(new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no"));

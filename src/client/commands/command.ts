@@ -102,18 +102,14 @@ async function readCommandFacts(client: Client, id: string, retry: boolean): Pro
   return { ...facts, code, manifest: await unlessUnreadable(read, { newer: false }) };
 }
 
-const noMarker: { readonly etag: undefined; readonly metadata: Readonly<Record<string, string>> } = {
-  etag: undefined,
-  metadata: {},
-};
-
 /**
  * Reads the facts of a deletion, which are little more than the uid, so that a run with unreadable documents can be
  * deleted. Throws `NewerVersionError` for a marker of a newer version, which nobody may overwrite.
  */
 async function readDeletionFacts(client: Client, id: string): Promise<CommandFacts> {
   const blob = await headMarker(client, id);
-  const { etag, metadata } = blob.kind === "missing" ? noMarker : blob.properties;
+  const etag = blob.kind === "missing" ? undefined : blob.properties.etag;
+  const metadata = blob.kind === "missing" ? {} : blob.properties.metadata;
   const decode = () => (etag === undefined ? undefined : decodeMarker(metadata, id));
   const marker = await unlessUnreadable(decode, { newer: false });
   const spec = await readBlob(client, client.names.runs, specBlob(id));

@@ -41,7 +41,7 @@ export interface CommandFacts {
   readonly manifest?: Manifest | undefined;
 }
 
-export type Decision =
+type Decision =
   /** `unchanged`: the marker already says so, and nothing is written. */
   | { readonly kind: "write" | "unchanged"; readonly marker: Marker }
   /** An older run of this id is being deleted, or has just been deleted. */

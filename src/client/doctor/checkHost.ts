@@ -2,30 +2,43 @@ import { electionFrom, functionMarginMs } from "../../election/settings.ts";
 import { messageOf } from "../../model/errors.ts";
 import { type HostSettings, packLimitOf, readHostSettings } from "../../model/hostSettings.ts";
 import type { Settings } from "../../model/settings.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Env, type Finding, findingsOf } from "./finding.ts";
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-const overridePrefix = "AzureFunctionsJobHost__";
-
-/** `host.json` with the overrides of the settings, against what the queues and the lease need of the host. */
+/** Checks `host.json`, with the overrides in the environment, against what the queues and the lease need of the host. */
 export function checkHost(hostJsonText: string, env: Env, settings: Settings): readonly Finding[] {
-  const { found, ok, wrong, warning } = findingsOf("host");
-  const overrides = Object.keys(env).filter((name) =>
-    name.toLowerCase().startsWith(overridePrefix.toLowerCase()),
-  );
+  const findings = findingsOf("host");
+  const { found, ok, wrong } = findings;
   let host: HostSettings;
   try {
     host = readHostSettings(hostJsonText, env);
   } catch (error) {
     wrong({
       what: messageOf(error),
-      why: "the host itself would refuse it or take a default",
+      why: "the host itself would refuse it or use a default",
       cure: "correct it in host.json, or in the setting that overrides it",
     });
     return found;
   }
-  const { queues } = host;
+  checkQueueSettings(host, findings);
+  checkTimes(host, settings, findings);
+  for (const [name, value] of listenerLocks(hostJsonText, env)) {
+    findings.warning({
+      what: `${name} is ${value}`,
+      why: "the timer of a dead instance stays silent for so long; meanwhile only wakes lead, if runs are active",
+      cure: "remove it, for the host's default of one minute",
+    });
+  }
+  const { queues, functionTimeoutMs } = host;
+  const packsAtOnce = queues.batchSize + queues.newBatchThreshold;
+  if (found.length === 0) ok(`functionTimeout ${functionTimeoutMs / 1_000} s, packs at once ${packsAtOnce}`);
+  const overrides = Object.keys(env).filter((name) => /^AzureFunctionsJobHost__/i.test(name));
+  if (overrides.length > 0) ok(`host.json is overridden by ${overrides.join(", ")}`);
+  return found;
+}
+
+type Findings = ReturnType<typeof findingsOf>;
+
+function checkQueueSettings({ queues }: HostSettings, { wrong, warning }: Findings): void {
   if (queues.messageEncoding !== "none") {
     wrong({
       what: `messageEncoding is ${queues.messageEncoding}`,
@@ -43,75 +56,54 @@ export function checkHost(hostJsonText: string, env: Env, settings: Settings): r
   if (queues.maxPollingIntervalMs > 10_000) {
     warning({
       what: `maxPollingInterval is ${queues.maxPollingIntervalMs / 1_000} s`,
-      why: "an instance that found the queue empty looks again only after so long",
+      why: "an instance that found the queue empty polls it again only after this time",
       cure: "set it to 00:00:02",
     });
   }
-  for (const budget of budgetProblems(settings, host)) wrong(budget);
-  if (settings.LEASEFOLD_BUDGET_S * 1_000 > host.functionTimeoutMs - functionMarginMs) {
-    const leads = (host.functionTimeoutMs - functionMarginMs) / 1_000;
-    warning({
-      what: `LEASEFOLD_BUDGET_S is ${settings.LEASEFOLD_BUDGET_S} s and functionTimeout ${host.functionTimeoutMs / 1_000} s`,
-      why: `a leader must end before the host kills it, so it leads for ${leads} s`,
-      cure: "raise functionTimeout or lower LEASEFOLD_BUDGET_S",
-    });
-  }
-  if (host.functionTimeoutMs === Number.POSITIVE_INFINITY) {
-    warning({
-      what: "functionTimeout is -1, no limit",
-      why: "a function that hangs then hangs until the instance is replaced",
-      cure: "set it to 00:10:00, or to twice what one pack may take",
-    });
-  }
-  for (const [name, value] of listenerLocks(hostJsonText, env)) {
-    warning({
-      what: `${name} is ${value}`,
-      why: "it is how long a dead instance's timer stays silent; wakes lead meanwhile, but only while runs are active",
-      cure: "leave it out, for the host's own minute",
-    });
-  }
-  if (found.length === 0) {
-    ok(
-      `functionTimeout ${host.functionTimeoutMs / 1_000} s, packs at once ${queues.batchSize + queues.newBatchThreshold}`,
-    );
-  }
-  if (overrides.length > 0) ok(`host.json is overridden by ${overrides.join(", ")}`);
-  return found;
 }
 
-function budgetProblems(
-  settings: Settings,
-  host: HostSettings,
-): { what: string; why: string; cure: string }[] {
-  const problems: { what: string; why: string; cure: string }[] = [];
-  const attempt = (check: () => unknown, why: string, cure: string): void => {
+function checkTimes(host: HostSettings, settings: Settings, { wrong, warning }: Findings): void {
+  const { functionTimeoutMs } = host;
+  const wrongIfThrows = (check: () => unknown, advice: { why: string; cure: string }): void => {
     try {
       check();
     } catch (error) {
-      problems.push({ what: messageOf(error), why, cure });
+      wrong({ what: messageOf(error), ...advice });
     }
   };
-  attempt(
-    () => packLimitOf(settings, host),
-    "a pack that hits the host's timeout takes the whole instance with it",
-    "lower LEASEFOLD_PACK_LIMIT_S or raise functionTimeout in host.json",
-  );
-  attempt(
-    () => electionFrom(settings, host),
-    "the lease's times do not fit into one invocation",
-    "go back to the defaults of LEASEFOLD_LEASE_S and LEASEFOLD_BUDGET_S",
-  );
-  return problems;
+  wrongIfThrows(() => packLimitOf(settings, host), {
+    why: "a pack that hits the host's timeout ends the whole instance",
+    cure: "lower LEASEFOLD_PACK_LIMIT_S or raise functionTimeout in host.json",
+  });
+  wrongIfThrows(() => electionFrom(settings, host), {
+    why: "the lease's times do not fit into one invocation",
+    cure: "restore the defaults of LEASEFOLD_LEASE_S and LEASEFOLD_BUDGET_S",
+  });
+  const budgetS = settings.LEASEFOLD_BUDGET_S;
+  const longestS = (functionTimeoutMs - functionMarginMs) / 1_000;
+  if (budgetS > longestS) {
+    warning({
+      what: `LEASEFOLD_BUDGET_S is ${budgetS} s and functionTimeout ${functionTimeoutMs / 1_000} s`,
+      why: `a leader must end before the host kills it, so it leads for ${longestS} s`,
+      cure: "raise functionTimeout or lower LEASEFOLD_BUDGET_S",
+    });
+  }
+  if (functionTimeoutMs === Number.POSITIVE_INFINITY) {
+    warning({
+      what: "functionTimeout is -1, no limit",
+      why: "a function that hangs then hangs until the instance is replaced",
+      cure: "set it to 00:10:00, or to twice the time of the longest pack",
+    });
+  }
 }
 
-/** Where the host's own lock of the timer is changed: it is not Leasefold's lease, but delays its ticks. */
-function listenerLocks(hostJsonText: string, env: Env): [string, string][] {
+/** Changed settings of the host's own lock of the timer. It is not Leasefold's lease, but delays its ticks. */
+function listenerLocks(hostJsonText: string, env: Env): [string, unknown][] {
   const { singleton = {} } = JSON.parse(hostJsonText) as { singleton?: Record<string, unknown> };
-  const inFile = Object.entries(singleton)
-    .filter(([name]) => /^listenerLock/i.test(name))
-    .map(([name, value]): [string, string] => [`singleton.${name}`, String(value)]);
-  const inEnv = Object.entries(env)
-    .filter(([name]) => /^AzureFunctionsJobHost__singleton__listenerLock/i.test(name))
-    .map(([name, value]): [string, string] => [name, String(value)]);
-  return [...inFile, ...inEnv];
+  const inFile = Object.entries(singleton).map(([name, value]): [string, unknown] => [
+    `singleton.${name}`,
+    value,
+  ]);
+  const lock = /^(AzureFunctionsJobHost__singleton__|singleton\.)listenerLock/i;
+  return [...inFile, ...Object.entries(env)].filter(([name]) => lock.test(name));
 }

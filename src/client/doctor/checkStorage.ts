@@ -7,24 +7,25 @@ import { queues } from "../queues.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 const dayMs = 86_400_000;
-/** Times shown to people stand on both clocks; a token is refused beyond some minutes. */
+/** Shown times mix both clocks; a token is refused beyond some minutes. */
 const offsetWarnMs = 5_000;
 const offsetWrongMs = 300_000;
+const leaderlessMaxS = 180;
 
-/** What the service says of itself: which one it is, its clock, and whether it keeps what Leasefold deletes and rewrites. */
-export async function checkService(client: Client): Promise<readonly Finding[]> {
+/** Checks the service itself, its clock, and whether it keeps what Leasefold deletes and rewrites. */
+export async function checkService({ storage, names, clock }: Client): Promise<readonly Finding[]> {
   const { found, ok, skipped, warning } = findingsOf("account");
-  const about = client.storage.about;
+  const { about } = storage;
   if (about === undefined) return found;
   const facts = await about.facts();
-  const versioned = await about.versioned(client.names.coordination, leaderBlob);
+  const versioned = await about.versioned(names.coordination, leaderBlob);
   if (facts.server !== "") ok(`the blob service is ${facts.server}`);
   if (facts.softDeleteDays === undefined)
     skipped("soft delete and clock: this identity may not read the account's properties");
   else if (facts.softDeleteDays > 0) {
     warning({
       what: `blob soft delete is on (${facts.softDeleteDays} days)`,
-      why: "each deleted partial is kept, and paid for, so much longer",
+      why: "each deleted partial is kept, and billed, for this time",
       cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-delete-retention false",
     });
   } else ok("blob soft delete is off");
@@ -36,7 +37,7 @@ export async function checkService(client: Client): Promise<readonly Finding[]> 
       cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-versioning false",
     });
   } else ok("blob versioning is off");
-  return [...found, ...checkClock(facts, client.clock.wallMs())];
+  return [...found, ...checkClock(facts, clock.wallMs())];
 }
 
 function checkClock({ dateMs }: ServiceFacts, hereMs: number): readonly Finding[] {
@@ -46,8 +47,8 @@ function checkClock({ dateMs }: ServiceFacts, hereMs: number): readonly Finding[
   const offS = Math.round(offMs / 1_000);
   const problem = {
     what: `the clock here is ${Math.abs(offS)} s ${offS > 0 ? "ahead of" : "behind"} the storage's`,
-    why: "leases do not stand on it, but tokens are refused by a clock that is minutes off, and shown times are wrong",
-    cure: "set the clock, or let it be set by NTP",
+    why: "leases do not depend on it, but tokens are refused by a clock that is minutes off, and shown times are wrong",
+    cure: "set the clock, or let NTP set it",
   };
   if (Math.abs(offMs) >= offsetWrongMs) wrong(problem);
   else if (Math.abs(offMs) >= offsetWarnMs) warning(problem);
@@ -55,40 +56,40 @@ function checkClock({ dateMs }: ServiceFacts, hereMs: number): readonly Finding[
   return found;
 }
 
-/** The queues' content: in the right encoding, and nothing given up. */
+/** Checks the queues' content: poison, old messages, and messages that are not JSON. */
 export async function checkQueues(client: Client): Promise<readonly Finding[]> {
   const { found, ok, wrong, warning } = findingsOf("queues");
-  const all = await queues(client);
-  for (const { queue, approximateCount = 0, oldestS = 0 } of all) {
+  for (const { queue, approximateCount = 0, oldestS = 0 } of await queues(client)) {
     if (approximateCount === 0) continue;
-    const poison = queue.endsWith("-poison");
-    if (poison) {
+    if (queue.endsWith("-poison")) {
       warning({
         what: `${queue} holds ${approximateCount} messages`,
         why: "they failed five times; their packs were recorded as failed, so nothing waits for them",
         cure: `leasefold queues peek ${queue}; then clear it: az storage message clear --queue-name ${queue}`,
       });
-    } else if (oldestS * 1_000 > dayMs) {
+      continue;
+    }
+    if (oldestS * 1_000 > dayMs) {
       warning({
         what: `the oldest message of ${queue} is ${Math.round(oldestS / 3_600)} hours old`,
         why: "no worker takes it: the app is stopped, or its queue trigger cannot read the queue",
-        cure: "look at the app's log, and at the roles below",
+        cure: "read the app's log, and the roles below",
       });
     }
     const [first] = await client.storage.queues.peek(queue, 1);
-    if (!poison && first !== undefined && !first.text.trimStart().startsWith("{")) {
+    if (first !== undefined && !first.text.trimStart().startsWith("{")) {
       wrong({
-        what: `${queue} holds a message that is no JSON: ${first.text.slice(0, 40)}`,
+        what: `${queue} holds a message that is not JSON: ${first.text.slice(0, 40)}`,
         why: "somebody else writes to this queue, or encodes messages in base64; workers record and drop such messages",
         cure: "use a namespace of its own for each app (LEASEFOLD_NAMESPACE)",
       });
     }
   }
-  if (found.length === 0) ok("no message was given up, and none is old");
+  if (found.length === 0) ok("no poison message, and none is old");
   return found;
 }
 
-/** Who leads; that nobody has led for long is only wrong while runs are open. */
+/** Checks who leads. A long time without a leader is wrong only while runs are open. */
 export async function checkLeader(client: Client): Promise<readonly Finding[]> {
   const { found, ok, skipped, wrong } = findingsOf("leader");
   const seen = await leader(client);
@@ -100,23 +101,22 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     });
     return found;
   }
+  const beatAgeS = seen.kind === "never" ? Number.POSITIVE_INFINITY : seen.beatAgeS;
   if (seen.kind === "never") skipped("nobody has led yet: start the app, or wait for its next tick");
   else if (seen.kind === "leading")
-    ok(`${seen.holder} leads in term ${seen.term}, last beat ${seen.beatAgeS ?? 0} s ago`);
+    ok(`${seen.holder} leads in term ${seen.term}, last beat ${beatAgeS ?? 0} s ago`);
   else {
-    const until = seen.beatAgeS === undefined ? "" : `, until ${Math.round(seen.beatAgeS)} s ago`;
-    ok(`nobody leads now; ${seen.holder} did in term ${seen.term}${until}`);
+    const until = beatAgeS === undefined ? "" : `, until ${Math.round(beatAgeS)} s ago`;
+    ok(`nobody leads now; ${seen.holder} led in term ${seen.term}${until}`);
   }
-  const open = await openRuns(client);
-  if (open > 0 && seen.kind !== "leading" && (seen.kind === "never" || (seen.beatAgeS ?? Infinity) > 180)) {
+  const list = client.storage.blobs.list(client.names.active, "");
+  const open = (await emptyIfMissing(list, { blobs: [], dateMs: 0 })).blobs.length;
+  if (open > 0 && seen.kind !== "leading" && (beatAgeS ?? Number.POSITIVE_INFINITY) > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has led for three minutes`,
-      why: "no instance races for the lease",
-      cure: "is the app running, and is LEASEFOLD_SCHEDULE set? Look at the app's log",
+      why: "no instance contends for the lease",
+      cure: "is the app running, and is LEASEFOLD_SCHEDULE set? Read the app's log",
     });
   }
   return found;
 }
-
-const openRuns = async ({ storage, names }: Client): Promise<number> =>
-  (await emptyIfMissing(storage.blobs.list(names.active, ""), { blobs: [], dateMs: 0 })).blobs.length;

@@ -5,24 +5,22 @@ import { checkHost } from "./checkHost.ts";
 import { checkRoles } from "./checkRoles.ts";
 import { checkSettings } from "./checkSettings.ts";
 import { checkLeader, checkQueues, checkService } from "./checkStorage.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Env, type Finding, findingsOf } from "./finding.ts";
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** What an app is made of, as far as it is known here. */
-export interface Patient {
+/** The parts of an app, as far as they are known here. */
+interface AppParts {
   /** The settings of the app, or those of this shell. */
   readonly env: Env;
-  /** They are all settings of an app, and not only what this shell has. */
+  /** Whether these are all settings of an app, and not only those of this shell. */
   readonly ofApp: boolean;
-  /** Text of `host.json`; undefined where there is none here. */
+  /** Text of `host.json`; undefined without one. */
   readonly hostJson: string | undefined;
-  /** Opens the storage; throws where it cannot be reached. */
+  /** Opens the storage; throws if it cannot be reached. */
   readonly connect: () => Promise<Client>;
 }
 
-/** Examines an app: settings and host first, which need no storage, then what storage tells. Never throws for what it finds. */
-export async function diagnose({ env, ofApp, hostJson, connect }: Patient): Promise<readonly Finding[]> {
+/** Checks an app: settings and host first, which need no storage, then storage. Never throws for what it finds. */
+export async function diagnose({ env, ofApp, hostJson, connect }: AppParts): Promise<readonly Finding[]> {
   const { findings, settings } = checkSettings(env, ofApp);
   const host =
     hostJson === undefined
@@ -37,18 +35,18 @@ async function storageFindings(connect: () => Promise<Client>): Promise<readonly
   try {
     client = await connect();
   } catch (error) {
-    return [troubleOf("storage", error)];
+    return [failureOf("storage", error)];
   }
   const checks = { account: checkService, roles: checkRoles, queues: checkQueues, leader: checkLeader };
   for (const [name, check] of Object.entries(checks)) {
-    found.push(...(await check(client).catch((error: unknown) => [troubleOf(name, error)])));
+    found.push(...(await check(client).catch((error: unknown) => [failureOf(name, error)])));
   }
   return found;
 }
 
-/** What storage refused or did not answer, with what is known to help. */
-function troubleOf(check: string, error: unknown): Finding {
-  // A bug of ours is none of the app's.
+/** The finding of a check that failed, with advice for known errors. */
+function failureOf(check: string, error: unknown): Finding {
+  // A bug is not a finding about the app.
   if (edgeOf(error).exitCode === 70) throw error;
   const { wrong, found } = findingsOf(check);
   const code = error instanceof StorageError ? error.storageCode : "";
@@ -67,7 +65,7 @@ const adviceOfCode: Readonly<Record<string, { why: string; cure: string }>> = {
     cure: "ask from inside the network, or allow this address in the account's networking",
   },
   KeyBasedAuthenticationNotPermitted: {
-    why: "the account takes no keys, as it should be",
+    why: "the account accepts no keys, as it should be",
     cure: "use --account NAME and your own sign-in instead of a connection string",
   },
 };
@@ -86,7 +84,7 @@ const adviceOfKind = {
     cure: "is it a general-purpose v2 account with blobs and queues?",
   },
   setting: {
-    why: "there is no storage to ask",
+    why: "there is no storage to check",
     cure: "give --connection or --account, or run it beside the app's settings",
   },
 };

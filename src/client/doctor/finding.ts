@@ -1,13 +1,12 @@
-/**
- * One thing that was checked. `wrong` keeps the app from working or from being safe; `warning` may be meant so;
- * `skipped` could not be asked.
- */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** One result of a check. `wrong` keeps the app from working or from being safe; `skipped` could not be checked. */
 export interface Finding {
-  /** What was looked at, such as `settings` or `roles`. */
+  /** Name of the check, such as `settings` or `roles`. */
   readonly check: string;
   readonly state: "ok" | "warning" | "wrong" | "skipped";
   readonly what: string;
-  /** Why it matters; absent where all is well. */
+  /** Why it matters; absent for `ok` and `skipped`. */
   readonly why?: string;
   /** What to do about it. */
   readonly cure?: string;
@@ -15,7 +14,7 @@ export interface Finding {
 
 export type Problem = Required<Pick<Finding, "what" | "why" | "cure">>;
 
-/** Gathers the findings of one check. */
+/** Collects the findings of one check. */
 export function findingsOf(check: string) {
   const found: Finding[] = [];
   return {

@@ -5,7 +5,7 @@ import { decodeVerified, type Verified } from "../../model/output.ts";
 import type { Manifest } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import { type Client, clientLimits } from "../client.ts";
+import { type Client, clientLimits, defined } from "../client.ts";
 import { pages } from "../containersAndQueues.ts";
 import { newUid } from "../runRequest.ts";
 import { answerPace } from "./soFar.ts";
@@ -37,9 +37,8 @@ export async function computeAgain(
 
   const send = (pack: number): Promise<unknown> => {
     const work = { v: wireVersion, kind: "verify", run, uid, gen: generation, send: 1, turn: 0 } as const;
-    const from = origin === undefined ? {} : { origin };
-    const mix = mixed === true ? { mix: code } : {};
-    return queues.send(urgent, encodeMessage({ ...work, tag, pack, ...from, ...mix }));
+    const mix = mixed === true ? code : undefined;
+    return queues.send(urgent, encodeMessage({ ...work, tag, pack, ...defined({ origin, mix }) }));
   };
   const listAnswers = async (): Promise<readonly ListedBlob[]> => {
     const all: ListedBlob[] = [];

@@ -7,65 +7,70 @@ import { type Answer, answerSchema, type Manifest } from "../../model/run.ts";
 import { resultBlobs } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { encodeGens } from "../../model/tree.ts";
-import type { Client } from "../client.ts";
-import { clientLimits } from "../client.ts";
+import { type Client, clientLimits, defined } from "../client.ts";
 import { checkedStream, findManifest } from "../result.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
 import { newUid } from "../runRequest.ts";
 
-/** What a run would give if it ended now, and which chunks that covers. */
+/** The result that a run would have if it ended now, and the chunks that it covers. */
 export type AnswerSoFar = Extract<Answer, { readonly ok: true }>;
 
 export type SoFar<T> =
-  /** The run has its result, which says more than any answer. */
+  /** The run has a result, which says more than any answer. */
   | { readonly kind: "finished"; readonly manifest: Manifest }
   | { readonly kind: "answered"; readonly answer: AnswerSoFar; readonly value: T };
 
+interface SoFarOptions {
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Asks a worker to fold what there is of a run, and hands the answer's bytes to `use`; they are checked on their
- * way as those of a result. The answer's blobs are deleted when `use` is done.
+ * Asks a worker to fold the partials and nodes of a run, and passes the answer's bytes to `use`, which are checked like
+ * those of a result. The answer's blobs are deleted when `use` is done.
  *
  * Throws `NotReadyError`: as `findManifest` for a run that ended without a result, `nothing-yet` before the run
- * computes, and `no-answer` where no worker answered in time; `CalculationError` where the calculation failed.
+ * computes, and `no-answer` if no worker answered in time; `CalculationError` if the calculation failed.
  */
 export async function soFar<T>(
   client: Client,
   id: string,
-  options: { readonly waitMs?: number | undefined; readonly signal?: AbortSignal },
+  options: SoFarOptions,
   use: (answer: AnswerSoFar, body: AsyncIterable<Uint8Array>) => Promise<T>,
 ): Promise<SoFar<T>> {
   const { run, uid } = (await requireSpec(client, id)).value;
-  const finished = await finishedManifest(client, id);
-  if (finished !== undefined) return { kind: "finished", manifest: finished };
+  const manifest = await finishedManifest(client, id);
+  if (manifest !== undefined) return { kind: "finished", manifest };
   const state = (await readState(client, id, uid))?.value;
-  if (state?.layout === undefined || isFinal(state.phase)) {
-    throw new NotReadyError("nothing-yet", `run ${id} has computed nothing yet: it is waiting or planned`, {
-      retry: "later",
-    });
-  }
+  if (state?.layout === undefined || isFinal(state.phase))
+    throw notReady("nothing-yet", `run ${id} has computed nothing yet: it is waiting or being planned`);
+  const { blobs, queues } = client.storage;
+  const { results, urgent } = client.names;
   const tag = newUid(client.random);
-  const message = soFarMessage(state, state.layout, tag);
-  await client.storage.queues.send(client.names.urgent, encodeMessage(message));
+  await queues.send(urgent, encodeMessage(soFarMessage(state, state.layout, tag)));
   const name = resultBlobs(run, uid).answer(tag);
   const left = [name];
   try {
     const answer = await awaitAnswerBlob(client, id, name, options);
     if (answer.ok) {
       left.push(answer.blob);
-      const value = await use(answer, await openAnswer(client, answer, options.signal));
+      const found = await blobs.stream(results, answer.blob, { signal: options.signal });
+      if (found.kind !== "found")
+        throw new CorruptDataError("answer-missing", `the answer of ${answer.run} is gone: ${answer.blob}`);
+      const value = await use(answer, checkedStream(found.body, answer));
       return { kind: "answered", answer, value };
     }
     if (answer.code === "finished") return { kind: "finished", manifest: await findManifest(client, id) };
-    throw new CalculationError(
-      answer.code,
-      `the answer so far of ${id} could not be made: ${answer.message}`,
-    );
+    throw new CalculationError(answer.code, `the answer so far of ${id} failed: ${answer.message}`);
   } finally {
-    await client.storage.blobs.removeMany(client.names.results, left);
+    await blobs.removeMany(results, left);
   }
 }
 
-/** Undefined while the run works; throws where it ended without a result. */
+const notReady = (code: string, message: string): NotReadyError =>
+  new NotReadyError(code, message, { retry: "later" });
+
+/** Undefined while the run works; throws if it ended without a result. */
 async function finishedManifest(client: Client, id: string): Promise<Manifest | undefined> {
   try {
     return await findManifest(client, id);
@@ -75,11 +80,12 @@ async function finishedManifest(client: Client, id: string): Promise<Manifest | 
   }
 }
 
-/** Which nodes and which open shards a worker is to fold, as the state knows them. */
+/** The message that names the nodes and the open shards to fold, by the state. */
 export function soFarMessage(state: State, layout: Layout, tag: string): MessageOf<"sofar"> {
+  const { run, uid, generation, turn, code, mix, origin } = state;
   const shards = shardsOf(layout);
   const nodes = emptyBitmap(shards);
-  const gens = new Array<number>(shards).fill(state.generation);
+  const gens = new Array<number>(shards).fill(generation);
   const open = Object.keys(state.open).map(Number);
   for (const [name, { node, gen }] of Object.entries(state.sealed)) {
     const shard = Number(name);
@@ -88,18 +94,16 @@ export function soFarMessage(state: State, layout: Layout, tag: string): Message
       gens[shard] = gen;
     } else open.push(shard);
   }
-  const mixed = gens.some((gen) => gen !== state.generation);
+  const mixed = gens.some((gen) => gen !== generation);
   return {
     v: wireVersion,
     kind: "sofar",
-    run: state.run,
-    uid: state.uid,
-    gen: state.generation,
+    run,
+    uid,
+    gen: generation,
     send: 1,
-    turn: state.turn,
-    ...(state.code === undefined ? {} : { code: state.code }),
-    ...(state.mix === undefined ? {} : { mix: state.mix }),
-    ...(state.origin === undefined ? {} : { origin: state.origin }),
+    turn,
+    ...defined({ code, mix, origin }),
     tag,
     nodes: encodeBitmap(nodes),
     ...(mixed ? { childGens: encodeGens(gens) } : {}),
@@ -111,38 +115,22 @@ async function awaitAnswerBlob(
   client: Client,
   id: string,
   name: string,
-  {
-    waitMs = clientLimits.soFarWaitMs,
-    signal,
-  }: { readonly waitMs?: number | undefined; readonly signal?: AbortSignal },
+  { waitMs = clientLimits.soFarWaitMs, signal }: SoFarOptions,
 ): Promise<Answer> {
   const untilMs = client.clock.monotonicMs() + waitMs;
-  const nap = answerPace(client);
+  const pause = answerPace(client);
   for (;;) {
     const found = await client.storage.blobs.read(client.names.results, name);
     if (found.kind === "found") return decodeJson(answerSchema, found.body, name);
     if (signal?.aborted || client.clock.monotonicMs() >= untilMs) {
-      throw new NotReadyError(
-        "no-answer",
-        `no worker answered for ${id} within ${waitMs / 1_000} s; they may all be busy, or none runs`,
-        { retry: "later" },
-      );
+      const reason = "they may all be busy, or none runs";
+      throw notReady("no-answer", `no worker answered for ${id} within ${waitMs / 1_000} s; ${reason}`);
     }
-    await nap(signal);
+    await pause(signal);
   }
 }
 
-async function openAnswer(
-  client: Client,
-  answer: AnswerSoFar,
-  signal: AbortSignal | undefined,
-): Promise<AsyncIterable<Uint8Array>> {
-  const found = await client.storage.blobs.stream(client.names.results, answer.blob, { signal });
-  if (found.kind === "found") return checkedStream(found.body, answer);
-  throw new CorruptDataError("answer-missing", `the answer of ${answer.run} is gone: ${answer.blob}`);
-}
-
-/** Sleeps between two looks for a worker's answer. */
+/** Sleeps between two polls for a worker's answer. */
 export function answerPace({ clock }: Pick<Client, "clock">): (signal?: AbortSignal) => Promise<void> {
   const { answerPollMs, answerPollSlowMs, answerPollFastForMs } = clientLimits;
   const startedMs = clock.monotonicMs();

@@ -60,9 +60,10 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
   const plan = await readPlan(client, manifest);
   const equal = await isResultSound(client, manifest);
   const folded = foldedPacks(plan, manifest);
+  const { run, uid, generation, sha256 } = manifest;
   const total = packsOf(plan);
   const available = folded.reduce((sum, range) => sum + sizeOf(range), 0);
-  const count = sampleSize(options.sample ?? sampleDefault, available);
+  const count = sampleSize(options.sample ?? { percent: 1 }, available);
   const drawn = drawPacks(folded, count, () => client.random.number());
   const kept = await keptHashes(client, manifest, plan, drawn);
   const waitMs = options.waitMs ?? clientLimits.verifyWaitMs + 3 * plan.packMs;
@@ -74,23 +75,15 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     const error = answer !== undefined && "error" in answer ? { error: answer.error } : {};
     return { pack, chunks: chunksOfPack(plan, pack), outcome: outcomeOf(kept.get(pack), answer), ...error };
   });
-  const counted = (outcome: PackOutcome) => outcomes.filter((one) => one.outcome === outcome).length;
+  const counts = { equal: 0, different: 0, "not-folded": 0, failed: 0, unanswered: 0 };
+  for (const { outcome } of outcomes) counts[outcome] += 1;
   const others = outcomes.filter((one) => one.outcome !== "equal");
   return {
-    run: manifest.run,
-    uid: manifest.uid,
-    generation: manifest.generation,
-    result: { sha256: manifest.sha256, equal },
-    packs: {
-      total,
-      missing: total - available,
-      drawn: drawn.length,
-      equal: counted("equal"),
-      different: counted("different"),
-      "not-folded": counted("not-folded"),
-      failed: counted("failed"),
-      unanswered: counted("unanswered"),
-    },
+    run,
+    uid,
+    generation,
+    result: { sha256, equal },
+    packs: { total, missing: total - available, drawn: drawn.length, ...counts },
     others,
     allEqual: equal && others.length === 0,
   };
@@ -134,8 +127,6 @@ async function keptHashes(
 
 /** Packs of a run to verify: a number, or a share of them. */
 export type Sample = { readonly packs: number } | { readonly percent: number };
-
-export const sampleDefault: Sample = { percent: 1 };
 
 /** Parses `25` packs or `1%` of them. Throws `InputError` naming the rule. */
 export function parseSample(text: string): Sample {

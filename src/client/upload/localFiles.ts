@@ -28,7 +28,7 @@ export interface LocalFile {
   readonly mtimeMs: number;
 }
 
-export interface LocalFiles {
+interface LocalFiles {
   /** In order of their names. */
   readonly files: readonly LocalFile[];
   /** The common prefix of the names: `sales/`, or the whole name of a single file. */
@@ -118,7 +118,7 @@ const statOf = (file: string, shown: string) =>
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "unknown";
 
 /** A file's bytes, once, and their hash when they have ended. */
-export interface FileBody {
+interface FileBody {
   readonly pieces: AsyncIterable<Uint8Array>;
   /** SHA-256 in hex; only after the last piece. */
   sha256(): string;

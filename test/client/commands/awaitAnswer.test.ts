@@ -14,7 +14,7 @@ async function running() {
 }
 
 describe("the answer to a command", () => {
-  it("is waited for until the leader gives it", async () => {
+  it("is awaited until the leader gives it", async () => {
     const { client, world, run, putState } = await running();
     const given = await command(client, "r1", { kind: "cancel" });
     const waiting = awaitAnswer(client, given, 10_000);
@@ -23,7 +23,7 @@ describe("the answer to a command", () => {
     expect(await world.finish(waiting)).toMatchObject({ answer: "done", view: { word: "cancelled" } });
   });
 
-  it("stays pending where nobody leads, and the wait ends in its time", async () => {
+  it("stays pending while nobody leads, and the wait ends in time", async () => {
     const { client, world } = await running();
     const given = await command(client, "r1", { kind: "cancel" });
     const startMs = world.nowMs();
@@ -32,14 +32,14 @@ describe("the answer to a command", () => {
     expect(world.nowMs() - startMs).toBeLessThan(10_500);
   });
 
-  it("is done at once where a run that was never commanded is told what it does anyway", async () => {
+  it("is done at once for a first command that asks for what the run already does", async () => {
     const { client } = await running();
     const given = await command(client, "r1", { kind: "resume" });
     expect(given).toMatchObject({ command: 0, changed: false });
     expect(await awaitAnswer(client, given, 10_000)).toMatchObject({ answer: "done" });
   });
 
-  it("to a command that stands is the answer to the one that asked for it", async () => {
+  it("is, for a command that changes nothing, the answer to the command that asked first", async () => {
     const { client, run, putState } = await running();
     await command(client, "r1", { kind: "cancel" });
     await putState(run, { phase: "finishing", command: 1, answer: "too-late" });
@@ -62,7 +62,7 @@ describe("the answer to a command", () => {
     },
   );
 
-  it("is too late when the run was replaced by another of its id", async () => {
+  it("is too late if another run of the id has replaced the run", async () => {
     const { client, storage, run, putState, putMarker } = await running();
     const given = await command(client, "r1", { kind: "cancel" });
     for (const name of storage.operator.blobNames(names.runs)) storage.operator.deleteBlob(names.runs, name);
@@ -74,7 +74,7 @@ describe("the answer to a command", () => {
     expect(await awaitAnswer(client, given, 10_000)).toMatchObject({ answer: "too-late" });
   });
 
-  it("to a retry is done when the run is at work again", async () => {
+  it("is done for a retry when the run works again", async () => {
     const { client, storage, world, run, putState } = await running();
     await putState(run, { phase: "failed", command: 3 });
     storage.operator.deleteBlob(names.active, "r1");
@@ -85,7 +85,7 @@ describe("the answer to a command", () => {
     expect(await world.finish(waiting)).toMatchObject({ answer: "done", view: { generation: 2 } });
   });
 
-  it("to a retry is done when another retry of this generation came first and has ended", async () => {
+  it("is done for a retry if another retry of this generation came first and has ended", async () => {
     const { client, storage, run, putState } = await running();
     await putState(run, { phase: "failed" });
     storage.operator.deleteBlob(names.active, "r1");

@@ -68,7 +68,7 @@ describe("a command", () => {
     expect(await marker()).toMatchObject({ want: "cancelled", turn: 2, command: 4 });
   });
 
-  it.each(kinds(steering))("to %s asked for again is accepted without a write", async (_kind, change) => {
+  it.each(kinds(steering))("to %s is accepted without a write when repeated", async (_kind, change) => {
     const { client } = await running();
     const first = await command(client, "r1", change);
     const before = await readMarker(client, "r1");
@@ -76,7 +76,7 @@ describe("a command", () => {
     expect((await readMarker(client, "r1"))?.etag).toBe(before?.etag);
   });
 
-  it("sends the wakes that one who died behind its write did not send", async () => {
+  it("sends the wakes that a client did not send after a crash after its write", async () => {
     const { client, clientOn, storage, wakes } = await running();
     const before = await wakes();
     const dying = clientOn(crashingStorage(storage, 0).storage);
@@ -86,7 +86,7 @@ describe("a command", () => {
     expect(await wakes()).toBe(before + 2);
   });
 
-  it("loses none of twenty given at once", async () => {
+  it("is not lost among twenty at once", async () => {
     const { client, world } = await running();
     const caps = Array.from({ length: 20 }, (_one, index) => index + 1);
     const given = await world.finish(
@@ -96,7 +96,7 @@ describe("a command", () => {
     expect((await readMarker(client, "r1"))?.value.command).toBe(20);
   });
 
-  it("never writes over one that came after its look at the marker", async () => {
+  it("never overwrites a command that was written after its read of the marker", async () => {
     const { client, clientOn, storage, world } = await running();
     let others = 0;
     const read: typeof storage.blobs.read = async (...args) => {
@@ -158,7 +158,7 @@ describe("a command", () => {
     expect((await readMarker(client, "r1"))?.etag).toBe(before?.etag);
   });
 
-  it("to cancel and keep is in the marker until the next generation", async () => {
+  it("to cancel with keep stays in the marker until the next generation", async () => {
     const { client, run, putState, putResult } = await running();
     const marker = async () => (await readMarker(client, "r1"))?.value;
     await command(client, "r1", { kind: "pause" });
@@ -244,7 +244,7 @@ describe("a command", () => {
     expect(await world.finish(asked)).toMatchObject({ code: "unknown-run" });
   });
 
-  it("that loses every race says that storage is busy and how to go on", async () => {
+  it("that loses every race fails as busy and suggests a fix", async () => {
     const { clientOn, storage, world } = await running();
     const setMetadata = async () => ({ kind: "conflict" }) as const;
     const client = clientOn({ ...storage, blobs: { ...storage.blobs, setMetadata } });
@@ -252,7 +252,7 @@ describe("a command", () => {
     expect(error).toMatchObject({ kind: "busy", message: expect.stringContaining("try again") });
   });
 
-  it("to a run whose state does not decode is no guess", async () => {
+  it("is refused for a run whose state does not decode", async () => {
     const { client, storage, run } = await running();
     storage.operator.overwriteBlob(names.runs, runBlobs("r1", run.uid).state, "{");
     for (const change of all.slice(0, 6)) {
@@ -260,7 +260,7 @@ describe("a command", () => {
     }
   });
 
-  it("with a cap outside the limits is refused before storage is asked", async () => {
+  it("with a cap outside the limits is refused before any storage call", async () => {
     const { client, storage } = await running();
     const before = storage.meter.counts();
     for (const cap of [0, -1, 1.5, 100_001, Number.NaN]) {

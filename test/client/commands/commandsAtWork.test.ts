@@ -24,8 +24,8 @@ async function told(engine: EngineWorld, change: Change): Promise<string> {
 
 const counts = async ({ client }: EngineWorld) => (await status(client, "r")).packs;
 
-describe("a leader that is told", () => {
-  it("to pause stops sending, and to resume goes on to the exact result", async () => {
+describe("a leader with a command", () => {
+  it("to pause stops sending, and to resume completes the exact result", async () => {
     const engine = await working();
     expect(await told(engine, { kind: "cap", cap: 8 })).toBe("done");
     expect(await told(engine, { kind: "pause" })).toBe("done");
@@ -52,7 +52,7 @@ describe("a leader that is told", () => {
     expect(await engine.result("r", 2)).toBe("[[0,100]]");
   });
 
-  it("to retry a result with gaps fills them, and the older result stays for those who ask for it", async () => {
+  it("to retry a result with gaps fills them, and the older result stays available by its generation", async () => {
     let broken = true;
     const onChunk = (chunk: number) => {
       if (broken && chunk === 7) throw new CalculationError("calculation-threw", "seven");

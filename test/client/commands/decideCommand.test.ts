@@ -32,7 +32,7 @@ function markersOf(given: readonly Change[]): readonly Marker[] {
   return markers;
 }
 
-test("any commands move what is wanted by the table, and a cancel keeps or does not keep for good", () => {
+test("any commands change `want` by the table, and no later cancel changes `keep`", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...changes), { maxLength: 12 }), (given) => {
       const markers = markersOf(given);

@@ -62,20 +62,20 @@ describe("a deletion", () => {
     },
   );
 
-  it.each(["run", "paused", "cancelled"] as const)("may follow any wish, such as %s", async (want) => {
+  it.each(["run", "paused", "cancelled"] as const)("is accepted after `want` %s", async (want) => {
     const { client, run, putMarker } = await submitted();
     await putMarker(run, { want, turn: 3, command: 3 });
     expect(await command(client, "r1", remove)).toMatchObject({ want: "delete", command: 4 });
   });
 
-  it("of a run that was never accepted is asked for under the uid of its spec", async () => {
+  it("is written under the uid of the spec for a run that was never accepted", async () => {
     const { client, storage, run } = await submitted();
     storage.operator.deleteBlob(names.active, "r1");
     await command(client, "r1", remove);
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ uid: run.uid, want: "delete" });
   });
 
-  it("asked for many times, at once and after a crash, is one", async () => {
+  it("is written once for many requests, at once and after a crash", async () => {
     const { client, clientOn, storage, world, putState, run } = await submitted();
     await putState(run, { phase: "complete" });
     storage.operator.deleteBlob(names.active, "r1");
@@ -87,7 +87,7 @@ describe("a deletion", () => {
     for (const one of given) expect(one).toMatchObject({ uid: run.uid, command: 1, changed: false });
   });
 
-  it("of a run of which only the marker is left is asked for", async () => {
+  it("is written for a run of which only the marker is left", async () => {
     const { client, storage, run } = await submitted();
     storage.operator.deleteBlob(names.runs, specBlob("r1"));
     expect(await command(client, "r1", remove)).toMatchObject({ uid: run.uid, want: "delete" });
@@ -109,14 +109,14 @@ describe("a deletion", () => {
     }
   });
 
-  it("takes the uid of a spec of a newer version from it, since that is all it needs", async () => {
+  it("reads the uid from a spec of a newer version", async () => {
     const { client, storage } = await submitted();
     storage.operator.overwriteBlob(names.runs, specBlob("r1"), '{"v":2,"uid":"newer","of":[]}');
     storage.operator.deleteBlob(names.active, "r1");
     expect(await command(client, "r1", remove)).toMatchObject({ uid: "newer" });
   });
 
-  it("is asked for also where nothing but a broken spec is left", async () => {
+  it("is written also if only an unreadable spec is left", async () => {
     const { client, storage } = await clientWorld();
     storage.operator.overwriteBlob(names.runs, specBlob("r1"), "");
     const given = await command(client, "r1", remove);
@@ -124,7 +124,7 @@ describe("a deletion", () => {
     expect(await command(client, "r1", remove)).toMatchObject({ uid: given.uid, changed: false });
   });
 
-  it("writes over a marker that does not decode, but never over one of a newer version", async () => {
+  it("overwrites a marker that does not decode, but never one of a newer version", async () => {
     const { client, storage, run } = await submitted();
     const put = async (metadata: Record<string, string>) => {
       storage.operator.deleteBlob(names.active, "r1");
@@ -137,14 +137,14 @@ describe("a deletion", () => {
     expect(await failureOf(command(client, "r1", remove))).toBeInstanceOf(NewerVersionError);
   });
 
-  it("of a run that is gone says that there is no such run", async () => {
+  it("is refused as unknown-run for a run that is gone", async () => {
     const world = await submitted();
     await command(world.client, "r1", remove);
     await deleteAsLeader(world);
     expect(await failureOf(command(world.client, "r1", remove))).toMatchObject({ code: "unknown-run" });
   });
 
-  it("is waited for until spec and marker are gone", async () => {
+  it("is awaited until spec and marker are gone", async () => {
     const world = await submitted();
     const given = await command(world.client, "r1", remove);
     let outcome: string | undefined;
@@ -160,7 +160,7 @@ describe("a deletion", () => {
     expect(outcome).toBe("gone");
   });
 
-  it("has ended also when a new run has the id already", async () => {
+  it("has ended also if a new run has the id already", async () => {
     const world = await submitted();
     const given = await command(world.client, "r1", remove);
     await deleteAsLeader(world);
@@ -168,7 +168,7 @@ describe("a deletion", () => {
     expect(await awaitDeletion(world.client, given, 0)).toBe("gone");
   });
 
-  it("goes on when nobody leads, and the wait ends in its time", async () => {
+  it("is still going on while nobody leads when the wait ends", async () => {
     const { client, world } = await submitted();
     const given = await command(client, "r1", remove);
     const startMs = world.nowMs();
@@ -178,7 +178,7 @@ describe("a deletion", () => {
 });
 
 describe("a deletion and a submit of the same id", () => {
-  it("that broke off behind any of its writes leave nothing that cannot be deleted", async () => {
+  it("leave nothing that cannot be deleted after a crash after any of their writes", async () => {
     for (let after = 0; ; after += 1) {
       const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
       const crashing = crashingStorage(storage, after);
@@ -191,7 +191,7 @@ describe("a deletion and a submit of the same id", () => {
     }
   });
 
-  it("never make one accepted whose spec a deletion has removed, wherever it comes in between", async () => {
+  it("never accept a run whose spec a deletion has removed, at any point in between", async () => {
     for (let at = 0; ; at += 1) {
       const world = await clientWorld({ seed: at + 1 });
       const { client, clientOn, storage } = world;

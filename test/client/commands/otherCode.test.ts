@@ -32,11 +32,11 @@ describe("a retry by other code than computed the run", () => {
     );
   });
 
-  it.each(["recompute", "mix"] as const)("says with %s which code is to compute", (redo) => {
+  it.each(["recompute", "mix"] as const)("writes with %s the code that computes", (redo) => {
     expect(markerOf(retry({ redo }), facts("sum@2"))).toMatchObject({ generation: 2, redo, code: "sum@2" });
   });
 
-  it("needs no choice where the code is the same, or nobody knows it", () => {
+  it("needs no choice if the code is the same or unknown", () => {
     for (const code of ["sum@1", undefined])
       expect(markerOf(retry(), facts(code))).not.toHaveProperty("redo");
     const old = { ...ended };
@@ -44,7 +44,7 @@ describe("a retry by other code than computed the run", () => {
     expect(markerOf(retry(), facts("sum@2", { state: old }))).not.toHaveProperty("redo");
   });
 
-  it("mixes only with code that somebody knows, and with something that was computed", () => {
+  it("mixes only with known code, and with something that was computed", () => {
     expect(() => decideCommand("r", retry({ redo: "mix" }), facts(undefined))).toThrow(
       /the code of the instances for run r is not known here/,
     );
@@ -54,7 +54,7 @@ describe("a retry by other code than computed the run", () => {
     expect(markerOf(retry({ redo: "mix" }), of)).toMatchObject({ redo: "recompute", code: "sum@2" });
   });
 
-  it("of a complete run is only accepted where everything is computed anew", () => {
+  it("is accepted for a complete run only if everything is computed anew", () => {
     const complete = {
       state: { ...ended, phase: "complete" as const },
       manifest: { complete: true } as Manifest,

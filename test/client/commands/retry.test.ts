@@ -39,7 +39,7 @@ describe("a retry", () => {
     },
   );
 
-  it("takes over the marker that the clean-up has not removed yet, so that it cannot any more", async () => {
+  it("replaces the marker that the clean-up has not removed yet, so that it can no longer remove it", async () => {
     const { client, storage, run, putMarker } = await ended("cancelled");
     await putMarker(run, { want: "cancelled", cap: 9, turn: 5, command: 6 });
     const listed = (await readMarker(client, "r1"))?.etag ?? "";
@@ -55,13 +55,13 @@ describe("a retry", () => {
     });
   });
 
-  it("of a run whose manifest does not decode asks for one that does", async () => {
+  it("is accepted for a run whose manifest does not decode", async () => {
     const { client, storage, run } = await ended("complete", gaps);
     storage.operator.overwriteBlob(names.results, resultBlobs("r1", run.uid).manifest(1), "{");
     expect(await command(client, "r1", retry)).toMatchObject({ generation: 2 });
   });
 
-  it("asked for many times, at once and after a crash, is one", async () => {
+  it("is written once for many requests, at once and after a crash", async () => {
     const { client, clientOn, storage, world } = await ended("failed");
     const dying = clientOn(crashingStorage(storage, 0).storage);
     expect(await failureOf(command(dying, "r1", retry))).toBeInstanceOf(Crash);
@@ -72,7 +72,7 @@ describe("a retry", () => {
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ generation: 2, turn: 5 });
   });
 
-  it("is one also of twenty that race for the marker", async () => {
+  it("is written once by twenty that race for the marker", async () => {
     const { client, world } = await ended("failed");
     const given = await world.finish(
       Promise.all(Array.from({ length: 20 }, () => command(client, "r1", retry))),
@@ -81,13 +81,13 @@ describe("a retry", () => {
     expect(new Set(given.map((one) => one.generation))).toEqual(new Set([2]));
   });
 
-  it("may follow a retry that failed as well", async () => {
+  it("is accepted after a retry that failed", async () => {
     const { client, putState, run } = await ended("complete", gaps);
     await putState(run, { phase: "failed", generation: 2, command: 7, turn: 5 });
     expect(await command(client, "r1", retry)).toMatchObject({ generation: 3, command: 8 });
   });
 
-  it("of a complete run has nothing to do", async () => {
+  it("is refused for a complete run", async () => {
     const { client, run, putMarker } = await ended("complete", {});
     const refused = { reason: "conflict", code: "nothing-to-retry" };
     expect(await failureOf(command(client, "r1", retry))).toMatchObject(refused);
@@ -108,13 +108,13 @@ describe("a retry", () => {
     },
   );
 
-  it("of a run that no leader has looked at is refused", async () => {
+  it("is refused for a run that no leader has seen", async () => {
     const { client } = await clientWorld();
     await submit(client, { calculation: "sum", params: { to: 100 }, id: "r1" });
     expect(await failureOf(command(client, "r1", retry))).toMatchObject({ code: "still-working" });
   });
 
-  it("of a retry that is being cancelled has to wait for its end", async () => {
+  it("is refused while an earlier retry is being cancelled", async () => {
     const { client } = await ended("failed");
     await command(client, "r1", retry);
     await command(client, "r1", { kind: "cancel" });

@@ -8,7 +8,7 @@ import { clientWorld, failureOf, names } from "../clientWorld.ts";
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
 describe("a submit that meets a deletion of its id", () => {
-  it("waits for an older run of this id to be gone, and wakes the leader for it", async () => {
+  it("waits for the deletion of an older run of this id, and wakes the leader for it", async () => {
     const { client, storage, world, wakes } = await clientWorld();
     const older = {
       uid: "olderolder12",
@@ -43,7 +43,7 @@ describe("a submit that meets a deletion of its id", () => {
     expect(world.nowMs() - startMs).toBeLessThan(2_500);
   });
 
-  it("of another request waits as well for a run that is being deleted, instead of calling its id taken", async () => {
+  it("waits for the deletion also with another request, instead of answering id-taken", async () => {
     const { client, storage, world, putMarker } = await clientWorld();
     const first = await submit(client, request);
     await putMarker(first, { want: "delete", command: 1 });
@@ -57,7 +57,7 @@ describe("a submit that meets a deletion of its id", () => {
     expect((await readSpec(client, "r1"))?.value.params).toMatchObject({ to: 7 });
   });
 
-  it("does not accept a finished run that a deletion removed while it looked", async () => {
+  it("does not accept a finished run that a deletion removed between its reads", async () => {
     const { client, clientOn, storage, world, putState } = await clientWorld();
     const first = await submit(client, request);
     await putState(first, { phase: "complete" });
@@ -72,7 +72,7 @@ describe("a submit that meets a deletion of its id", () => {
     expect(submitted.uid).not.toBe(first.uid);
   });
 
-  it("never accepts a run that a deletion removed between its look at the spec and its marker", async () => {
+  it("never accepts a run that a deletion removed between its read of the spec and its marker", async () => {
     const { client, clientOn, storage, world } = await clientWorld();
     const first = await submit(client, request);
     storage.operator.deleteBlob(names.active, "r1");

@@ -9,7 +9,7 @@ const states = (findings: readonly { state: string; what: string }[]) =>
 
 const healthy = { LEASEFOLD_SCHEDULE: "0 * * * * *", AzureWebJobsStorage: "x", DataStorage: "x" };
 
-test("a shell without settings, and an app with all of them, are well", () => {
+test("a shell without settings and an app with all settings have no findings", () => {
   expect(states(checkSettings({ HOME: "/" }, false).findings)).toEqual(["ok: all are at their defaults"]);
   expect(states(checkSettings(healthy, true).findings)).toEqual(["ok: LEASEFOLD_SCHEDULE"]);
 });
@@ -46,7 +46,7 @@ test.each([
     'DataStorage__credential is "key"',
     "managedidentity",
   ],
-])("settings %j are told of", (env, state, what, cure) => {
+])("settings %j are reported", (env, state, what, cure) => {
   const { findings } = checkSettings(env, false);
   expect(findings).toHaveLength(1);
   expect(findings[0]).toMatchObject({
@@ -71,7 +71,7 @@ const queues = (change: object) => (file: { extensions?: { queues?: object } }) 
   extensions: { ...file.extensions, queues: { ...file.extensions?.queues, ...change } },
 });
 
-test("our host.json is well, and overrides are named", () => {
+test("the host.json of this repository has no findings, and overrides are named", () => {
   expect(host(() => ({}))).toEqual(["ok: functionTimeout 600 s, packs at once 2"]);
   const env = { AzureFunctionsJobHost__extensions__queues__newBatchThreshold: "3" };
   expect(host(() => ({}), env)).toEqual([

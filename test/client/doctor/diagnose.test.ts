@@ -34,7 +34,7 @@ const about =
     about: { facts: async () => ({ server: "S", ...facts }), versioned: async () => versioned },
   });
 
-test("a fresh account is well, and examining it leaves nothing behind", async () => {
+test("a fresh account has no findings, and the checks leave nothing behind", async () => {
   let left: readonly string[] = ["?"];
   const findings = await examined(
     (storage) => storage,
@@ -47,7 +47,7 @@ test("a fresh account is well, and examining it leaves nothing behind", async ()
   expect(left).toEqual([]);
 });
 
-test("a right that is missing is named with the role and the line that grants it", async () => {
+test("a missing right is reported with the role and the command that grants it", async () => {
   const findings = await examined((storage) => ({
     ...storage,
     blobs: {
@@ -73,7 +73,7 @@ test("a right that is missing is named with the role and the line that grants it
   expect(bad(findings)[0]?.cure).toContain("blobServices/default/containers/test-results");
 });
 
-test("places that are not there are told once", async () => {
+test("missing containers and queues are reported in one warning", async () => {
   const { world, storage, clientOn } = await clientWorld({ places: false });
   const connect = async () => clientOn(storage);
   const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect }));
@@ -82,7 +82,7 @@ test("places that are not there are told once", async () => {
   for (const name of Object.values(names)) expect(bad(findings)[0]?.what).toContain(name);
 });
 
-test("places that the app has not needed yet are no warning once it has ticked", async () => {
+test("containers and queues that the app has not needed yet are no warning after its first tick", async () => {
   const { world, storage, clientOn } = await clientWorld({ places: false });
   await storage.blobs.ensureContainer(names.coordination);
   const connect = async () => clientOn(storage);
@@ -113,7 +113,7 @@ test.each([
   expect(findings.find(({ check }) => check === "clock")).toMatchObject({ state });
 });
 
-test("poison and strangers' messages are told of", async () => {
+test("poison messages and messages of other programs are reported", async () => {
   const findings = await examined(
     (storage) => storage,
     async ({ queues }) => {
@@ -127,11 +127,11 @@ test("poison and strangers' messages are told of", async () => {
       .sort(),
   ).toEqual([
     "warning: test-packs-poison holds 1 messages",
-    "wrong: test-urgent holds a message that is no JSON: eyJ2IjoxfQ==",
+    "wrong: test-urgent holds a message that is not JSON: eyJ2IjoxfQ==",
   ]);
 });
 
-test("open runs without anybody who ever led are wrong", async () => {
+test("open runs are wrong if nobody has ever led", async () => {
   const findings = await examined(
     (storage) => storage,
     ({ blobs }) => blobs.create(names.active, "r", ""),
@@ -152,7 +152,7 @@ test.each([
   ]);
 });
 
-test("a bug of ours is thrown and not explained away", async () => {
+test("a programming error is thrown and not turned into a finding", async () => {
   const connect = () => Promise.reject(new TypeError("oops"));
   await expect(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect })).rejects.toThrow("oops");
 });

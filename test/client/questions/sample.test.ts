@@ -34,12 +34,12 @@ describe("a sample", () => {
 describe("the packs that a result folded", () => {
   const layout = { chunks: 95, packSize: 10, shardSize: 4, fanIn: 2 };
 
-  it("are all of them where nothing is missing", () => {
+  it("are all packs if nothing is missing", () => {
     expect(foldedPacks(layout, { missing: [] })).toEqual([{ from: 0, to: 10 }]);
     expect(foldedPacks({ ...layout, chunks: 0 }, { missing: [] })).toEqual([]);
   });
 
-  it("leave out gaps, also at the short last pack", () => {
+  it("exclude gaps, also at the short last pack", () => {
     const missing = [
       { from: 0, to: 10 },
       { from: 30, to: 50 },
@@ -68,13 +68,13 @@ describe("drawing packs", () => {
     }
   });
 
-  it("gives all of them where as many are asked for, or more", () => {
+  it("gives all packs if as many are requested, or more", () => {
     expect(drawPacks(ranges, 6, random.number)).toEqual([1, 2, 5, 6, 7, 8]);
     expect(drawPacks(ranges, 99, random.number)).toEqual([1, 2, 5, 6, 7, 8]);
     expect(drawPacks([], 5, random.number)).toEqual([]);
   });
 
-  it("prefers none", () => {
+  it("draws each pack with equal probability", () => {
     const seen = new Map<number, number>();
     for (let round = 0; round < 6_000; round += 1) {
       for (const pack of drawPacks(ranges, 2, random.number)) seen.set(pack, (seen.get(pack) ?? 0) + 1);

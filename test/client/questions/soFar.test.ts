@@ -48,14 +48,14 @@ describe("the answer so far", () => {
     expect(answersLeft(world)).toEqual([]);
   });
 
-  it("of a run that has its result is that result", async () => {
+  it("is the result of a run that has one", async () => {
     const world = await computing();
     const manifest = await world.putResult(world.run, "1");
     await world.putState(world.run, { phase: "complete", layout });
     expect(await world.ask()).toEqual({ kind: "finished", manifest });
   });
 
-  it("is the result as well when that came while the question was asked", async () => {
+  it("is the result if the run finished after the question was sent", async () => {
     const world = await computing();
     const asked = answeringWorker(world, async (message) => {
       await world.putResult(world.run, "1");
@@ -82,7 +82,7 @@ describe("the answer so far", () => {
     expect(await failureOf(world.ask())).toMatchObject({ code: "nothing-yet" });
   });
 
-  it("is given up when no worker answers in time, or the signal fires", async () => {
+  it("fails with no-answer if no worker answers in time or the signal fires", async () => {
     const world = await computing();
     const given = failureOf(world.ask({ waitMs: 5_000 }));
     expect(await world.world.finish(given)).toMatchObject({
@@ -103,12 +103,12 @@ describe("the answer so far", () => {
     answeringWorker(world, (message) => putAnswer(world, message as Ask, given));
     expect(await failureOf(world.world.finish(world.ask()))).toMatchObject({
       code: "calculation-threw",
-      message: "the answer so far of r1 could not be made: finish: no",
+      message: "the answer so far of r1 failed: finish: no",
     });
     expect(answersLeft(world)).toEqual([]);
   });
 
-  it("fails for bytes that are not those it tells of, and for bytes that are gone", async () => {
+  it("fails for bytes that differ from its hash, and for missing bytes", async () => {
     const world = await computing();
     let change: object = { sha256: "00" };
     answeringWorker(world, (message) => putAnswer(world, message as Ask, half, change));
@@ -129,7 +129,7 @@ describe("the question for it", () => {
   const nodesOf = ({ nodes }: Ask): number[] =>
     [...Array(10).keys()].filter((shard) => hasBit(decodeBitmap(nodes, 10), shard));
 
-  it("names the nodes that are there, and looks into every other shard that was begun", () => {
+  it("names the existing nodes, and as open every other shard that was begun", () => {
     const sealed = {
       0: { gen: 3, node: true },
       1: { gen: 3, node: false },
@@ -145,13 +145,13 @@ describe("the question for it", () => {
     expect("childGens" in message).toBe(false);
   });
 
-  it("gives the generation of each shard's node where a retry kept older ones", () => {
+  it("names the generation of each shard's node after a retry that kept older ones", () => {
     const sealed = { 0: { gen: 1, node: true }, 1: { gen: 2, node: true }, 2: { gen: 3, node: true } };
     const message = soFarMessage(state({ sealed }), layout, "t");
     expect(decodeGens(message.childGens ?? "", { from: 0, to: 10 })).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 3]);
   });
 
-  it("stays a message however large the run", () => {
+  it("stays within the size of a message for the largest run", () => {
     const huge = { ...layout, chunks: 10_000_000, shardSize: 1_000 };
     const shards = [...Array(10_000).keys()];
     const sealed = Object.fromEntries(

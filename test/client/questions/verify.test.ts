@@ -21,7 +21,7 @@ async function finished(change: Partial<Manifest> = {}) {
 }
 
 describe("verifying a run", () => {
-  it("computes one pack in a hundred again, asks for nothing else and leaves nothing behind", async () => {
+  it("computes one pack in a hundred again, sends nothing else and leaves nothing behind", async () => {
     const world = await finished();
     const { asked, ended } = world.verified(right);
     const found = await ended;
@@ -38,7 +38,7 @@ describe("verifying a run", () => {
     expect(answersLeft(world)).toEqual([]);
   });
 
-  it("asks for every pack once", async () => {
+  it("sends every pack once", async () => {
     const world = await finished();
     const progress: number[] = [];
     const { asked, ended } = world.verified(right, {
@@ -50,14 +50,14 @@ describe("verifying a run", () => {
     expect(progress.at(-1)).toBe(100);
   });
 
-  it("waits with more packs while as many as the limit have no answer", async () => {
+  it("has at most the limit of packs in flight", async () => {
     const world = await finished();
     const { asked, ended } = world.verified(() => undefined, { sample: { percent: 100 }, waitMs: 20_000 });
     expect((await ended).packs).toMatchObject({ drawn: 100, unanswered: 100 });
     expect(asked).toHaveLength(clientLimits.verifyAtOnce);
   });
 
-  it("tells which packs differ, fail or get no answer, with their chunks and the error", async () => {
+  it("reports packs that differ, fail or get no answer, with their chunks and the error", async () => {
     const world = await finished();
     const error = { code: "calculation-threw", message: "pack 4: no\nmore" };
     const { ended } = world.verified(
@@ -96,7 +96,7 @@ describe("verifying a run", () => {
     expect(asked.every(({ gen, pack }) => gen === 2 && pack >= 2)).toBe(true);
   });
 
-  it("tells a pack of the result that has no hash, and does not ask for it", async () => {
+  it("reports a pack of the result without a hash, and does not compute it again", async () => {
     const world = await finished();
     world.storage.operator.deleteBlob(names.results, resultBlobs("r1", world.run.uid).hashes(1, 0));
     const { asked, ended } = world.verified(right, { sample: { percent: 100 } });
@@ -106,14 +106,14 @@ describe("verifying a run", () => {
     expect([found.allEqual, asked.length]).toEqual([false, 90]);
   });
 
-  it("tells a result whose bytes are not those of its manifest", async () => {
+  it("reports a result whose bytes differ from its manifest", async () => {
     const world = await finished();
     world.storage.operator.overwriteBlob(names.results, world.manifest.blob, "499501");
     const found = await world.verified(right).ended;
     expect([found.result.equal, found.packs.equal, found.allEqual]).toEqual([false, 1, false]);
   });
 
-  it("has nothing to draw from a run of no chunks", async () => {
+  it("draws nothing from a run without chunks", async () => {
     const world = await finished({ chunks: 0, folded: 0, packs: 0 });
     world.putPlan({ chunks: 0 });
     expect(await world.verified(right).ended).toMatchObject({
@@ -122,7 +122,7 @@ describe("verifying a run", () => {
     });
   });
 
-  it("ends with the signal and counts what is open as unanswered", async () => {
+  it("ends with the signal and counts open packs as unanswered", async () => {
     const world = await finished();
     const controller = new AbortController();
     const { ended } = world.verified(() => undefined, { sample: { packs: 7 }, signal: controller.signal });
@@ -131,7 +131,7 @@ describe("verifying a run", () => {
     expect(world.world.nowMs()).toBeLessThan(10_000);
   });
 
-  it("fails for hashes that do not fit their shard, a plan that is gone and a run without a result", async () => {
+  it("fails for hashes that do not fit their shard, a missing plan and a run without a result", async () => {
     const world = await finished();
     const { hashes } = resultBlobs("r1", world.run.uid);
     world.storage.operator.overwriteBlob(names.results, hashes(1, 3), "short");

@@ -33,7 +33,7 @@ async function world() {
 }
 
 describe("an upload", () => {
-  test("of a folder keeps the paths below it, and leaves a hash with each file", async () => {
+  test("keeps the paths below a folder, and stores a hash with each file", async () => {
     await put({ "sales/2026/b.csv": "b", "sales/a.csv": "a,b\n", "sales/none": "", "other.csv": "no" });
     const { upload, there, text, storage } = await world();
     expect(await upload(["sales"])).toEqual({
@@ -45,7 +45,7 @@ describe("an upload", () => {
     expect(properties.metadata).toEqual({ sha256: createHash("sha256").update("a,b\n").digest("hex") });
   });
 
-  test("of a single file, and of several paths to one folder, says where to read them", async () => {
+  test("names the source of a single file, and of several paths in one folder", async () => {
     await put({ "x/a.csv": "1", "y/b.csv": "2", "c.csv": "3" });
     const { upload, there } = await world();
     expect(await upload(["c.csv"])).toMatchObject({ source: "test-inputs/c.csv", files: 1 });
@@ -54,13 +54,13 @@ describe("an upload", () => {
     expect(there()).toEqual(["all/of it/a.csv", "all/of it/b.csv", "all/of it/c.csv", "c.csv"]);
   });
 
-  test("makes the container where nothing was ever started", async () => {
+  test("creates the container before anything was started", async () => {
     await put({ "a.csv": "1" });
     const { client } = await clientWorld({ places: false });
     expect(await upload(client, { folder, paths: ["a.csv"] })).toMatchObject({ written: 1 });
   });
 
-  test("done again leaves untouched what is the same, also what another tool wrote", async () => {
+  test("skips files with the same content when repeated, also those that another tool wrote", async () => {
     await put({ "d/a": "same", "d/b": "same too" });
     const { upload, storage } = await world();
     await storage.blobs.create(names.inputs, "d/b", "same too");
@@ -85,7 +85,7 @@ describe("an upload", () => {
     expect(await text("d/a")).toBe(now);
   });
 
-  test("does not overwrite what somebody else wrote in the meantime", async () => {
+  test("does not overwrite what another process wrote meanwhile", async () => {
     await put({ "d/a": "mine" });
     const { upload, storage, text } = await world();
     const { upload: put_ } = storage.blobs;
@@ -99,7 +99,7 @@ describe("an upload", () => {
     expect(await text("d/a")).toBe("theirs");
   });
 
-  test("takes a create that an earlier try has made for its own", async () => {
+  test("recognizes a create by an earlier try as its own", async () => {
     await put({ "d/a": "mine" });
     const { upload, storage } = await world();
     const { upload: put_ } = storage.blobs;
@@ -135,7 +135,7 @@ describe("an upload", () => {
     expect(there()).toEqual([]);
   });
 
-  test("leaves out links, and says so; one that is named itself is followed", async () => {
+  test("skips and counts links in folders, and follows a link that is named itself", async () => {
     await put({ "d/a": "1", "far/b": "2" });
     await symlink(join(folder, "far"), join(folder, "d/link"));
     await symlink(join(folder, "d"), join(folder, "d/loop"));
