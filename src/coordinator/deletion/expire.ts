@@ -1,4 +1,4 @@
-import { messageOf, StorageError } from "../../model/errors.ts";
+import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob } from "../../model/names.ts";
@@ -170,11 +170,12 @@ async function removeRecords(
 const dayMs = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
-/** One that storage refuses does not keep the others. */
+/** One that does not decode is kept. One that storage refuses is kept too, and does not keep the others. */
 async function orKept(term: SweepTerm, one: (term: SweepTerm) => Promise<Found>): Promise<Found> {
   try {
     return await one(term);
   } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return "kept";
     if (!(error instanceof StorageError)) throw error;
     term.log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
     return "kept";
