@@ -11,11 +11,10 @@ export async function listFailures(
   { at, notes, pages: budget, list }: Poll,
   groups: readonly ShardGroup[],
 ): Promise<readonly ListedBlob[]> {
-  const metadata = true;
   // One page was taken out of the budget by whoever called.
   let pages = 1;
   if (!notes.manyFailures) {
-    const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
+    const { blobs, more } = await list(at.failures, { metadata: true, firstPage: true });
     if (!more) return blobs;
     notes.manyFailures = true;
     pages = 0;
@@ -25,7 +24,7 @@ export async function listFailures(
   pages += takePages(budget, prefixes.length - pages);
   const { turn, next } = inTurn(prefixes, notes.failuresFrom, pages);
   notes.failuresFrom = next;
-  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
+  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata: true })));
   return listed.flatMap((one) => one.blobs);
 }
 

@@ -37,8 +37,7 @@ export async function poll(
 ): Promise<Seen> {
   const { storage, names, leader } = term;
   const at = runBlobs(state.run, state.uid, state.origin);
-  const list = listWithin(term, pages);
-  const one: Poll = { term, state, notes, at, pages, list };
+  const one: Poll = { term, state, notes, at, pages, list: listWithin(term, pages) };
   const wanted = wantedOf(state, notes, time);
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(pages, 1) === 1;
@@ -52,7 +51,9 @@ export async function poll(
   const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
     wanted.plan ? storage.blobs.read(names.runs, at.plan, { signal: leader.lost }) : undefined,
     wanted.manifest ? readManifest(term, state) : undefined,
-    Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
+    Promise.all(
+      groups.map(({ shard, digits }) => one.list(at.partsNear(shard, digits), { metadata: false })),
+    ),
     nodesNow ? pollNodes(one, wanted.nodes) : [],
     failuresNow ? listFailures(one, groups) : [],
     wanted.queued ? countMessages(term) : undefined,
