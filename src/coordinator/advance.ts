@@ -4,7 +4,7 @@ import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
-import { type DecideTime, type Draft, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
+import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
 import { perform, writeState } from "./perform/perform.ts";
@@ -43,9 +43,8 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
 }
 
 /**
- * The run as this term holds it. It is taken over first where this term has not done so yet, or where a new generation
- * begins. `over`: it had ended, and only the end of its clean-up was missing. `to-delete`: its spec is gone, so what is
- * left of it goes too.
+ * The run as this term holds it, taken over first if need be. `over`: it had ended, and only the end of its clean-up was
+ * missing. `to-delete`: its spec is gone, so what is left of it is deleted too.
  */
 async function openRun(
   term: Term,
@@ -115,7 +114,7 @@ async function markerStands({ term, listed }: TermRun): Promise<boolean> {
 /** Fills the window in rounds of sends and a state write; after a few of them the other runs have their turn. */
 async function sendMore(run: TermRun, share: number | undefined): Promise<void> {
   for (let round = 1; round < limits.sendRoundsMax; round += 1) {
-    const more: Draft = decideMore(run.working, run.notes, { ...timeOf(run), share });
+    const more = decideMore(run.working, run.notes, { ...timeOf(run), share });
     if (more.packs.length === 0 || (await perform(run, more)) === "adopted") return;
   }
 }

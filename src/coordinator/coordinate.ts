@@ -75,8 +75,7 @@ async function advanceAll(
     const batch = order.slice(from, from + limits.runsAtOnce);
     loop.pagesPerRun = Math.max(1, Math.floor(loop.pages.left / batch.length));
     const ends = await Promise.allSettled(batch.map((marker) => advance(term, loop, marker)));
-    const ended = ends.find((one) => one.status === "rejected");
-    if (ended !== undefined) throw ended.reason;
+    throwFirst(ends);
     for (const marker of batch) if (!loop.unlisted.has(marker.id)) taken(marker);
     term.leader.progress();
   }
@@ -85,13 +84,16 @@ async function advanceAll(
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly TermRun[]): Promise<void> {
   const dirty = runs.filter(({ notes }) => notes.dirty);
-  const refused: unknown[] = [];
+  const ends: PromiseSettledResult<unknown>[] = [];
   for (let from = 0; from < dirty.length; from += limits.writesAtOnce) {
     const some = dirty.slice(from, from + limits.writesAtOnce);
-    const ends = await Promise.allSettled(some.map((run) => writeState(run, run.working)));
-    refused.push(...ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])));
+    ends.push(...(await Promise.allSettled(some.map((run) => writeState(run, run.working)))));
   }
-  if (refused.length > 0) throw refused[0];
+  throwFirst(ends);
+}
+
+function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 /** Who is served first: a run whose marker changed, then whoever has waited longest. */
@@ -113,9 +115,8 @@ function turnTaking() {
 
 /** `my-run computing 35 %`, for whoever asks what the leader does. */
 function summary({ working: { run, phase, layout, chunksDone } }: TermRun): string {
-  const share =
-    layout === undefined || layout.chunks === 0 ? "" : ` ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
-  return `${run} ${phase}${phase === "computing" ? share : ""}`;
+  if (phase !== "computing" || layout === undefined || layout.chunks === 0) return `${run} ${phase}`;
+  return `${run} ${phase} ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
 }
 
 /** Spreads what this loop's calls were over the runs it served; they are an estimate per run, exact in total. */

@@ -57,40 +57,8 @@ type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellAc
   readonly onPoll?: (record: LeaderRecord) => void;
 };
 
-export function coordinator(ports: TickPorts, options: CoordinatorOptions): Coordinator {
-  const contender = new Contender(ports, options);
-  let busy = false;
-  let wokenMeanwhile = false;
-
-  return {
-    async tick(request) {
-      if (busy) {
-        wokenMeanwhile ||= request.startedBy === "wake";
-        return { kind: "busy" };
-      }
-      if (contender.isAway()) {
-        if (request.startedBy === "wake") await contender.passOnWake();
-        return { kind: "away" };
-      }
-      busy = true;
-      let raced: Raced;
-      try {
-        do {
-          // A wake that came after our list of the markers must not be lost with it.
-          wokenMeanwhile = false;
-          raced = await contender.race(request);
-        } while (wokenMeanwhile && raced.outcome.kind === "nothingToLead");
-      } finally {
-        busy = false;
-        wokenMeanwhile = false;
-      }
-      // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
-      // when this process can answer it too.
-      await raced.afterRelease?.();
-      return raced.outcome;
-    },
-  };
-}
+export const coordinator = (ports: TickPorts, options: CoordinatorOptions): Coordinator =>
+  new Contender(ports, options);
 
 interface Raced {
   readonly outcome: RaceOutcome;
@@ -98,41 +66,63 @@ interface Raced {
 }
 
 /** One process that races for the lease, and what it remembers from term to term. */
-class Contender {
+class Contender implements Coordinator {
   readonly #ports: CoordinatorPorts & TickPorts;
   readonly #options: CoordinatorOptions;
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
   readonly #newer = { gaveWay: false };
+  #busy = false;
+  #wokenMeanwhile = false;
   #sequence = 0;
   #aboveTerm = 0;
   #awayUntilMs = 0;
 
   constructor(ports: TickPorts, options: CoordinatorOptions) {
-    this.#ports = {
-      ...ports,
-      nextSequence: () => ++this.#sequence,
-      packLimitMs: options.packLimitMs,
-      tellActive: activeGauge(ports.clock, ports.log),
-    };
+    const { packLimitMs, keepDays } = options;
+    const tellActive = activeGauge(ports.clock, ports.log);
+    this.#ports = { ...ports, packLimitMs, tellActive, nextSequence: () => ++this.#sequence };
     this.#options = options;
     this.#lease = ports.storage.lease(ports.names.coordination, leaderBlob);
-    this.#expiry = expiry(this.#ports, options.keepDays);
+    this.#expiry = expiry(this.#ports, keepDays);
   }
 
-  /** It gave way to a newer version a moment ago. */
-  isAway(): boolean {
-    return this.#ports.clock.monotonicMs() < this.#awayUntilMs;
-  }
+  readonly tick = async (request: TickRequest): Promise<TickOutcome> => {
+    const woken = request.startedBy === "wake";
+    if (this.#busy) {
+      this.#wokenMeanwhile ||= woken;
+      return { kind: "busy" };
+    }
+    if (this.#ports.clock.monotonicMs() < this.#awayUntilMs) {
+      if (woken) await this.#passOnWake();
+      return { kind: "away" };
+    }
+    this.#busy = true;
+    let raced: Raced;
+    try {
+      do {
+        // A wake that came after our list of the markers must not be lost with it.
+        this.#wokenMeanwhile = false;
+        raced = await this.#race(request);
+      } while (this.#wokenMeanwhile && raced.outcome.kind === "nothingToLead");
+    } finally {
+      this.#busy = false;
+      this.#wokenMeanwhile = false;
+    }
+    // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
+    // when this process can answer it too.
+    await raced.afterRelease?.();
+    return raced.outcome;
+  };
 
   /** A wake may be for an instance that understands more; it stays in the queue for that one. */
-  async passOnWake(): Promise<void> {
+  async #passOnWake(): Promise<void> {
     const { storage, names } = this.#ports;
     const wake = encodeWake(wakeFromLeader);
     await storage.queues.send(names.wake, wake, { visibleInS: limits.secondWakeS }).catch(() => {});
   }
 
-  async race(request: TickRequest): Promise<Raced> {
+  async #race(request: TickRequest): Promise<Raced> {
     const { clock, random, onElection: on, onPoll } = this.#ports;
     const { holder, region, about, election } = this.#options;
     const { startedAtMonotonicMs, startedBy, stopping } = request;

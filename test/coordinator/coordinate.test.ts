@@ -7,7 +7,7 @@ import { leadOnTwin } from "./leadOnTwin.ts";
 
 test("a loop reads at most 25 list pages, however many runs there are, and each of them gets its turn", async () => {
   const twin = leadOnTwin();
-  for (let run = 0; run < 100; run += 1) await twin.put(`run${run}`);
+  for (let run = 0; run < 100; run += 1) await twin.addRun(`run${run}`);
   const pages = await twin.lead(20_000);
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
   for (let run = 0; run < 100; run += 1) {
@@ -24,8 +24,8 @@ test("a run with hundreds of open shards takes turns with its shards", async () 
   const shards = Math.ceil(100_000 / plan.shardSize);
   const state: State = { ...computing(100_000), cursor: 100_000 };
   for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
-  // Paused, so that nothing is sent and only the looks count.
-  await twin.put("big", plan, { state, marker: { want: "paused" } });
+  // Paused, so that nothing is sent and only the polls count.
+  await twin.addRun("big", plan, { state, marker: { want: "paused" } });
   for (let shard = 0; shard < shards; shard += 1) {
     const pack = shard * plan.shardSize;
     await twin.storage.blobs.create(twin.names.runs, runBlobs("big", "uidbig").part(shard, pack), "");
@@ -38,10 +38,10 @@ test("a run with hundreds of open shards takes turns with its shards", async () 
   );
 });
 
-test("a deletion goes on in slices, leaves nothing of its uid and nothing else out, and ends with the marker", async () => {
+test("a deletion works in slices, leaves nothing of its uid and nothing else out, and ends with the marker", async () => {
   const twin = leadOnTwin();
-  await twin.put("old", planOf(20_000), { marker: { want: "delete" } });
-  await twin.put("other");
+  await twin.addRun("old", planOf(20_000), { marker: { want: "delete" } });
+  await twin.addRun("other");
   const { root } = runBlobs("old", "uidold");
   for (let blob = 0; blob < 12_000; blob += 1)
     await twin.storage.blobs.create(twin.names.runs, `${root}parts/${blob}`, "");
@@ -57,7 +57,7 @@ test("a deletion goes on in slices, leaves nothing of its uid and nothing else o
 
 test("a marker whose spec belongs to another uid is a deletion of its own uid and leaves the spec alone", async () => {
   const twin = leadOnTwin();
-  await twin.put("again");
+  await twin.addRun("again");
   await twin.storage.blobs.create(twin.names.runs, "again/older/plan.json", "");
   const found = await twin.storage.blobs.head(twin.names.active, "again");
   if (found.kind === "missing") throw new Error("no marker");
@@ -83,7 +83,7 @@ test("failures are seen, and nodes too, also where open shards could use every l
   const batches = [{ upTo: 300_000, atMs: Date.UTC(2030, 0, 1) }];
   const state: State = { ...computing(300_000), cursor: 300_000, batches };
   for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
-  await twin.put("big", plan, { state });
+  await twin.addRun("big", plan, { state });
   const failed = runBlobs("big", "uidbig").failure({ kind: "pack", shard: 0, pack: 3 }, 1, 1);
   await twin.storage.blobs.create(twin.names.runs, failed, "", { metadata: { cause: "error", message: "" } });
   const pages = await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
@@ -100,7 +100,7 @@ test("a flood of failure records costs no more list pages than the loop has", as
   const state: State = { ...computing(50_000), cursor: 50_000 };
   for (let shard = 0; shard < Math.ceil(50_000 / plan.shardSize); shard += 1)
     state.open[shard] = { done: "" };
-  await twin.put("big", plan, { state, marker: { want: "paused" } });
+  await twin.addRun("big", plan, { state, marker: { want: "paused" } });
   for (let pack = 0; pack < 6_000; pack += 1) {
     const work = { kind: "pack", shard: Math.floor(pack / plan.shardSize), pack } as const;
     const record = runBlobs("big", "uidbig").failure(work, 2, 1);
@@ -130,7 +130,7 @@ test("a new term's sends of recorded tasks share the room of 500 between two wri
     const work = workName({ kind: "node", level: 1, index: shard });
     state.tasks[work] = { sends: 1, atMs: Date.UTC(2030, 0, 1), late: 0, since: 1 };
   }
-  await twin.put("big", plan, { state });
+  await twin.addRun("big", plan, { state });
   let [sends, most, writes] = [0, 0, 0];
   const { blobs, queues } = twin.storage;
   const counting: typeof twin.storage = {

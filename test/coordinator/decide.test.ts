@@ -25,7 +25,7 @@ describe("the journey of a run", () => {
     expect(draft.state.cursor).toBe(20);
   });
 
-  test("a run of no chunks goes on to its finish", () => {
+  test("a run of no chunks is finished at once", () => {
     const draft = step(step(first()).state, { plan: planOf(0) });
     expect(draft.state.phase).toBe("finishing");
     expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 1 }]);
@@ -42,7 +42,7 @@ describe("the journey of a run", () => {
 
   test("a larger run combines each sealed shard, and finishes when every node is there", () => {
     let state = { ...computing(400), cap: 2000, rate: 1000 };
-    // 400 packs make 20 shards of 20; the window needs a few looks to send them all.
+    // 400 packs make 20 shards of 20; the window needs a few polls to send them all.
     const notes = runNotes();
     for (let at = 0; state.cursor < 400; at += 1) {
       state = { ...step(state, { parts: parts(0, state.cursor) }, notes, at * 1000).state, rate: 1000 };
@@ -98,7 +98,7 @@ describe("commands", () => {
     expect(draft.packs).toHaveLength(5);
   });
 
-  test("a paused run sends nothing; resumed, every unfinished sent pack is sent again under the new turn", () => {
+  test("a paused run sends nothing; resumed, every unfinished sent pack is resent under the new turn", () => {
     const sent = step(computing(10)).state;
     const paused = step(sent, {
       marker: { ...marker, want: "paused", turn: 1, command: 1 },
@@ -111,7 +111,7 @@ describe("commands", () => {
     expect(resumed.state.turn).toBe(2);
   });
 
-  test("a pause and resume between two looks is seen by its turn", () => {
+  test("a pause and resume between two polls is seen by its turn", () => {
     const sent = step(computing(3)).state;
     const draft = step(sent, { marker: { ...marker, turn: 2, command: 2 } });
     expect(draft.packs.map((one) => one.pack)).toEqual([0, 1, 2]);

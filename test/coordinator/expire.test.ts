@@ -12,7 +12,7 @@ import { dayMs, ended, sweepAll, unmarked, wantOf } from "./sweeping.ts";
 test("a finished run is asked to be deleted after its days, and neither a younger one nor one at work", async () => {
   const twin = leadOnTwin();
   await unmarked(twin, "old", ended("complete"));
-  await twin.put("working", planOf(10), { state: computing(10) });
+  await twin.addRun("working", planOf(10), { state: computing(10) });
   await twin.world.advance(31 * dayMs);
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
@@ -166,7 +166,7 @@ test("records that storage does not delete keep no sweep from its end", async ()
 
 test("a submit that broke off expires too, and the same id can be submitted again", async () => {
   const twin = leadOnTwin();
-  await twin.put("broken");
+  await twin.addRun("broken");
   await twin.storage.blobs.remove(twin.names.active, "broken");
   twin.storage.operator.deleteBlob(twin.names.runs, "broken/uidbroken/plan.json");
   await twin.world.advance(31 * dayMs);
@@ -176,7 +176,7 @@ test("a submit that broke off expires too, and the same id can be submitted agai
   expect(await wantOf(twin, "broken")).toBe("none");
 });
 
-test("hundreds of runs are looked at in slices, and a blob that is leased keeps no other", async () => {
+test("hundreds of runs are inspected in slices, and a blob that is leased keeps no other from expiring", async () => {
   const twin = leadOnTwin();
   for (let run = 0; run < 250; run += 1) await unmarked(twin, `r${run}`, ended("complete"));
   await twin.storage.blobs.create(twin.names.runs, "r7/gone/x", "");

@@ -8,7 +8,7 @@ import { dayMs, ended, sweepAll, unmarked, wantOf } from "./sweeping.ts";
 
 test("a retry of the same moment is not undone: the marker that is there stands", async () => {
   const twin = leadOnTwin();
-  await twin.put("old", planOf(10), { state: ended("failed"), marker: { generation: 2 } });
+  await twin.addRun("old", planOf(10), { state: ended("failed"), marker: { generation: 2 } });
   await twin.world.advance(31 * dayMs);
   await sweepAll(twin);
   expect(await wantOf(twin, "old")).toBe("run");

@@ -123,7 +123,7 @@ describe("failures of packs", () => {
     expect(step(sent(), { failures: [{ ...packFailure(2), generation: 2 }] }).ending).toBeUndefined();
   });
 
-  test("a paused run replaces no send, and does once it goes on", () => {
+  test("a paused run replaces no send, and replaces it once it is resumed", () => {
     const paused = { ...sent(), paused: true };
     const failures = [packFailure(0, 1, "poison")];
     expect(step(paused, { failures }).packs).toEqual([]);
@@ -132,7 +132,7 @@ describe("failures of packs", () => {
 });
 
 describe("failures of tasks", () => {
-  test("a plan that failed fails the run; one set aside as poison is sent again", () => {
+  test("a plan that failed fails the run; one set aside as poison is resent", () => {
     const planning = allSent(step(first()).state);
     expect(step(planning, { failures: [failure({ kind: "plan" })] }).ending?.error?.code).toBe("plan-failed");
     const again = step(planning, { failures: [failure({ kind: "plan" }, 1, "poison")] });

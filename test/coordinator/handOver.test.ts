@@ -31,9 +31,9 @@ test("handing over a thousand active runs writes only those of which something i
   const twin = leadOnTwin();
   const dirty = [3, 40, 41, 500, 777, 998, 999].map((run) => `r${run}`);
   for (let run = 0; run < 1_000; run += 1) {
-    // One pack of these is still to be sent; what was put is recorded a second later at the earliest.
+    // One pack of these is still to be sent; what was sent is recorded a second later at the earliest.
     const ahead = dirty.includes(`r${run}`) ? { cursor: 9, inFlight: 9 } : {};
-    await twin.put(`r${run}`, planOf(10), { state: { ...atWork(), ...ahead } });
+    await twin.addRun(`r${run}`, planOf(10), { state: { ...atWork(), ...ahead } });
   }
   const writes = countWrites(twin);
   const { log } = twin.ports;
@@ -55,7 +55,7 @@ test("one run whose state storage refuses keeps no other from being written at t
   const twin = leadOnTwin();
   const runs = 2 * limits.writesAtOnce;
   const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
-  for (const id of ids) await twin.put(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
+  for (const id of ids) await twin.addRun(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
   const { replace } = twin.storage.blobs;
   const { log } = twin.ports;
   let sealed = 0;
@@ -76,7 +76,7 @@ test("one run whose state storage refuses keeps no other from being written at t
 
 test("a leader whose signal fires begins no other batch of runs", async () => {
   const twin = leadOnTwin();
-  for (let run = 0; run < 100; run += 1) await twin.put(`r${run}`, planOf(10), { state: atWork() });
+  for (let run = 0; run < 100; run += 1) await twin.addRun(`r${run}`, planOf(10), { state: atWork() });
   const writes = countWrites(twin);
   const { replace } = twin.storage.blobs;
   twin.storage.blobs.replace = (...write) => {
@@ -91,7 +91,7 @@ test("a leader whose signal fires begins no other batch of runs", async () => {
 
 test("a leader whose lease is lost writes nothing in the end", async () => {
   const twin = leadOnTwin();
-  await twin.put("r", planOf(10), { state: atWork() });
+  await twin.addRun("r", planOf(10), { state: atWork() });
   const writes = countWrites(twin);
   const lost = new AbortController();
   Object.assign(twin.leader, { lost: lost.signal });

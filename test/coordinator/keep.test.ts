@@ -91,7 +91,7 @@ describe("a cancel that keeps what is done", () => {
     expect(draft.packs).toEqual([]);
   });
 
-  test("replaces no send that ended without output in the very same look", () => {
+  test("replaces no send that ended without output in the very same poll", () => {
     const sent = step(computing(4)).state;
     const draft = step(sent, { marker: cancelled, failures: [packFailure(1, 1, "poison")] });
     expect(draft.packs).toEqual([]);
@@ -124,9 +124,9 @@ describe("a cancel that keeps what is done", () => {
           for (const pack of there) {
             const shard = Math.floor(pack / layout.shardSize);
             const members = after.sealed[shard]?.members;
-            const place = pack - shard * layout.shardSize;
+            const index = pack - shard * layout.shardSize;
             const size = Math.min(layout.shardSize, packs - shard * layout.shardSize);
-            expect(members === undefined || hasBit(decodeBitmap(members, size), place)).toBe(true);
+            expect(members === undefined || hasBit(decodeBitmap(members, size), index)).toBe(true);
           }
         },
       ),

@@ -25,7 +25,7 @@ export function leadOnTwin() {
     nextSequence: () => ++sequence,
   };
   const leader: Leader = {
-    ...{ term: 7, termid: "seven", holder: "me", signal: end.signal, lost: new AbortController().signal },
+    ...{ term: 7, termid: "seven", holder: "node-1", signal: end.signal, lost: new AbortController().signal },
     assertLeading() {},
     progress() {},
     note() {},
@@ -46,7 +46,8 @@ export function leadOnTwin() {
       const term = leader.term + 1;
       Object.assign(leader, { term, termid: `term ${term}`, signal: end.signal });
     },
-    async put(
+    /** Adds a run whose plan is there. */
+    async addRun(
       id: string,
       plan: Plan = planOf(100),
       change: { marker?: Partial<Marker>; state?: State; spec?: Partial<Spec> } = {},
@@ -56,11 +57,11 @@ export function leadOnTwin() {
       const own = { run: id, uid };
       const spec: Spec = { v: 1, ...own, calculation: "sum", params: {}, requestHash: "h", ...change.spec };
       const marker: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
-      const put = (name: string, body: object) =>
+      const create = (name: string, body: object) =>
         storage.blobs.create(names.runs, name, JSON.stringify(body));
-      await put(specBlob(id), spec);
-      await put(runBlobs(id, uid).plan, { ...plan, ...own });
-      if (change.state !== undefined) await put(runBlobs(id, uid).state, { ...change.state, ...own });
+      await create(specBlob(id), spec);
+      await create(runBlobs(id, uid).plan, { ...plan, ...own });
+      if (change.state !== undefined) await create(runBlobs(id, uid).state, { ...change.state, ...own });
       const metadata = encodeMarker({ ...marker, ...change.marker });
       await storage.blobs.create(names.active, id, "", { metadata });
     },

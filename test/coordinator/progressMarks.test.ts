@@ -11,9 +11,9 @@ test("marks stay few and evenly spread, and the first and the latest are always 
       fc.array(fc.integer({ min: 0, max: 400 })),
       (packs, steps) => {
         const state = computing(packs);
-        for (const [look, step] of [0, ...steps].entries()) {
+        for (const [poll, step] of [0, ...steps].entries()) {
           state.packsDone = Math.min(state.packsDone + step, packs);
-          markProgress({ state }, 1_000 * look);
+          markProgress({ state }, 1_000 * poll);
           const { marks } = state.progress;
           expect(marks.length).toBeLessThanOrEqual(32);
           expect(marks[0]).toMatchObject({ atMs: 0, ended: 0 });
@@ -27,7 +27,7 @@ test("marks stay few and evenly spread, and the first and the latest are always 
   );
 });
 
-test("a look that counts nothing changes nothing, so that no state is written for it", () => {
+test("a poll that counts nothing changes nothing, so that no state is written for it", () => {
   const state = { ...computing(100), packsDone: 10 };
   markProgress({ state }, 1_000);
   const before = structuredClone(state);

@@ -20,7 +20,7 @@ const lateAfterMs = 1_000 + stragglerAfterMs(lastOfTwelve(runNotes()), limitMs);
 const silenceMs = silentMs + outOfOrderMs(lastOfTwelve(runNotes()));
 const at = (afterMs: number) => ({ nowMs: startMs + afterMs, localMs: afterMs, limitMs });
 
-/** The sends of each of these looks. */
+/** The sends of each of these polls. */
 function sendsOver(
   state: State,
   notes: RunNotes,
@@ -37,7 +37,7 @@ function sendsOver(
   return sends;
 }
 const seconds = (from: number, to: number, by = 1) =>
-  Array.from({ length: Math.floor((to - from) / by) }, (_, place) => (from + place * by) * 1_000);
+  Array.from({ length: Math.floor((to - from) / by) }, (_, index) => (from + index * by) * 1_000);
 
 describe("a straggler", () => {
   const repeat = { pack: 11, urgent: true, repeat: true, alone: false };
@@ -72,7 +72,7 @@ describe("a straggler", () => {
     expect(silent.again[11]).toMatchObject({ sends: 3, late: 1, since: 3 });
   });
 
-  test("is foreseen, so that the leader looks when it becomes one", () => {
+  test("is predicted, so that the leader polls when it becomes one", () => {
     const notes = runNotes();
     step(lastOfTwelve(notes), {}, notes, lateAfterMs - 700);
     expect(notes.stragglerInMs).toBe(700);
@@ -104,7 +104,7 @@ describe("a straggler", () => {
     expect(step(state, {}, notes, lateAfterMs + 2).packs).toMatchObject([{ pack: 11, send: 2 }]);
   });
 
-  test("whose attempt threw is tried by workers and is not sent again before the silence", () => {
+  test("whose attempt threw is tried by workers and is not resent before the silence", () => {
     const notes = runNotes();
     const tried = [packFailure(11, 1, "error", { attempts: 1 })];
     const state = step(lastOfTwelve(notes), { tried }, notes, 2_000).state;
@@ -112,10 +112,10 @@ describe("a straggler", () => {
     expect(step(state, {}, notes, 1_001 + silenceMs).packs).toHaveLength(1);
   });
 
-  test("is not sent again before failures were listed once more", () => {
+  test("is not resent before failures were listed once more", () => {
     const notes = runNotes();
     const state = lastOfTwelve(notes);
-    // Its worker may have written a note since this look.
+    // Its worker may have written a note since this poll.
     notes.failuresMs = lateAfterMs - 100;
     notes.failuresAtMs = startMs + lateAfterMs - 100;
     expect(wantedOf(state, notes, at(lateAfterMs - 10)).failures).toBe(false);
@@ -135,7 +135,7 @@ describe("a straggler", () => {
   });
 });
 
-test("a look for failures that storage did not answer is none", async () => {
+test("a list of failures that storage did not answer does not count", async () => {
   const notes = runNotes();
   const { state } = step(computing(12), {}, notes);
   notes.failuresMs = Number.NEGATIVE_INFINITY;
@@ -196,7 +196,7 @@ describe("packs that only wait in the queue", () => {
     expect(enough?.packs).toEqual([]);
     // The two that were begun a moment ago have their own time, and what was just sent has its own too.
     expect(fewer?.packs.map(({ pack, send }) => [pack, send])).toEqual(
-      Array.from({ length: 98 }, (_, place) => [2 + place, 2]),
+      Array.from({ length: 98 }, (_, index) => [2 + index, 2]),
     );
     expect(fewer?.state.again[2]).toMatchObject({ sends: 2, late: 0, since: 2 });
     expect(young?.packs).toEqual([]);
@@ -248,7 +248,7 @@ test("before the first outcome packs are late after thrice their planned time an
   expect(step(state, {}, notes, lateMs + 1).packs).toHaveLength(limits.duplicatesMin);
 });
 
-test("whatever the counts, silence longer than the host can hide a message is answered by another send", () => {
+test("whatever the counts, silence longer than the host can hide a message is answered by a resend", () => {
   const resent = { sends: 4, atMs: startMs, late: 3, since: 1 };
   const again = { 0: resent, 1: resent };
   const state = { ...step(computing(2)).state, again };

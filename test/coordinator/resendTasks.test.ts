@@ -67,7 +67,7 @@ describe("a task that nothing is heard of", () => {
     expect(tasksOf(step(state, {}, notes, 600_001 + limits.taskLateMs))).toHaveLength(1);
   });
 
-  test("and is at work in a new term is not sent again by a leader that has not listed the signs", () => {
+  test("and is at work in a new term is not resent by a leader that has not listed the signs", () => {
     const notes = runNotes();
     expect(tasksOf(decideOn(finishing(), {}, notes, 100_000))).toEqual([]);
     expect(notes.wantsFailures).toBe(true);
@@ -79,7 +79,7 @@ describe("a task that nothing is heard of", () => {
     expect(tasksOf(step(finishing(), { alive: notes }, runNotes(), 31_000))).toHaveLength(1);
   });
 
-  test("because its attempts throw is tried by workers and is not sent again before the silence", () => {
+  test("because its attempts throw is tried by workers and is not resent before the silence", () => {
     const notes = runNotes();
     const tried = [failure({ kind: "finish" }, 1, "error", 1, { attempts: 2 })];
     const { state } = step(finishing(), { tried }, notes, 5_000);

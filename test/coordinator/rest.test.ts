@@ -34,7 +34,7 @@ describe("a paused run has come to rest", () => {
   });
 
   test.each<[string, Partial<State>, Partial<Marker>]>([
-    ["it goes on", {}, { want: "run", command: 4 }],
+    ["it is resumed", {}, { want: "run", command: 4 }],
     ["it is cancelled", {}, { want: "cancelled", command: 4 }],
     ["the state does not know of the pause yet", { paused: false }, {}],
     ["a command came that the state has not answered", {}, { command: 4 }],
@@ -77,7 +77,7 @@ describe("a leader of paused runs", () => {
 
   test("lays each to rest and ends, and nobody leads until a command comes", async () => {
     const twin = leadOnTwin();
-    for (const id of ["a", "b", "c"]) await twin.put(id, planOf(10), { state: sent(), marker: want });
+    for (const id of ["a", "b", "c"]) await twin.addRun(id, planOf(10), { state: sent(), marker: want });
     expect(await anyRunToLead(twin.ports)).toBe(true);
     const loops = await twin.lead(600_000);
     const ended = twin.world.nowMs();
@@ -96,8 +96,8 @@ describe("a leader of paused runs", () => {
 
   test("keeps on for the others, and lists a resting run no more", async () => {
     const twin = leadOnTwin();
-    await twin.put("idle", planOf(10), { state: sent(), marker: { ...want, rests: 1 } });
-    await twin.put("busy", planOf(10), { state: sent() });
+    await twin.addRun("idle", planOf(10), { state: sent(), marker: { ...want, rests: 1 } });
+    await twin.addRun("busy", planOf(10), { state: sent() });
     await twin.lead(20_000);
     await expect(twin.stateOf("idle")).resolves.toMatchObject({ term: 1 });
     expect((await twin.stateOf("busy")).term).toBe(7);
@@ -105,7 +105,7 @@ describe("a leader of paused runs", () => {
 
   test("writes what is ahead of the state before it lays the run to rest", async () => {
     const twin = leadOnTwin();
-    await twin.put("r", planOf(10), { state: sent(), marker: want });
+    await twin.addRun("r", planOf(10), { state: sent(), marker: want });
     const { setMetadata } = twin.storage.blobs;
     let laid: State | undefined;
     twin.storage.blobs.setMetadata = async (...call) => {
@@ -118,7 +118,7 @@ describe("a leader of paused runs", () => {
 
   test("does not lay to rest what a command of the same moment resumes", async () => {
     const twin = leadOnTwin();
-    await twin.put("r", planOf(10), { state: sent(), marker: want });
+    await twin.addRun("r", planOf(10), { state: sent(), marker: want });
     const { setMetadata } = twin.storage.blobs;
     let raced = false;
     twin.storage.blobs.setMetadata = async (container, name, metadata, options) => {
@@ -137,7 +137,7 @@ describe("a leader of paused runs", () => {
     const twin = leadOnTwin();
     const spec = { deadline: { ms: 300_000, keep: false } };
     const state = { ...sent(), createdMs: Date.UTC(2030, 0, 1) };
-    await twin.put("r", planOf(10), { state, marker: want, spec });
+    await twin.addRun("r", planOf(10), { state, marker: want, spec });
     await twin.lead(400_000);
     const over = (await markerOf(twin, "r")) === undefined || (await anyRunToLead(twin.ports));
     expect(over).toBe(true);

@@ -47,8 +47,8 @@ describe("a leader", () => {
   const slowly = { loopMs: 500, fastLoopMs: 100 };
   async function withUnreadableRun() {
     const twin = leadOnTwin();
-    await twin.put("bad", planOf(10));
-    await twin.put("good", planOf(10));
+    await twin.addRun("bad", planOf(10));
+    await twin.addRun("good", planOf(10));
     const { read } = twin.storage.blobs;
     const tries: number[] = [];
     let away = true;
@@ -67,7 +67,7 @@ describe("a leader", () => {
   test("a leader logs a run that it cannot read once a minute, polls it ever more seldom, and leads the others", async () => {
     const { twin, tries, skipped } = await withUnreadableRun();
     await twin.lead(300_000, slowly);
-    // Pauses of half a minute may put a line off.
+    // Pauses of half a minute may delay a line.
     expect(skipped()).toBeGreaterThanOrEqual(4);
     expect(skipped()).toBeLessThanOrEqual(6);
     expect(tries.length).toBeLessThanOrEqual(7 + 300 / 30);

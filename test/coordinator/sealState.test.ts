@@ -28,7 +28,7 @@ beforeEach(async () => {
   await storage.blobs.ensureContainer(names.runs);
 });
 
-async function put(state: State): Promise<void> {
+async function storeState(state: State): Promise<void> {
   await storage.blobs.create(names.runs, blob, JSON.stringify(state));
 }
 async function stored(): Promise<State> {
@@ -51,9 +51,9 @@ function racing(times: number, meanwhile: (time: number) => Promise<void>): () =
 
 describe("the seal of a state", () => {
   test.each([1, 3])(
-    "goes on when %i last writes of lower terms raced it, and takes their content over",
+    "continues when %i last writes of lower terms raced it, and takes their content over",
     async (times) => {
-      await put({ ...computing(400), term: 4, termid: "term 4", cursor: 10 });
+      await storeState({ ...computing(400), term: 4, termid: "term 4", cursor: 10 });
       const { replace } = storage.blobs;
       const raced = racing(times, async (time) => {
         const found = await storage.blobs.read(names.runs, blob);
@@ -72,7 +72,7 @@ describe("the seal of a state", () => {
   );
 
   test.each([9, 12])("ends a term for which term %i came first under another id", async (term) => {
-    await put({ ...computing(400), term: 4, termid: "term 4" });
+    await storeState({ ...computing(400), term: 4, termid: "term 4" });
     const { replace } = storage.blobs;
     racing(1, async () => {
       const found = await storage.blobs.read(names.runs, blob);
@@ -87,13 +87,13 @@ describe("the seal of a state", () => {
   });
 
   test("ends a term whose run was deleted meanwhile", async () => {
-    await put({ ...computing(400), term: 4, termid: "term 4" });
+    await storeState({ ...computing(400), term: 4, termid: "term 4" });
     racing(1, async () => storage.operator.deleteBlob(names.runs, blob));
     await expect(sealState(store(), leader(9), request)).rejects.toBeInstanceOf(DeposedError);
   });
 
   test("of a state that is the own one already writes nothing", async () => {
-    await put({ ...computing(400), term: 9, termid: "term 9", sequence: 3 });
+    await storeState({ ...computing(400), term: 9, termid: "term 9", sequence: 3 });
     const chain = await sealState(store(), leader(9), request);
     expect(chain.state().sequence).toBe(3);
     expect((await stored()).sequence).toBe(3);
@@ -108,18 +108,18 @@ describe("packs that the leader before may have sent and did not live to record"
     ["one whose lease was broken", { cameBy: "broken" }, 30 + limits.sendsPerWriteMax],
     ["one that handed over", { cameBy: "handed-over" }, 0],
   ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
-    await put(old());
+    await storeState(old());
     const chain = await sealState(store(), leader(9, more), request);
     expect(chain.state().doubtUpTo).toBe(doubtUpTo);
   });
 
   test("stay doubted over several leaders that die, and are never doubted less", async () => {
-    await put({ ...old(), doubtUpTo: 900 });
+    await storeState({ ...old(), doubtUpTo: 900 });
     expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(900);
   });
 
   test("are none for the same term, nor where a retry begins", async () => {
-    await put({ ...old(), term: 9, termid: "term 9" });
+    await storeState({ ...old(), term: 9, termid: "term 9" });
     expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(0);
     storage.operator.overwriteBlob(names.runs, blob, JSON.stringify({ ...old(), phase: "failed" }));
     const retry = await sealState(store(), leader(9), { ...request, generation: 2 });
@@ -128,7 +128,7 @@ describe("packs that the leader before may have sent and did not live to record"
 
   test("are the first ones too, where it died between the plan and its first write", async () => {
     const { layout: _layout, ...planning } = { ...old(), phase: "planning" as const, cursor: 0 };
-    await put(planning);
+    await storeState(planning);
     const chain = await sealState(store(), leader(9), request);
     expect(chain.state().doubtUpTo).toBe(limits.sendsPerWriteMax);
   });

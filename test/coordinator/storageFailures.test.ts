@@ -14,7 +14,7 @@ test.each(["request", "reply"])(
     const twin = leadOnTwin();
     const batches = [{ upTo: 10, atMs: Date.UTC(2030, 0, 1) }];
     const state: State = { ...computing(10), cursor: 10, batches, open: { 0: { done: "" } } };
-    await twin.put("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
+    await twin.addRun("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
     const { replace } = twin.storage.blobs;
     let losses = 0;
     twin.storage.blobs.replace = async (container, name, body, write) => {
@@ -32,23 +32,23 @@ test.each(["request", "reply"])(
   },
 );
 
-test("a put that keeps failing has none of the others made twice", async () => {
+test("a send that keeps failing has none of the others made twice", async () => {
   const twin = leadOnTwin();
-  await twin.put("r", planOf(400));
+  await twin.addRun("r", planOf(400));
   const { send } = twin.storage.queues;
   let refused = 0;
-  const put = new Map<string, number>();
+  const sent = new Map<string, number>();
   twin.storage.queues.send = async (queue, text, options) => {
-    // More often than a put is tried, so that a whole round of sends ends in its error.
+    // More often than a send is tried, so that a whole round of sends ends in its error.
     if (text.includes('"pack":5,') && refused++ < 10) throw busy();
-    put.set(text, (put.get(text) ?? 0) + 1);
+    sent.set(text, (sent.get(text) ?? 0) + 1);
     return send(queue, text, options);
   };
   await twin.lead(20_000);
   const state = await twin.stateOf("r");
   expect(state.cursor).toBe(256);
-  expect(put.size).toBe(257);
-  expect(Math.max(...put.values())).toBe(1);
+  expect(sent.size).toBe(257);
+  expect(Math.max(...sent.values())).toBe(1);
 });
 
 test("the time of the oldest pack's send does not move on with the run", () => {
@@ -81,11 +81,11 @@ test("a state write that storage refuses for minutes has no recorded task sent t
     const name = workName({ kind: "node", level: 1, index: shard });
     state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), late: 0, since: 1 };
   }
-  await twin.put("big", plan, { state, marker: { cap: 1 } });
-  const put = new Map<string, number>();
+  await twin.addRun("big", plan, { state, marker: { cap: 1 } });
+  const sent = new Map<string, number>();
   const { send } = twin.storage.queues;
   twin.storage.queues.send = (queue, text, options) => {
-    put.set(text, (put.get(text) ?? 0) + 1);
+    sent.set(text, (sent.get(text) ?? 0) + 1);
     return send(queue, text, options);
   };
   const { replace } = twin.storage.blobs;
@@ -98,16 +98,16 @@ test("a state write that storage refuses for minutes has no recorded task sent t
   };
   await expect(twin.lead(29_000)).rejects.toThrow("busy");
   expect(refused).toBeGreaterThan(3);
-  const combines = [...put].filter(([text]) => text.includes('"combine"'));
+  const combines = [...sent].filter(([text]) => text.includes('"combine"'));
   expect(combines).toHaveLength(sealed);
   expect(new Set(combines.map(([, times]) => times))).toEqual(new Set([1]));
 });
 
-test("a task that was put is told so in the state, so that the next leader does not put it again", async () => {
+test("a task that was sent is marked in the state, so that the next leader does not send it again", async () => {
   const twin = leadOnTwin();
   const unplanned = { ...computing(0), phase: "planning" as const };
   const { layout: _layout, ...state } = unplanned;
-  await twin.put("r", planOf(10), { state });
+  await twin.addRun("r", planOf(10), { state });
   twin.storage.operator.deleteBlob(twin.names.runs, runBlobs("r", "uidr").plan);
   await twin.lead(5_000);
   expect((await twin.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });

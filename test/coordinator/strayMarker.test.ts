@@ -16,9 +16,9 @@ async function twinWithStrays() {
   return { twin, log };
 }
 
-test("a blob among the markers whose name is no run's id is told of once a term, and other runs go on", async () => {
+test("a blob among the markers whose name is no run's id is logged once a term, and other runs go on", async () => {
   const { twin, log } = await twinWithStrays();
-  await twin.put("run1");
+  await twin.addRun("run1");
   await twin.lead(30_000);
   const told = log.filter(({ event }) => event === "stray-marker").map(({ fields }) => fields["name"]);
   expect(told).toEqual([...strays].sort());

@@ -9,7 +9,7 @@ export const dayMs = 86_400_000;
 export const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
 
 export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
-  await twin.put(id, planOf(10), { state });
+  await twin.addRun(id, planOf(10), { state });
   await twin.storage.blobs.remove(twin.names.active, id);
 }
 

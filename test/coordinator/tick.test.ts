@@ -8,7 +8,7 @@ import { leadOnTwin } from "./leadOnTwin.ts";
 /** A whole coordinator beside one active run. */
 async function ticking() {
   const twin = leadOnTwin();
-  await twin.put("r");
+  await twin.addRun("r");
   const logged: LogEvent[] = [];
   const clock = twin.world.clock();
   const { storage, names, world } = twin;

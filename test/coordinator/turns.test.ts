@@ -14,7 +14,7 @@ async function manyRuns(runs: number, pageSize: number, sent: boolean) {
   const state = { ...computing(1), cursor: 1, inFlight: 1, batches, open: { 0: { done: "" } } };
   const ids = Array.from({ length: runs }, (_, run) => `r${String(run).padStart(4, "0")}`);
   for (const id of ids) {
-    await twin.put(id, planOf(1), sent ? { state } : {});
+    await twin.addRun(id, planOf(1), sent ? { state } : {});
     if (sent) await twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, 0), "");
   }
   const { list } = twin.storage.blobs;

@@ -62,7 +62,7 @@ test("behind others a young run has its share of the urgent queue; alone only it
 const settings = { loopMs: 2_000, fastLoopMs: 100 };
 const pause = (state: State) => pauseBetween([{ working: state, notes: runNotes() }], settings, 60_000);
 
-test("in full swing the leader looks seldom, and before the workers run dry where the cap is near", () => {
+test("in full swing the leader polls seldom, and before the workers run dry where the cap is near", () => {
   expect(pause(running(100_000, 200, 1_000, { inFlight: 1_400 }))).toBe(2_000);
   // 2,000 in flight, 1,000 of them computed at once: a second until the queue is empty.
   expect(pause(running(100_000, 1_000, 1_000, { inFlight: 2_000 }))).toBe(500);
@@ -71,7 +71,7 @@ test("in full swing the leader looks seldom, and before the workers run dry wher
   expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
 });
 
-test("at the end of a run the leader looks when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
+test("at the end of a run the leader polls when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
   const ending = running(100, 0.5, 2_000, { inFlight: 2, packsDone: 98, cursor: 100 });
   const pauses = [60_000, 1_300, 20].map((stragglerInMs) =>
     pauseBetween([{ working: ending, notes: { ...runNotes(), stragglerInMs } }], settings, 60_000),
@@ -93,7 +93,7 @@ test("neighbouring shards are listed together where that saves calls and their n
 });
 
 describe("the window", () => {
-  test("starts at 256, is never more than the cap, and grows at most twofold a look", () => {
+  test("starts at 256, is never more than the cap, and grows at most twofold a poll", () => {
     expect(step(computing(1000)).packs).toHaveLength(256);
     expect(step(computing(1000), { marker: { ...marker, cap: 10 } }).packs).toHaveLength(10);
     const notes = runNotes();
@@ -104,7 +104,7 @@ describe("the window", () => {
     expect(notes.window).toBe(512);
   });
 
-  test("doubles where the workers took more than half of it since the last look, whatever the rate says", () => {
+  test("doubles where the workers took more than half of it since the last poll, whatever the rate says", () => {
     const notes = runNotes();
     const sent = step(computing(2000), {}, notes).state;
     step({ ...sent, rate: 1 }, { parts: parts(0, 100) }, notes, 0);
@@ -118,7 +118,7 @@ describe("the window", () => {
     const notes = runNotes();
     const sent = step(computing(1000), {}, notes).state;
     const slow = { ...sent, rate: 0.001, durationsMs: Array(10).fill(1000) };
-    for (let look = 0; look < 50; look += 1) step(slow, { parts: parts(0, 64) }, notes, 0);
+    for (let poll = 0; poll < 50; poll += 1) step(slow, { parts: parts(0, 64) }, notes, 0);
     expect(notes.window).toBe(8);
   });
 });

@@ -158,9 +158,9 @@ export const roomToWrite = ({ unsent, notes }: Draft): number =>
   limits.sendsPerWriteMax - unsent - notes.unwritten.size - notes.tasksUnwritten;
 
 /** The layout of a run that was planned. */
-export function layoutOf(state: State): Layout & { readonly packMs: number } {
-  if (state.layout === undefined) throw new Error(`run ${state.run} has no plan yet`);
-  return state.layout;
+export function layoutOf({ run, layout }: State): Layout & { readonly packMs: number } {
+  if (layout === undefined) throw new Error(`run ${run} has no plan yet`);
+  return layout;
 }
 
 /** The node that a name of `state.tasks` stands for. */

@@ -1,8 +1,8 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
-import type { Tolerance } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
+import type { Spec, Tolerance } from "../../model/run.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../poll/seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
@@ -39,7 +39,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
-  if (state.keep !== true) checkTolerance(draft, seen.spec.tolerate, current);
+  if (state.keep !== true) checkTolerance(draft, seen.spec, current);
 }
 
 /** Whether no further attempt at a piece of work is to come. */
@@ -86,8 +86,6 @@ const replaceable = [
     max: limits.poisonedSendsMax,
   },
 ];
-/** Its process ended while it only waited for a thread. */
-const isInnocent = ({ code }: Ended): boolean => code === "not-begun";
 
 type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
 
@@ -112,7 +110,8 @@ const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-
 function whyFailed(records: readonly Ended[]): string | undefined {
   const hopeless = records.find(isHopeless);
   if (hopeless !== undefined) return hopeless.message;
-  const guilty = records.filter((one) => !isInnocent(one));
+  // One that had not begun only waited for a thread when its process ended.
+  const guilty = records.filter(({ code }) => code !== "not-begun");
   for (const { is, max, say } of replaceable) {
     const ends = guilty.filter(is);
     if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;
@@ -153,14 +152,10 @@ function markFailed(draft: Draft, pack: number): void {
   draft.decided = true;
 }
 
-function checkTolerance(
-  draft: Draft,
-  tolerate: Tolerance | undefined,
-  failures: readonly SeenFailure[],
-): void {
+function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly SeenFailure[]): void {
   const { state } = draft;
-  if (state.layout === undefined || state.chunksFailed <= toleratedChunks(tolerate, state.layout.chunks))
-    return;
+  const { layout, chunksFailed } = state;
+  if (layout === undefined || chunksFailed <= toleratedChunks(tolerate, layout.chunks)) return;
   // A record of a pack that another send completed, or may yet, is no reason.
   const outcome = outcomeOf(state);
   const first = failures.find(({ work }) => work.kind === "pack" && outcome(work.pack) === "failed");
@@ -169,9 +164,9 @@ function checkTolerance(
   const why = whyFailed(records) ?? first?.message ?? "";
   // What user code threw names its chunk; anything else happened to the whole pack.
   const named = pack === undefined || /^chunk \d+: /.test(why);
-  const where = named ? "" : `${chunksText(chunksOfPack(state.layout, pack))}: `;
+  const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
-  const failed = `${state.chunksFailed} of ${state.layout.chunks} chunks failed${tolerated}`;
+  const failed = `${chunksFailed} of ${layout.chunks} chunks failed${tolerated}`;
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
 }
 

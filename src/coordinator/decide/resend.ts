@@ -131,9 +131,8 @@ function presumeBegun(state: State, upTo: number, atMs: number): void {
 }
 
 /** When a sent pack was first sent, or later where its batch was dropped from the record. */
-function sentAtMs(state: State, pack: number): number {
-  return state.batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
-}
+const sentAtMs = ({ batches }: State, pack: number): number =>
+  batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
 
 /** When a sent pack is presumed begun; undefined while others are before it. */
 function begunAtMs(state: State, pack: number): number | undefined {

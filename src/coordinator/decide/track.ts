@@ -22,8 +22,7 @@ export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
   const { state } = draft;
   if (state.phase !== "planning" || plan === undefined) return;
   const { chunks, packSize, shardSize, fanIn, packMs, code } = plan;
-  if (code === undefined) delete state.code;
-  else state.code = code;
+  state.code = code;
   state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));

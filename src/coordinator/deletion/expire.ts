@@ -1,4 +1,4 @@
-import { messageOf, StorageError } from "../../model/errors.ts";
+import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob } from "../../model/names.ts";
@@ -37,8 +37,7 @@ export interface Expiry {
 }
 
 interface Page {
-  /** Of the containers that are swept. */
-  readonly container: number;
+  readonly container: string;
   readonly cursor?: string | undefined;
   /** A folder that may continue on this page. */
   readonly open?: UidFolder | undefined;
@@ -47,8 +46,8 @@ interface Page {
 }
 
 interface Sweep {
-  /** The page to read next. */
-  page: Page;
+  /** The page to read next; absent once all were read. */
+  page: Page | undefined;
   /** What is to be inspected of the page before it. */
   waiting: ((term: SweepTerm) => Promise<Found>)[];
   /** Storage's time of the latest page; 0 before the first. */
@@ -60,7 +59,7 @@ type SweepTerm = Ports & { readonly leader: Leader };
 
 export function expiry(ports: Ports, keepDays: number): Expiry {
   const { storage, names, clock } = ports;
-  const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * dayMs;
+  const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * 86_400_000;
   let sweep: Sweep | undefined;
   let askAgainMs = Number.NEGATIVE_INFINITY;
 
@@ -85,12 +84,12 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
 
     async slice(leader) {
       const term = { ...ports, leader };
-      sweep ??= { page: { container: 0 }, waiting: [], nowMs: 0 };
-      const isListed = ({ page }: Sweep) => containerOf(names, page) === undefined;
-      if (sweep.waiting.length === 0 && !isListed(sweep)) await tryNextPage(term, sweep, keepMs);
+      sweep ??= { page: { container: names.runs }, waiting: [], nowMs: 0 };
+      const { page } = sweep;
+      if (sweep.waiting.length === 0 && page !== undefined) await tryPage(term, sweep, page, keepMs);
       const found = await inspectWaiting(term, sweep);
       if (found === "aborted") return;
-      const whole = sweep.waiting.length === 0 && isListed(sweep);
+      const whole = sweep.waiting.length === 0 && sweep.page === undefined;
       ports.log(logEvents.expirySwept({ ...found, whole }));
       if (!whole) return;
       // This process is done for the day, also where storage refuses the stamp.
@@ -101,52 +100,47 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
   };
 }
 
-const containerOf = ({ runs, results }: Ports["names"], { container }: Page): string | undefined =>
-  [runs, results][container];
+const pageAfter = ({ names }: Ports, { container }: Page): Page | undefined =>
+  container === names.runs ? { container: names.results } : undefined;
 
-/** Reads the next page. One that storage does not give would otherwise be asked for at each tick, for ever. */
-async function tryNextPage(term: SweepTerm, sweep: Sweep, keepMs: number): Promise<void> {
-  const { page } = sweep;
-  const container = containerOf(term.names, page) ?? "";
+/** Reads a page. One that storage does not give would otherwise be asked for at each tick, for ever. */
+async function tryPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: number): Promise<void> {
   try {
-    await nextPage(term, sweep, container, keepMs);
+    await readPage(term, sweep, page, keepMs);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     const failed = (page.failed ?? 0) + 1;
     const givenUp = failed >= limits.expiryPageTries;
-    term.log(logEvents.expiryFailed({ container, message: messageOf(error), givenUp }));
-    sweep.page = givenUp ? { container: page.container + 1 } : { ...page, failed };
+    term.log(logEvents.expiryFailed({ container: page.container, message: messageOf(error), givenUp }));
+    sweep.page = givenUp ? pageAfter(term, page) : { ...page, failed };
   }
 }
 
-/** Reads the next page, and notes what is to be inspected of it. */
-async function nextPage(term: SweepTerm, sweep: Sweep, container: string, keepMs: number): Promise<void> {
+/** Reads a page, and notes what is to be inspected of it. */
+async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: number): Promise<void> {
   const { storage, leader, packLimitMs } = term;
-  const { container: index, cursor, open: before } = sweep.page;
-  const page = await storage.blobs.list(container, "", { cursor, signal: leader.lost });
+  const { container } = page;
+  const found = await storage.blobs.list(container, "", { cursor: page.cursor, signal: leader.lost });
   const quietMs = limits.hostHidesMs + packLimitMs + limits.lateWritersMs;
-  const rules = { nowMs: page.dateMs, keepMs, quietMs };
-  sweep.nowMs = page.dateMs;
-  const { ended, open } = foldersOn(page.blobs, before);
-  const last = page.cursor === undefined;
+  const rules = { nowMs: found.dateMs, keepMs, quietMs };
+  sweep.nowMs = found.dateMs;
+  const { ended, open } = foldersOn(found.blobs, page.open);
+  const last = found.cursor === undefined;
   for (const folder of last && open !== undefined ? [...ended, open] : ended) {
     const why = whyInspect(folder, rules);
     if (why.expired || why.quiet) sweep.waiting.push((of) => inspectFolder(of, folder, why, rules));
   }
-  const { specIds, records } = oldOn(page.blobs, rules);
+  const { specIds, records } = oldOn(found.blobs, rules);
   for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
   if (records.length > 0) sweep.waiting.push((of) => removeRecords(of, container, records));
-  sweep.page = last ? { container: index + 1 } : { container: index, cursor: page.cursor, open };
+  sweep.page = last ? pageAfter(term, page) : { container, cursor: found.cursor, open };
 }
 
-/** Inspects what waits, so much as one slice may; counts what was found. */
-async function inspectWaiting(
-  term: SweepTerm,
-  { waiting }: Sweep,
-): Promise<{ readonly expired: number; readonly orphans: number } | "aborted"> {
+/** Inspects what waits, as much as one slice may, and counts what was found. */
+async function inspectWaiting(term: SweepTerm, { waiting }: Sweep) {
   const found: Found[] = [];
   for (let inspected = 0; inspected < limits.expiryRunsMax && waiting.length > 0; ) {
-    if (term.leader.signal.aborted) return "aborted";
+    if (term.leader.signal.aborted) return "aborted" as const;
     const some = waiting.splice(0, limits.expiryReadsAtOnce);
     inspected += some.length;
     found.push(...(await Promise.all(some.map((one) => orKept(term, one)))));
@@ -167,14 +161,14 @@ async function removeRecords(
   return "orphan";
 }
 
-const dayMs = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
-/** One that storage refuses does not keep the others. */
+/** One that does not decode is kept. One that storage refuses is kept too, and does not keep the others. */
 async function orKept(term: SweepTerm, one: (term: SweepTerm) => Promise<Found>): Promise<Found> {
   try {
     return await one(term);
   } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return "kept";
     if (!(error instanceof StorageError)) throw error;
     term.log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
     return "kept";

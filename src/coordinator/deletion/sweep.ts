@@ -1,6 +1,5 @@
 import type * as z from "zod";
 import { decodeJson } from "../../model/decode.ts";
-import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
 import { droppedBlobs, runIdPattern } from "../../model/names.ts";
@@ -97,7 +96,7 @@ export type Found = "kept" | "expired" | "orphan";
 
 /**
  * Reads what belongs to a folder and does what its age calls for. The list is minutes or terms old by now: the age
- * is judged again on the state as it is read here.
+ * is judged again on the state as it is read here. Throws where a document does not decode.
  */
 export async function inspectFolder(
   term: DeletingTerm,
@@ -109,7 +108,6 @@ export async function inspectFolder(
   const { id, uid } = folder;
   const { root } = runBlobs(id, uid);
   const spec = await readDocument(term, runs, specBlob(id), specSchema);
-  if (spec === "unreadable") return "kept";
   if (spec?.value.uid !== uid) {
     if (!why.quiet) return "kept";
     await deleteAll(term, runs, root);
@@ -118,12 +116,12 @@ export async function inspectFolder(
   }
   if (!why.expired && !folder.hasParts) return "kept";
   const state = await readDocument(term, runs, runBlobs(id, uid).state, stateSchema);
-  if (state === undefined || state === "unreadable" || !isFinal(state.value.phase)) return "kept";
+  if (state === undefined || !isFinal(state.value.phase)) return "kept";
   if (state.ageMs > keepMs) return askToDelete(term, id, { ...state.value, judged: state.etag });
   if (state.value.phase !== "complete" || !folder.hasParts) return "kept";
   const name = resultBlobs(id, uid).manifest(state.value.generation);
   const manifest = await readDocument(term, results, name, manifestSchema);
-  if (manifest === undefined || manifest === "unreadable" || !manifest.value.complete) return "kept";
+  if (manifest?.value.complete !== true) return "kept";
   const { parts, nodes, outputsBefore } = runBlobs(id, uid, state.value.origin);
   for (const prefix of [parts, nodes, ...outputsBefore]) await deleteAll(term, runs, prefix);
   return "orphan";
@@ -138,7 +136,7 @@ export async function inspectSpec(
   const { storage, names, leader } = term;
   const { runs } = names;
   const spec = await readDocument(term, runs, specBlob(id), specSchema);
-  if (spec === undefined || spec === "unreadable" || spec.ageMs <= keepMs) return "kept";
+  if (spec === undefined || spec.ageMs <= keepMs) return "kept";
   const { uid } = spec.value;
   const state = await storage.blobs.head(runs, runBlobs(id, uid).state, { signal: leader.lost });
   if (state.kind === "found") return "kept";
@@ -170,16 +168,11 @@ async function readDocument<T>(
   container: string,
   name: string,
   schema: z.ZodType<T>,
-): Promise<Document<T> | undefined | "unreadable"> {
+): Promise<Document<T> | undefined> {
   const found = await storage.blobs.read(container, name, { signal: leader.lost });
   if (found.kind === "missing") return undefined;
   const { etag, lastModifiedMs } = found.properties;
-  try {
-    return { value: decodeJson(schema, found.body, name), etag, ageMs: found.dateMs - lastModifiedMs };
-  } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return "unreadable";
-    throw error;
-  }
+  return { value: decodeJson(schema, found.body, name), etag, ageMs: found.dateMs - lastModifiedMs };
 }
 
 /** What is left behind is little; should it be very much, the next sweep continues. */

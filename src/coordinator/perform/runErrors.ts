@@ -12,7 +12,7 @@ import { isVouched } from "../../model/manifestFits.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import { readSpec, unlessCorrupt } from "../poll/poll.ts";
-import type { ListedMarker, Term, TermRun } from "../term.ts";
+import type { ListedMarker, Term } from "../term.ts";
 import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
 
@@ -69,26 +69,16 @@ export async function handleRunError(term: Term, listed: ListedMarker, error: un
     log(logEvents.needsNewerVersion({ run: id, uid }));
   } else if (error instanceof CorruptDataError) {
     term.runs.delete(id);
+    const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
     try {
-      await endCorrupt(term, listed, run, error);
+      if (run === undefined) await failUnreadable(term, listed, error, ending);
+      else await close(Object.assign(run, { listed }), run.chain.state(), ending);
     } catch (worse) {
       term.leader.assertLeading();
       if (worse instanceof DeposedError) throw worse;
       skipped(error.code, worse);
     }
   } else skipped(error instanceof StorageError ? error.storageCode || error.kind : "unexpected", error);
-}
-
-function endCorrupt(
-  term: Term,
-  listed: ListedMarker,
-  run: TermRun | undefined,
-  error: CorruptDataError,
-): Promise<void> {
-  const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
-  return run === undefined
-    ? failUnreadable(term, listed, error, ending)
-    : close(Object.assign(run, { listed }), run.chain.state(), ending);
 }
 
 /**

@@ -3,14 +3,9 @@ import { limits } from "../../model/limits.ts";
 import { encodeMessage, type WorkMessage } from "../../model/message.ts";
 import type { Term } from "../term.ts";
 
-export interface Send {
+interface Send {
   readonly message: WorkMessage;
   readonly urgent: boolean;
-}
-
-/** Sends that may still be made twice because they are slow. */
-interface Hedges {
-  left: number;
 }
 
 interface SendOptions<One> {
@@ -29,6 +24,7 @@ export async function sendAll<One extends Send>(
   { atOnce = limits.sendsAtOnce, hedged = true, onSent = () => {} }: SendOptions<One> = {},
 ): Promise<void> {
   const waiting = sends.values();
+  // Slow sends that may still be made twice.
   const hedges = { left: hedged ? Math.ceil(sends.length * limits.hedgesShare) : 0 };
   const failures: unknown[] = [];
   const sendSome = async (): Promise<void> => {
@@ -49,7 +45,7 @@ export async function sendAll<One extends Send>(
 }
 
 /** A send without a reply is repeated: it may double the message, which only costs compute. */
-async function sendOne(term: Term, { message, urgent }: Send, hedges: Hedges): Promise<void> {
+async function sendOne(term: Term, { message, urgent }: Send, hedges: { left: number }): Promise<void> {
   const { leader, names, clock, storage } = term;
   const queue = urgent ? names.urgent : names.packs;
   const text = encodeMessage(message);
@@ -70,7 +66,7 @@ async function sendOne(term: Term, { message, urgent }: Send, hedges: Hedges): P
 async function sendHedged(
   { clock, leader }: Term,
   send: () => Promise<unknown>,
-  hedges: Hedges,
+  hedges: { left: number },
 ): Promise<void> {
   const first = send();
   let stopWaiting = (): void => {};

@@ -11,11 +11,10 @@ export async function listFailures(
   { at, notes, pages: budget, list }: Poll,
   groups: readonly ShardGroup[],
 ): Promise<readonly ListedBlob[]> {
-  const metadata = true;
   // One page was taken out of the budget by whoever called.
   let pages = 1;
   if (!notes.manyFailures) {
-    const { blobs, more } = await list(at.failures, { metadata, firstPage: true });
+    const { blobs, more } = await list(at.failures, { metadata: true, firstPage: true });
     if (!more) return blobs;
     notes.manyFailures = true;
     pages = 0;
@@ -23,11 +22,16 @@ export async function listFailures(
   const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
   // More prefixes than pages take turns.
   pages += takePages(budget, prefixes.length - pages);
-  const from = notes.failuresFrom % prefixes.length;
-  notes.failuresFrom = from + pages;
-  const turn = [...prefixes.slice(from), ...prefixes.slice(0, from)].slice(0, pages);
-  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata })));
+  const { turn, next } = inTurn(prefixes, notes.failuresFrom, pages);
+  notes.failuresFrom = next;
+  const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata: true })));
   return listed.flatMap((one) => one.blobs);
+}
+
+/** So many items from an index on, and where the next turn begins; after the last item comes the first. */
+export function inTurn<T>(items: readonly T[], index: number, count: number) {
+  const from = items.length === 0 ? 0 : index % items.length;
+  return { turn: [...items.slice(from), ...items.slice(0, from)].slice(0, count), next: from + count };
 }
 
 /** Records of ended sends, attempts that threw, tasks that are at work, and instances with other code. */

@@ -5,18 +5,23 @@ import { runIdPattern } from "../../model/names.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { CoordinatorPorts, ListedMarker, Term } from "../term.ts";
 
-/** True if a leader has something to do for any run: what makes a term worth claiming. */
-export async function anyRunToLead(
-  { storage, names }: Pick<CoordinatorPorts, "storage" | "names">,
-  signal?: AbortSignal,
-): Promise<boolean> {
+type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names">;
+
+/** The pages of the markers. One may be empty and still not be the last one. */
+async function* markerPages({ storage, names }: MarkerPorts, signal?: AbortSignal, before = () => {}) {
   let cursor: string | undefined;
   do {
-    // A page may be empty and still not be the last one.
+    before();
     const page = await storage.blobs.list(names.active, "", { metadata: true, cursor, signal });
-    if (page.blobs.some((marker) => isMarker(marker) && !rests(marker))) return true;
+    yield page;
     cursor = page.cursor;
   } while (cursor !== undefined);
+}
+
+/** True if a leader has something to do for any run: what makes a term worth claiming. */
+export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Promise<boolean> {
+  for await (const { blobs } of markerPages(ports, signal))
+    if (blobs.some((marker) => isMarker(marker) && !rests(marker))) return true;
   return false;
 }
 
@@ -40,27 +45,18 @@ export function rests({ name, metadata }: Pick<ListedBlob, "name" | "metadata">)
 export async function listMarkers(
   term: Term,
 ): Promise<{ readonly markers: readonly ListedMarker[]; readonly pages: number } | "unreachable"> {
-  const { storage, names, clock, leader } = term;
+  const { clock, leader } = term;
   const found: ListedBlob[] = [];
-  let cursor: string | undefined;
-  let nowMs = 0;
-  let pages = 0;
+  let [nowMs, pages] = [0, 0];
   try {
-    do {
-      leader.assertLeading();
-      const page = await storage.blobs.list(names.active, "", {
-        metadata: true,
-        cursor,
-        signal: leader.lost,
-      });
+    for await (const page of markerPages(term, leader.lost, () => leader.assertLeading())) {
       for (const blob of page.blobs) {
         if (!isMarker(blob)) tellStray(term, blob);
         else if (!rests(blob)) found.push(blob);
       }
-      cursor = page.cursor;
       nowMs = page.dateMs;
       pages += 1;
-    } while (cursor !== undefined);
+    }
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind !== "busy") throw error;
     if (term.backoff.add({ id: "*", etag: "" }, clock.monotonicMs()))

@@ -7,7 +7,7 @@ import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime, RunNotes } from "../decide/draft.ts";
 import { type PageBudget, type Term, type TermRun, takePages } from "../term.ts";
-import { listFailures, toldBy } from "./listFailures.ts";
+import { inTurn, listFailures, toldBy } from "./listFailures.ts";
 import { groupsOf, type Seen, type SeenNode, type SeenOutput, type ShardGroup, wantedOf } from "./seen.ts";
 
 /** What the steps of one poll share. */
@@ -24,36 +24,36 @@ export interface Poll {
   ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
 }
 
+type PolledRun = Pick<Poll, "term"> & Pick<TermRun, "spec" | "working" | "marker" | "notes">;
+
 /**
  * Polls a run: makes the calls that `wantedOf` finds worth making. The leader reads plans, manifests and lists, never a
  * partial's bytes, so its cost does not grow with what workers compute. `pagesMax`: list pages for this run's partials.
  */
 export async function poll(
-  {
-    term,
-    spec,
-    working: state,
-    marker,
-    notes,
-  }: Pick<TermRun, "spec" | "working" | "marker" | "notes"> & Pick<Poll, "term">,
+  { term, spec, working: state, marker, notes }: PolledRun,
   time: DecideTime,
   { pages, pagesMax }: { readonly pages: PageBudget; readonly pagesMax: number },
 ): Promise<Seen> {
   const { storage, names, leader } = term;
   const at = runBlobs(state.run, state.uid, state.origin);
-  const list = listWithin(term, pages);
-  const one: Poll = { term, state, notes, at, pages, list };
+  const one: Poll = { term, state, notes, at, pages, list: listWithin(term, pages) };
   const wanted = wantedOf(state, notes, time);
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(pages, 1) === 1;
   const nodesNow = nodePages(wanted.nodes, pages);
   if (nodesNow && wanted.nodes.length > 0) notes.nodesMs = time.localMs;
-  const groups = groupsInTurn(one, wanted.groups, pagesMax);
+  // Where there are more groups than pages, they take turns from one poll to the next.
+  const count = takePages(pages, Math.min(wanted.groups.length, pagesMax));
+  const { turn: groups, next } = inTurn(wanted.groups, notes.shardsFrom, count);
+  notes.shardsFrom = next;
 
   const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
     wanted.plan ? storage.blobs.read(names.runs, at.plan, { signal: leader.lost }) : undefined,
     wanted.manifest ? readManifest(term, state) : undefined,
-    Promise.all(groups.map(({ shard, digits }) => list(at.partsNear(shard, digits), { metadata: false }))),
+    Promise.all(
+      groups.map(({ shard, digits }) => one.list(at.partsNear(shard, digits), { metadata: false })),
+    ),
     nodesNow ? pollNodes(one, wanted.nodes) : [],
     failuresNow ? listFailures(one, groups) : [],
     wanted.queued ? countMessages(term) : undefined,
@@ -94,18 +94,6 @@ const listWithin =
     } while (cursor !== undefined && firstPage !== true);
     return { blobs: all, more: cursor !== undefined };
   };
-
-/** Where there are more groups than pages, they take turns from one poll to the next. */
-function groupsInTurn(
-  { notes, pages }: Poll,
-  groups: readonly ShardGroup[],
-  pagesMax: number,
-): readonly ShardGroup[] {
-  const count = takePages(pages, Math.min(groups.length, pagesMax));
-  const from = groups.length === 0 ? 0 : notes.shardsFrom % groups.length;
-  notes.shardsFrom = from + count;
-  return [...groups.slice(from), ...groups.slice(0, from)].slice(0, count);
-}
 
 /** The manifest of the state's generation, if it is there. */
 export async function readManifest(
