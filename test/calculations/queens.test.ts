@@ -48,17 +48,17 @@ describe("queens", () => {
     300_000,
   );
 
-  test("a board whose first rows already fail has no chunks and no solutions", () => {
+  test("a board without solutions in its first rows has no chunks", () => {
     expect(solve(2).inputs).toEqual([]);
   });
 
-  test("planning twice lists the same inputs, and each survives JSON", () => {
+  test("planning twice lists the same inputs, which survive JSON", () => {
     const { inputs } = solve(9);
     expect(solve(9).inputs).toEqual(inputs);
     expect(JSON.parse(JSON.stringify(inputs))).toEqual(inputs);
   });
 
-  test("its chunks differ in weight", () => {
+  test("the chunks of queens differ in cost", () => {
     expect(new Set(solve(9).partials).size).toBeGreaterThan(3);
   });
 
@@ -66,7 +66,7 @@ describe("queens", () => {
     expect(() => parseParams(queens, { n: "30" })).toThrow(/n: .*18/);
   });
 
-  test.each([0, 19, 2.5, "x"])("%j is no board", (n) => {
+  test.each([0, 19, 2.5, "x"])("the board size %j is refused", (n) => {
     expect(queens.params.safeParse({ n }).success).toBe(false);
   });
 });
