@@ -28,14 +28,14 @@ describe("parameters", () => {
       "aggregates",
       "aggregates: total is the name of a key column",
     ],
-  ])("%j are refused, and the parameter is named", (raw, field, message) => {
+  ])("the parameters %j are refused with the name of the wrong one", (raw, field, message) => {
     expect(() => given(raw)).toThrow(
       expect.objectContaining({ code: "bad-parameter", details: expect.objectContaining({ field }) }),
     );
     expect(() => given(raw)).toThrow(message);
   });
 
-  test("without any the records are counted", async () => {
+  test("aggregate counts the records by default", async () => {
     const content = { "data/a.csv": "x,y\n1,2\n3,4\n", "data/b.csv": "x,y\n5,6\n" };
     expect(JSON.parse(await textOf(content, {}))).toEqual({
       rows: [{ count: 3 }],
@@ -52,7 +52,7 @@ describe("parameters", () => {
 });
 
 describe("aggregate", () => {
-  test("over CSV and NDJSON files of one prefix gives one table, as CSV", async () => {
+  test("aggregate makes one CSV table of the CSV and NDJSON files of a prefix", async () => {
     const content = {
       "data/1.csv": 'city,"sales, net"\r\nOslo,10.10\r\nBergen,\r\n"Ål, gård",3\r\n',
       "data/2.csv": 'city,"sales, net"\nOslo,0.25\nBergen,7',
@@ -62,7 +62,7 @@ describe("aggregate", () => {
     expect(await textOf(content, raw)).toBe('city,count,sales\nBergen,3,7\nOslo,3,11.85\n"Ål, gård",1,3\n');
   });
 
-  test("a bad number names file, byte and cure", async () => {
+  test("the error for a bad number names the file and the byte, and suggests a fix", async () => {
     const content = { "data/a.csv": "k,v\na,1\nb,two\n" };
     await expect(textOf(content, { aggregates: "sum(v)" })).rejects.toMatchObject({
       code: "bad-number",
@@ -72,7 +72,7 @@ describe("aggregate", () => {
     });
   });
 
-  test("columns of the key, the aggregates and the filter that a file lacks end the plan", async () => {
+  test("a plan fails if a file lacks a column of the key, the aggregates or the filter", async () => {
     const files = memoryFiles(new Map([["data/a.csv", "k,v\na,1\n"]]));
     const params = given({ by: "k,shop", aggregates: "sum(price)", where: "v > 0 and day is null" });
     await expect(runPlan(aggregate, params, async () => {}, files)).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe("aggregate", () => {
     });
   });
 
-  test("a column that no NDJSON record has ends the run, where nobody allowed it; in one that has it the others may lack it", async () => {
+  test("a run fails if no NDJSON record has a wanted column, unless the parameters allow it", async () => {
     const content = { "data/1.jsonl": '{"a":1}\n{"a":2,"b":null}\n', "data/2.jsonl": '{"a":3}\n' };
     const raw = { aggregates: "sum(a),count(b),sum(o.p)", where: "a > 0 or amuont > 0" };
     await expect(textOf(content, raw)).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("aggregate", () => {
     expect(await textOf(content, { aggregates: "sum(a),count(b)", resultFormat: "csv" })).toMatch(/6,0\n$/);
   });
 
-  test("an answer so far says nothing of columns that chunks to come may have", async () => {
+  test("an answer so far does not report columns that later chunks may have", async () => {
     const files = memoryFiles(new Map([["data/1.jsonl", '{"a":1}\n']]));
     const params = given({ aggregates: "sum(b)" });
     const inputs: unknown[] = [];
@@ -109,13 +109,13 @@ describe("aggregate", () => {
     );
   });
 
-  test("UTF-16 without a mark is refused, also where no column is read", async () => {
+  test("UTF-16 without a byte order mark is refused, even if no column is read", async () => {
     const swapped = Buffer.from("a,b\n1,2\n", "utf16le").swap16();
     const files = memoryFiles(new Map([["data/a.csv", swapped]]));
     await expect(runSerially(aggregate, given({}), files)).rejects.toThrow("as UTF-16 has; convert");
   });
 
-  test("any packs and any tree give the bytes of a serial run", async () => {
+  test("aggregate gives the bytes of a serial run for any packs and any tree", async () => {
     const files = memoryFiles(new Map([["data/l.csv", [...lineitemCsv(5_000, 7)].join("")]]));
     const params = given({
       by: "shipmode,returnflag",
@@ -147,7 +147,7 @@ describe("aggregate", () => {
     }
   });
 
-  test("a run of no chunks has a total of nothing", async () => {
+  test("a run without chunks has an empty total", async () => {
     const params = given({ aggregates: "count,sum(x)", resultFormat: "csv" });
     const { body } = await runFinish(aggregate, { params, parts: [], folded: 0, count: 0 });
     expect(Buffer.from(body).toString()).toBe("count,sum(x)\n0,\n");

@@ -56,7 +56,7 @@ describe("the Merkle root", () => {
     expect(merkleRoot(leaves.slice(0, count).map((hex) => Buffer.from(hex, "hex")))).toBe(root);
   });
 
-  test("is that of the definition for any number of leaves", () => {
+  test("the Merkle root equals its definition for any number of leaves", () => {
     for (let count = 0; count <= 70; count += 1) {
       const some = Array.from({ length: count }, (_, index) => Buffer.from(`leaf ${index}`));
       expect(merkleRoot(some)).toBe(rootFromTheTop(some).toString("hex"));
@@ -106,7 +106,7 @@ describe("inventory", () => {
     },
   );
 
-  test("gives the same bytes for any batch, split and order of the work", async () => {
+  test("inventory gives the same bytes for any batch, split and order of the work", async () => {
     const content = new Map(
       Array.from({ length: 40 }, (_, index) => [`c/${(index * 17) % 40}`, `file ${index}`.repeat(index)]),
     );
@@ -145,7 +145,7 @@ describe("inventory", () => {
     );
   });
 
-  test("names paths below the folder of the source, so that a copy has the same manifest", async () => {
+  test("paths are relative to the folder of the source, so that a copy has the same manifest", async () => {
     const at = (root: string) => new Map([`${root}a`, `${root}d/b`].map((path) => [path, "x"]));
     const one = await manifestOf(at("c/"), "c");
     expect(linesOf(one).map((line) => (JSON.parse(line) as { path?: string }).path)).toEqual([
@@ -165,7 +165,7 @@ describe("inventory", () => {
     expect(half).toContain('"path":"data-1"');
   });
 
-  test("puts many small files in one chunk and each large one in a chunk of its own", async () => {
+  test("many small files share a chunk, and each large file has its own", async () => {
     const sizes = [1, 2, 3, 9e6, 9e6, 5, 5e6, 5e6, 1];
     const facts = sizes.map((bytes, index) => ({ path: `c/${index}`, bytes, etag: "1" }));
     expect((await planned(facts, 2)).map((one) => one.map(({ bytes }) => bytes))).toEqual([
@@ -186,7 +186,7 @@ describe("inventory", () => {
     for (const one of batches) expect(JSON.stringify(one).length * 2).toBeLessThan(64 * 1024);
   });
 
-  test("names every file that it cannot read, and is right once they are back", async () => {
+  test("inventory names every file that it cannot read, and succeeds once they are back", async () => {
     const content = new Map(Array.from({ length: 9 }, (_, index) => [`c/${index}`, `file ${index}`]));
     const files = memoryFiles(content);
     const inputs: FileFact[][] = [];
@@ -209,7 +209,7 @@ describe("inventory", () => {
     expect(textOf(await compute())).toBe(before);
   });
 
-  test("passes on that storage is busy, also beside a file that is missing", async () => {
+  test("inventory rethrows the error of busy storage, even if another file is missing", async () => {
     const busy = storageErrorOfCode("blob", "ServerBusy", 503, "");
     const read = (fact: FileFact) =>
       Promise.reject(fact.path === "c/1" ? busy : new CalculationError("file-missing", ""));
@@ -219,7 +219,7 @@ describe("inventory", () => {
     await expect(inventory.compute(chunk)).rejects.toBeInstanceOf(StorageError);
   });
 
-  test("has no root where chunks are missing, and says how many", async () => {
+  test("a manifest without some chunks has no root and counts them", async () => {
     const params = { source: "c/", batch: 1 };
     const parts = [Buffer.from('{"path":"a","bytes":5,"sha256":"00"}\n')];
     const { body, contentType, extension } = await runFinish(inventory, {
@@ -232,7 +232,7 @@ describe("inventory", () => {
     expect([contentType, extension]).toEqual(["application/x-ndjson", "ndjson"]);
   });
 
-  test("of a prefix without files says so, and how to find the right one", async () => {
+  test("a prefix without files is refused with a hint to the right one", async () => {
     const run = runSerially(
       inventory,
       { source: "c/salse/", batch: 16 },
@@ -244,7 +244,7 @@ describe("inventory", () => {
     });
   });
 
-  test("is refused beyond its limits while it is planned, before all of it is listed", async () => {
+  test("planning refuses more files than the limits before all of them are listed", async () => {
     const many = await planned(manyFiles(inventoryFilesMax, "f"), 256);
     expect(many.flat()).toHaveLength(inventoryFilesMax);
     let listed = 0;

@@ -27,7 +27,7 @@ describe("the picture", () => {
     expect(Buffer.compare(pixels, serialRender(params))).toBe(0);
   });
 
-  test("shows a set of the measured area", async () => {
+  test("the picture shows a set of the known area", async () => {
     // 1.5065918849 ± 2.8·10⁻⁹ by counting points: Th. Förstemann (2012), on
     // mrob.com/pub/muency/pixelcounting.html.
     const [edge, span] = [600, 2.6];
@@ -45,7 +45,7 @@ describe("the picture", () => {
     expect(Math.abs(area - 1.5065918849)).toBeLessThan(0.004);
   });
 
-  test("has one byte for each pixel, a palette, and tells its parameters", async () => {
+  test("the picture has one byte per pixel, a palette, and its parameters as text", async () => {
     const { format, palette, opacity, text } = await picture({
       ...whole,
       width: 9,
@@ -59,7 +59,7 @@ describe("the picture", () => {
     expect(text).toContain('"palette":"ember"');
   });
 
-  test("is a PNG file for whoever saves it", async () => {
+  test("the picture is saved as a PNG file", async () => {
     const { contentType, extension } = await runSerially(mandelbrot, paramsOf({ width: 1, height: 1 }));
     expect({ contentType, extension }).toEqual({ contentType: "image/png", extension: "png" });
   });
@@ -93,7 +93,7 @@ describe("packs", () => {
     },
   );
 
-  test("that are missing leave their tiles transparent and the others as they are", async () => {
+  test("tiles of missing packs are transparent and the others unchanged", async () => {
     const parts = [await pack(2, 5), await pack(9, 10), await pack(15, 20)];
     const finish = (of: Uint8Array[]) => runFinish(mandelbrot, { params, parts: of, folded: 9, count });
     const { pixels } = readPng((await finish(parts)).body);
@@ -109,7 +109,7 @@ describe("packs", () => {
     ).toBe(0);
   });
 
-  test("of which there are none yet give a transparent picture", async () => {
+  test("a picture without packs is transparent", async () => {
     const { body } = await runFinish(mandelbrot, { params, parts: [], folded: 0, count });
     expect(readPng(body).pixels.every((one) => one === 0)).toBe(true);
   });

@@ -13,7 +13,7 @@ import {
 import { calculationLimits } from "../../src/model/limits.ts";
 import { plainEscapeTime } from "./mandelbrotReference.ts";
 
-test("the logarithm is that of the platform but for 2·10⁻⁵, and exact for powers of two", () => {
+test("log2 is within 2·10⁻⁵ of the platform and exact for powers of two", () => {
   const short: number[] = [];
   for (let x = 1; x < 1e12; x *= 1.0007) short.push(Math.log2(x) - log2(x));
   expect(Math.min(...short)).toBeGreaterThan(-1e-12);
@@ -25,7 +25,7 @@ describe("the escape time", () => {
   const same = (x: number, y: number, steps: number) =>
     expect(escapeTime(x, y, steps), `${x} ${y}`).toBe(plainEscapeTime(x, y, steps) ?? inside);
 
-  test("has the bits of the plain loop, just outside and inside of the edges that it knows", () => {
+  test("escapeTime has the bits of the plain loop around the edges of the cardioid and the disk", () => {
     for (const off of [-1e-3, -1e-5, -1e-7, -1e-12, 0, 1e-12, 1e-7, 1e-5, 1e-3]) {
       for (let angle = 0.05; angle < 6.3; angle += 0.19) {
         // The cardioid is μ/2 − μ²/4 over the unit circle, the disk −1 + μ/4.
@@ -36,7 +36,7 @@ describe("the escape time", () => {
     }
   });
 
-  test("has them in the middle of cycles and for any number of steps", () => {
+  test("escapeTime has the bits of the plain loop in the middle of cycles and for any number of steps", () => {
     // Centres of the components of period 3, 3 and 4, a point of period 5, and others that never settle.
     const points = [
       [-0.122561, 0.744862],
@@ -51,7 +51,7 @@ describe("the escape time", () => {
     for (const far of [1, 255, 256, 257, 40_000]) same(far, -far, 3);
   });
 
-  test("grows smoothly over the border between two counts, as the true logarithm does", () => {
+  test("escapeTime grows smoothly between two counts", () => {
     let before = escapeTime(0.6, 0.35, 100);
     for (let x = 0.6; x < 2; x += 0.001) {
       const time = escapeTime(x, 0.35, 100);
@@ -82,7 +82,7 @@ test.each([
   expect(seen.every((times) => times === 1)).toBe(true);
 });
 
-test("the first tenth of the tiles has some in each quarter of the image", () => {
+test("the first tenth of the tiles covers each quarter of the image", () => {
   const image = { width: 1_280, height: 800 };
   const quarters = new Set<string>();
   for (let chunk = 0; chunk < tileCount(image) / 10; chunk += 1) {
@@ -96,7 +96,7 @@ describe("partials", () => {
   const bytesOf = (part: TileSpans) => Buffer.from(tileSpansCodec.encode(part)).toString("hex");
   const tile = (chunk: number) => oneTile(chunk, Uint8Array.of(chunk, chunk + 100));
 
-  test("join associatively in their bytes, and nothing joined changes nothing", () => {
+  test("partials join associatively in their bytes, and an empty one is neutral", () => {
     const some = [
       noTiles,
       tile(1),
@@ -120,7 +120,7 @@ describe("partials", () => {
     ]);
   });
 
-  test("survive their codec, wherever their bytes lie", () => {
+  test("partials survive their codec at any offset in a buffer", () => {
     const part = joinSpans(joinSpans(tile(0), tile(1)), tile(9));
     const bytes = tileSpansCodec.encode(part);
     const shifted = Buffer.concat([Buffer.of(7), bytes]).subarray(1);
@@ -129,7 +129,7 @@ describe("partials", () => {
     expect(() => tileSpansCodec.decode(bytes.subarray(0, 9))).toThrow(RangeError);
   });
 
-  test("of the largest image keep well under the limit, with a gap after each tile too", () => {
+  test("partials of the largest image stay below the limit, even with a gap after each tile", () => {
     const pixels = new Uint8Array(64 * 64);
     let all = noTiles;
     for (let chunk = 0; chunk < 4_096; chunk += 1) all = joinSpans(all, oneTile(2 * chunk, pixels));
@@ -138,7 +138,7 @@ describe("partials", () => {
   });
 });
 
-test.each(paletteNames)("neighbouring colours of %s differ little, all around", (name) => {
+test.each(paletteNames)("neighboring colors of %s differ little, all around the circle", (name) => {
   const palette = paletteOf(name);
   expect(palette).toHaveLength(256);
   const gradient = palette.slice(1, 255);

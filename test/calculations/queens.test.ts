@@ -48,11 +48,11 @@ describe("queens", () => {
     300_000,
   );
 
-  test("a board whose first rows already fail has no chunks and no solutions", () => {
+  test("a board without solutions in its first rows has no chunks", () => {
     expect(solve(2).inputs).toEqual([]);
   });
 
-  test("planning twice lists the same inputs, and each survives JSON", () => {
+  test("planning twice lists the same inputs, which survive JSON", () => {
     const { inputs } = solve(9);
     expect(solve(9).inputs).toEqual(inputs);
     expect(JSON.parse(JSON.stringify(inputs))).toEqual(inputs);

@@ -41,7 +41,7 @@ function squaresOf(values: readonly number[]): Squares {
 }
 
 describe("exact sums", () => {
-  test("are the exact sum correctly rounded, and the mean and the variance are, too", () => {
+  test("sum, mean and variance are the exact ones, correctly rounded", () => {
     fc.assert(
       fc.property(fc.array(finite, { minLength: 1, maxLength: 30 }), (values) => {
         const count = values.length;
@@ -60,7 +60,7 @@ describe("exact sums", () => {
     );
   });
 
-  test("are written as the same terms in every order and grouping", () => {
+  test("exact sums have the same terms in every order and grouping", () => {
     fc.assert(
       fc.property(fc.array(finite, { maxLength: 20 }), fc.nat(20), fc.nat(20), (values, first, second) => {
         const [low, high] = [Math.min(first, second), Math.max(first, second)];
@@ -75,7 +75,7 @@ describe("exact sums", () => {
     );
   });
 
-  test("stay exact where additions one after the other lose everything", () => {
+  test("exact sums stay exact where plain additions lose everything", () => {
     expect(sumOf({ count: 4, terms: termsOf([1e100, 1, -1e100, 1e-300]) })).toBe(1);
     expect(termsOf([1e100, 1, -1e100, 1e-300])).toEqual([1, 1e-300]);
     expect(sumOf({ count: 3, terms: termsOf([Number.MAX_VALUE, Number.MAX_VALUE, -Number.MAX_VALUE]) })).toBe(

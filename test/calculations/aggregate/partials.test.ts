@@ -47,7 +47,7 @@ function chunksOf(length: number, borders: readonly number[], batches: readonly 
 }
 
 describe("a partial", () => {
-  test("has the same bytes for any chunks, batches, packs and tree of folds", async () => {
+  test("a partial has the same bytes for any chunks, batches, packs and tree of folds", async () => {
     await fc.assert(
       fc.asyncProperty(
         rows,
@@ -81,7 +81,7 @@ describe("a partial", () => {
     );
   });
 
-  test("a merge leaves both sides as they were", async () => {
+  test("a merge does not change its inputs", async () => {
     const table = {
       columns,
       rows: [
@@ -98,7 +98,7 @@ describe("a partial", () => {
     expect(parts.map((part) => Buffer.from(part).toString("hex"))).toEqual(before);
   });
 
-  test("keeps the first records left out and the first bad numbers, in the order of the files", async () => {
+  test("a partial keeps the first skipped records and bad numbers in the order of the files", async () => {
     const table: Table = {
       columns: ["x"],
       rows: Array.from({ length: 40 }, (_, i) => [i % 3 === 0 ? "?" : "1"]),
@@ -141,7 +141,7 @@ describe("limits", () => {
     rows: Array.from({ length: keys }, (_, i) => [`key ${i}`, i % 10]),
   });
 
-  test("a key with too many values fails in a chunk before memory runs out", async () => {
+  test("a chunk with too many groups fails before memory runs out", async () => {
     // Ten million distinct keys, one row at a time: only the first 200,001 are ever held.
     let handed = 0;
     const endless = {
@@ -168,7 +168,7 @@ describe("limits", () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200e6);
   });
 
-  test("and in a merge of two that were small enough", async () => {
+  test("a merge with too many groups fails", async () => {
     const calculation = rowsCalculation(keyed(groupsMax + 1), { by: "k", aggregates: "count" });
     const halves = [
       await packOf(calculation, [{ from: 0, to: groupsMax - 10 }]),
@@ -179,7 +179,7 @@ describe("limits", () => {
     expect((await packOf(most, [{ from: 0, to: groupsMax }])).length).toBeLessThan(4e6);
   });
 
-  test("states that are too large together fail, too, with what to leave out", async () => {
+  test("a chunk whose states are too large fails and says what to leave out", async () => {
     const table: Table = {
       columns: ["k", "v"],
       rows: Array.from({ length: 90_000 }, (_, i) => [`${i % 30}`, `${"long value ".repeat(60)}${i}`]),

@@ -17,7 +17,7 @@ describe("buckets", () => {
     );
   });
 
-  test("rise with their numbers", () => {
+  test("bucket numbers rise with their numbers", () => {
     fc.assert(
       fc.property(finite, finite, (a, b) => {
         if (a < b) expect(bucketOf(a)).toBeLessThanOrEqual(bucketOf(b));
@@ -26,7 +26,7 @@ describe("buckets", () => {
     );
   });
 
-  test("whole numbers up to 256 are their own border, and zero is", () => {
+  test("zero and whole numbers up to 256 are their own border", () => {
     for (let n = -256; n <= 256; n++) expect(borderOf(bucketOf(n))).toBe(n);
   });
 });
@@ -49,7 +49,7 @@ describe("quantiles", () => {
     };
   };
 
-  test("are within 1/128 of the number of that rank over 100 seeds", async () => {
+  test("quantiles are within 1/128 of the number of that rank over 100 seeds", async () => {
     const shares = ["0", "0.01", "0.25", "0.5", "0.9", "0.99", "0.999", "1"];
     for (let seed = 0; seed < 100; seed++) {
       const random = randomOf(seed);
@@ -71,7 +71,7 @@ describe("quantiles", () => {
     }
   });
 
-  test("have the rank of percentile_disc, also where a share times n is not exact in doubles", async () => {
+  test("quantiles have the rank of percentile_disc, even if a share times n is not exact in doubles", async () => {
     const rows = Array.from({ length: 100 }, (_, i) => [String(i + 1)]);
     const {
       rows: [row],

@@ -92,7 +92,7 @@ describe("folding rows", () => {
     ]);
   });
 
-  test("without rows a total is one row of nothing, and a grouping none", async () => {
+  test("without input rows a total has one row and a grouping none", async () => {
     const none = { columns: ["x", "k"], rows: [] };
     const aggregates =
       "count,sum(x),min(x),mean(x),variance(x),stddev(x),mintext(x),distinct(x),p50(x),top(x,3)";
@@ -182,7 +182,7 @@ describe("folding rows", () => {
     ]);
   });
 
-  test("texts that only UTF-16 can tell apart are one key", async () => {
+  test("texts that differ only in unpaired surrogates are one key", async () => {
     const table = { columns: ["k"], rows: [["\ud800"], ["\udfff"], ["\ufffd"]] };
     const { rows } = await resultOf(table, { by: "k", aggregates: "count,mintext(k),top(k,2)" });
     expect(rows).toEqual([
@@ -229,7 +229,7 @@ describe("what a user did wrong", () => {
     ],
   };
 
-  test("a bad number fails with file, byte and cure, the first of the file first", async () => {
+  test("a run fails for the first bad number of a file, with its byte and a suggested fix", async () => {
     await expect(resultOf(mixed, { aggregates: "sum(x),sum(y)" })).rejects.toMatchObject({
       code: "bad-number",
       message: expect.stringMatching(
@@ -241,7 +241,7 @@ describe("what a user did wrong", () => {
     );
   });
 
-  test("skipped ones are counted once each and the first shown", async () => {
+  test("skipped bad numbers are counted once each, and the first are shown", async () => {
     const { rows, report } = await resultOf(mixed, {
       aggregates: "count,sum(x),mean(x),count(x),sum(y)",
       badNumbers: "skip",
@@ -258,12 +258,12 @@ describe("what a user did wrong", () => {
     });
   });
 
-  test("a comparison that is never looked at complains of nothing", async () => {
+  test("a comparison that is not evaluated reports no bad number", async () => {
     const { rows } = await resultOf(mixed, { aggregates: "count", where: "k = 'a' or x > 1" });
     expect(rows).toEqual([{ count: 5 }]);
   });
 
-  test("a sum beyond the range of doubles is no answer", async () => {
+  test("a sum beyond the range of doubles is an error", async () => {
     const table = { columns: ["x"], rows: [["1e308"], ["1e308"]] };
     await expect(resultOf(table, { aggregates: "sum(x)" })).rejects.toMatchObject({
       code: "number-overflow",
@@ -292,7 +292,7 @@ describe("the result", () => {
   };
   const query = { by: "k", aggregates: 'sum(2019) as "2019", sum(x), top(k,1) as t' };
 
-  test("as CSV is quoted where it must be and otherwise exactly what the files have", async () => {
+  test("a CSV result is quoted where necessary and otherwise holds the texts of the files", async () => {
     expect(await resultText(table, { ...query, output: "csv" })).toBe(
       [
         "k,2019,sum(x),t",
@@ -305,13 +305,13 @@ describe("the result", () => {
     );
   });
 
-  test("as NDJSON has one group a line, its columns in the order asked", async () => {
+  test("an NDJSON result has one group per line, with its columns in the requested order", async () => {
     const lines = (await resultText(table, { ...query, output: "ndjson" })).split("\n");
     expect(lines).toHaveLength(5);
     expect(lines[1]).toBe('{"k":"=1+2","2019":2,"sum(x)":0.2,"t":[{"value":"=1+2","count":1}]}');
   });
 
-  test("as JSON has the groups and a report", async () => {
+  test("a JSON result has the groups and a report", async () => {
     expect(JSON.parse(await resultText(table, query))).toMatchObject({
       rows: [{ k: "" }, { k: "=1+2" }, { k: "line\nbreak", "2019": null }, { k: 'say "a,b"' }],
       report: { records: 4, bytes: 40, selected: 4, groups: 4, skipped: { count: 0, first: [] } },

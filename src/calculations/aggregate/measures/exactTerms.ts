@@ -85,15 +85,6 @@ function halfEven(value: bigint, bits: bigint): bigint {
 
 const bitsOf = (value: bigint): number => 4 * (value < 0n ? -value : value).toString(16).length;
 
-/** The exact sums of many groups. */
-interface ExactSums {
-  reserve(groups: number): void;
-  /** `x` is finite. */
-  add(group: number, x: number): void;
-  /** To be called once for a group: it consumes the group's `ExactSum`. */
-  terms(group: number): Terms;
-}
-
 /** About what an `ExactSum` takes in memory, which is more than it takes in a partial. */
 const exactSumBytes = 400;
 
@@ -101,7 +92,7 @@ const exactSumBytes = 400;
  * Keeps two doubles for each group: the sum so far and its error. Two error-free additions per number keep both exact for
  * usual data. An error of the error goes to an `ExactSum`, which is created when needed.
  */
-export function exactSums(meter: Meter): ExactSums {
+export function exactSums(meter: Meter) {
   let high = new Float64Array(0);
   let low = new Float64Array(0);
   const rest = new Map<number, ExactSum>();
@@ -115,11 +106,12 @@ export function exactSums(meter: Meter): ExactSums {
     exact.add(x);
   };
   return {
-    reserve(groups) {
+    reserve(groups: number): void {
       high = grown(high, groups);
       low = grown(low, groups);
     },
-    add(group, x) {
+    /** `x` is finite. */
+    add(group: number, x: number): void {
       const before = high[group] as number;
       const sum = before + x;
       const error = additionError(before, x, sum);
@@ -127,7 +119,10 @@ export function exactSums(meter: Meter): ExactSums {
         high[group] = sum;
         return;
       }
-      if (error - error !== 0) return addRest(group, x);
+      if (error - error !== 0) {
+        addRest(group, x);
+        return;
+      }
       high[group] = sum;
       const lowBefore = low[group] as number;
       const lowSum = lowBefore + error;
@@ -135,6 +130,7 @@ export function exactSums(meter: Meter): ExactSums {
       const lowError = additionError(lowBefore, error, lowSum);
       if (lowError !== 0) addRest(group, lowError);
     },
-    terms: (group) => termsOf(high[group] as number, low[group] as number, rest.get(group)),
+    /** To be called once for a group: it consumes the group's `ExactSum`. */
+    terms: (group: number): Terms => termsOf(high[group] as number, low[group] as number, rest.get(group)),
   };
 }

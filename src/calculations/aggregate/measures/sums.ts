@@ -56,11 +56,7 @@ export const sumMeasure = (column: string): Measure<Sum> => ({
 });
 
 /** The exact sums of squares: of ordinary numbers; of huge ones · 2^-600; of tiny ones · 2^600. */
-export interface Squares {
-  readonly ordinary: Terms;
-  readonly huge: Terms;
-  readonly tiny: Terms;
-}
+export type Squares = readonly [ordinary: Terms, huge: Terms, tiny: Terms];
 
 /** Between these limits a double can hold both a square and its rounding error. */
 const ordinaryMin = 2 ** -480;
@@ -94,22 +90,14 @@ export const squaresMeasure = (column: string): Measure<Squares> => ({
           sums.add(group, upper * upper - square + 2 * upper * lower + lower * lower);
         });
       },
-      state: (group) => ({
-        ordinary: ordinary.terms(group),
-        huge: huge.terms(group),
-        tiny: tiny.terms(group),
-      }),
+      state: (group) => [ordinary.terms(group), huge.terms(group), tiny.terms(group)],
     };
   },
-  merge: (a, b) => ({
-    ordinary: mergeTerms(a.ordinary, b.ordinary),
-    huge: mergeTerms(a.huge, b.huge),
-    tiny: mergeTerms(a.tiny, b.tiny),
-  }),
-  write({ ordinary, huge, tiny }, out) {
-    for (const terms of [ordinary, huge, tiny]) writeTerms(terms, out);
+  merge: (a, b) => [mergeTerms(a[0], b[0]), mergeTerms(a[1], b[1]), mergeTerms(a[2], b[2])],
+  write(squares, out) {
+    for (const terms of squares) writeTerms(terms, out);
   },
-  read: (from) => ({ ordinary: readTerms(from), huge: readTerms(from), tiny: readTerms(from) }),
+  read: (from) => [readTerms(from), readTerms(from), readTerms(from)],
 });
 
 /** The exact sum, correctly rounded; null without numbers, as in SQL. Infinite beyond the range of doubles. */
@@ -124,7 +112,7 @@ export const meanOf = ({ count, terms }: Sum): number | null =>
   count === 0 ? null : nearestRatio(wholeOf(terms), BigInt(count), wholeExponent);
 
 /** The exact variance of a sample (divided by n - 1), correctly rounded; null for fewer than two numbers. */
-export function varianceOf({ count, terms }: Sum, { ordinary, huge, tiny }: Squares): number | null {
+export function varianceOf({ count, terms }: Sum, [ordinary, huge, tiny]: Squares): number | null {
   if (count < 2) return null;
   const n = BigInt(count);
   const sum = wholeOf(terms);

@@ -7,18 +7,11 @@ import type { ReadReport, RecordBatch, Row } from "../records.ts";
 import { groupIds } from "./groupIds.ts";
 import { numberColumns } from "./numberColumns.ts";
 
-/** Folds the rows of one chunk. */
-interface Folding {
-  add(batch: RecordBatch): void;
-  /** Returns the partial; consumes the folding. */
-  done(read: ReadReport): PartialBytes;
-}
-
 /**
- * `path` is for messages. `add` throws `CalculationError` for a bad number under the policy `fail`, and for more groups
+ * Folds the rows of one chunk. `path` is for messages. `add` throws `CalculationError` for a bad number under the policy `fail`, and for more groups
  * than the limit.
  */
-export function foldRange(query: Query, policy: "fail" | "skip", path: string): Folding {
+export function foldRange(query: Query, policy: "fail" | "skip", path: string) {
   const { wanted, keys, where, measures } = query;
   const numbers = numberColumns(path, wanted, policy);
   const columns: Columns = {
@@ -55,11 +48,12 @@ export function foldRange(query: Query, policy: "fail" | "skip", path: string): 
   };
 
   return {
-    add(batch) {
+    add(batch: RecordBatch): void {
       fold(batch.rows);
       numbers.end(batch);
     },
-    done({ records, bytes, skipped, offenders, absent }) {
+    /** Returns the partial; consumes the folding. */
+    done({ records, bytes, skipped, offenders, absent }: ReadReport): PartialBytes {
       // The total of no rows has states too.
       fold([]);
       const inOrder = Array.from({ length: groups.size }, (_, id) => ({ id, key: keyBytes(groups.key(id)) }));

@@ -3,14 +3,6 @@ import { detached, type Meter } from "../measures/measure.ts";
 import { tooManyGroups } from "../partial/partial.ts";
 import type { Field, Row } from "../records.ts";
 
-/** Numbers the groups of a chunk in the order in which they appear. */
-interface GroupIds {
-  /** Throws `CalculationError` `too-many-groups` before memory runs out. */
-  of(row: Row): number;
-  readonly size: number;
-  key(group: number): Row;
-}
-
 /** The field that is kept as a key; zero loses its sign, as in a map. */
 const ownField = (field: Field): Field =>
   typeof field === "string" ? detached(field) : typeof field === "number" ? field + 0 : field;
@@ -22,10 +14,10 @@ const keyBytes = 30;
 const idsMax = 2 ** 18;
 
 /**
- * Numbers the fields of each key column. The number of a group of several columns is found by the number of its first
+ * Numbers the groups of a chunk in the order in which they appear, by numbering the fields of each key column. The number of a group of several columns is found by the number of its first
  * columns and the number of its next field, so no texts are joined, and 1 and "1" stay two keys.
  */
-export function groupIds(keyIndexes: readonly number[], meter: Meter): GroupIds {
+export function groupIds(keyIndexes: readonly number[], meter: Meter) {
   const keys: Row[] = keyIndexes.length === 0 ? [[]] : [];
   const levels = keyIndexes.map(() => ({
     ids: new Map<Field, number>(),
@@ -54,7 +46,8 @@ export function groupIds(keyIndexes: readonly number[], meter: Meter): GroupIds 
   };
 
   return {
-    of(row) {
+    /** Throws `CalculationError` `too-many-groups` before memory runs out. */
+    of(row: Row): number {
       let group = 0;
       for (let depth = 0; depth < levels.length; depth++) {
         const level = levels[depth] as Level;
@@ -79,6 +72,6 @@ export function groupIds(keyIndexes: readonly number[], meter: Meter): GroupIds 
     get size() {
       return keys.length;
     },
-    key: (group) => keys[group] as Row,
+    key: (group: number) => keys[group] as Row,
   };
 }

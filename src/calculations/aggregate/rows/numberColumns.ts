@@ -10,40 +10,28 @@ export interface NumberColumn {
   at(index: number): number;
 }
 
-/** The columns of a chunk that are read as numbers, and the bad numbers in them: fields that are not numbers. */
-interface NumberColumns {
-  /** The same object for the same column. */
-  column(column: number): NumberColumn;
-  begin(rows: readonly Row[]): void;
-  /** Under the policy `fail` throws `CalculationError` `bad-number` for the first bad number of the batch. */
-  end(batch: RecordBatch): void;
-  /** The bad numbers in the order of the file, however it was cut into batches. */
-  incidents(): Incidents;
-}
-
 const { offendersMax } = aggregateLimits;
 const unread = Number.POSITIVE_INFINITY;
 
-export function numberColumns(
-  path: string,
-  names: readonly string[],
-  policy: "fail" | "skip",
-): NumberColumns {
+/** The columns of a chunk that are read as numbers, and the bad numbers in them: fields that are not numbers. */
+export function numberColumns(path: string, names: readonly string[], policy: "fail" | "skip") {
   const columns = new Map<number, ReturnType<typeof numberColumn>>();
   const first: Offender[] = [];
   let count = 0;
   /** Bad numbers of this batch; columns are read one after the other. */
   let bad: BadNumber[] = [];
   return {
-    column(column) {
+    /** The same object for the same column. */
+    column(column: number): NumberColumn {
       const known = columns.get(column) ?? numberColumn(column, (index) => bad.push({ index, column }));
       columns.set(column, known);
       return known;
     },
-    begin(rows) {
+    begin(rows: readonly Row[]): void {
       for (const column of columns.values()) column.begin(rows);
     },
-    end(batch) {
+    /** Under the policy `fail` throws `CalculationError` `bad-number` for the first bad number of the batch. */
+    end(batch: RecordBatch): void {
       if (bad.length === 0) return;
       count += bad.length;
       bad.sort((a, b) => a.index - b.index || a.column - b.column);
@@ -55,7 +43,8 @@ export function numberColumns(
       }
       bad = [];
     },
-    incidents: () => incidents(count, first),
+    /** The bad numbers in the order of the file, however it was cut into batches. */
+    incidents: (): Incidents => incidents(count, first),
   };
 }
 

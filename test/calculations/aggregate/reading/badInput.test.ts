@@ -40,7 +40,7 @@ describe("columns", () => {
     },
   );
 
-  test("that only a later file lacks are named with the first that does", async () => {
+  test("columns that only a later file lacks are named with the first such file", async () => {
     const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
     const files = Object.fromEntries(
       names.map((one) => [`data/${one}.csv`, one < "j" ? "x\n1\n" : "y\n1\n"]),
@@ -49,13 +49,13 @@ describe("columns", () => {
     await expect(planOf(files, ["x"])).rejects.toMatchObject({ code: "no-column", message });
   });
 
-  test("of files without a record, and of NDJSON lines, are not asked for", async () => {
+  test("wanted columns are not required in files without a record, nor in NDJSON lines", async () => {
     const files = { "data/a.csv": "", "data/b.csv": "\n\n", "data/c.ndjson": '{"y":1}\n' };
     expect((await planOf(files, ["x"])).map(({ file }) => file.path)).toEqual(["data/c.ndjson"]);
     expect(await rowsOf(files, ["x"])).toEqual([[null]]);
   });
 
-  test("of files in different orders are found in each", async () => {
+  test("columns are found in each file, whatever their order", async () => {
     const files = { "data/a.csv": "x,y\n1,2\n", "data/b.csv": "y,z,x\n3,4,5\n" };
     expect(await rowsOf(files, ["x", "y"])).toEqual([
       ["1", "2"],
@@ -63,7 +63,7 @@ describe("columns", () => {
     ]);
   });
 
-  test("of one name are refused only where they are wanted", async () => {
+  test("two columns of one name are refused only if they are wanted", async () => {
     const files = { "data/a.csv": "x,y,x\n1,2,3\n" };
     expect(await rowsOf(files, ["y"])).toEqual([["2"]]);
     const why = {
@@ -73,39 +73,39 @@ describe("columns", () => {
     await expect(planOf(files, ["x"])).rejects.toMatchObject(why);
   });
 
-  test("without a header are c1, c2, …", async () => {
+  test("columns without a header are named c1, c2, …", async () => {
     expect(await rowsOf({ "data/a.csv": "\n1,2\n3,4" }, ["c2"], { header: false })).toEqual([["2"], ["4"]]);
   });
 
-  test("too many for a chunk's input are refused", async () => {
+  test("more column names than a chunk's input can hold are refused", async () => {
     const header = Array.from({ length: 9_000 }, (_, index) => `column${index}`).join(",");
     await expect(read({ "data/a.csv": header }, [])).rejects.toThrow(/its 9000 column names take \d+ bytes/);
   });
 
-  test("may have any name, also with quotes, line breaks and a byte order mark before them", async () => {
+  test("columns may have any name, even with quotes, line breaks and after a byte order mark", async () => {
     expect(await rowsOf({ "data/a.csv": '\uFEFF"a ""b""\r\nc",d\n1,2\n' }, ['a "b"\r\nc'])).toEqual([["1"]]);
   });
 });
 
 describe("files", () => {
-  test("that are not there are an error of their own", async () => {
+  test("a source without files is refused", async () => {
     await expect(read({ "other/a.csv": "a" }, ["a"])).rejects.toThrow("no file begins with data/");
   });
 
-  test("without a record give none", async () => {
+  test("files without a record give no rows", async () => {
     const files = { "data/a.csv": "", "data/b.csv": "x\n", "data/c.csv": "\n\r\n\n", "data/d.csv": "\uFEFF" };
     expect(await rowsOf({ ...files, "data/e.ndjson": "\n", "data/f.csv.gz": gzipSync("") }, ["x"])).toEqual(
       [],
     );
   });
 
-  test("whose name tells no format are refused, unless it is given", async () => {
+  test("files whose extension tells no format are refused unless the format is given", async () => {
     const files = { "data/part-0001": "x\n1\n" };
     await expect(read(files, ["x"])).rejects.toThrow("data/part-0001: its extension is none of .csv");
     expect(await rowsOf(files, ["x"], { format: "csv" })).toEqual([["1"]]);
   });
 
-  test("with tabs, semicolons or pipes are read as such", async () => {
+  test("files with any allowed delimiter are read", async () => {
     expect(await rowsOf({ "data/a.tsv": "x\ty,z\n1\t2,3" }, ["y,z"])).toEqual([["2,3"]]);
     expect(await rowsOf({ "data/a.TXT": "x|y\n1|2" }, ["y"], { delimiter: "|" })).toEqual([["2"]]);
     expect(await rowsOf({ "data/a.csv": "x\ty\n1\t2" }, ["y"], { delimiter: "tab" })).toEqual([["2"]]);
@@ -135,12 +135,12 @@ describe("files", () => {
 describe("records", () => {
   const ragged = { "data/a.csv": 'x,y\r\n1,2\r\n\r\n"é\n"\r\n3,4,5\r\n6,7' };
 
-  test("with another number of fields than the header fail, with their place", async () => {
+  test("records with a wrong number of fields fail with their offset", async () => {
     const why = "data/a.csv: the record at byte 12 has 1 field, not 2; with ragged=skip";
     await expect(read(ragged, ["x"])).rejects.toThrow(why);
   });
 
-  test("with another number of fields are skipped and counted where that is the policy", async () => {
+  test("records with a wrong number of fields are skipped and counted under that policy", async () => {
     const { rows, offsets, reports } = await read(ragged, ["x"], { ragged: "skip" });
     expect(rows).toEqual([["1"], ["6"]]);
     expect(offsets).toEqual([5, 26]);
@@ -158,11 +158,11 @@ describe("records", () => {
     ]);
   });
 
-  test("of one column are skipped where they are empty", async () => {
+  test("empty records of one column are skipped", async () => {
     expect(await rowsOf({ "data/a.csv": "x\n1\n\n2\n" }, ["x"])).toEqual([["1"], ["2"]]);
   });
 
-  test("longer than a range are read whole, once", async () => {
+  test("records longer than a range are read whole and once", async () => {
     const long = "z".repeat(5_000);
     const csv = `x,y\n1,${long}\n2,b\n3,"${long}\n"\n4,d`;
     for (const quotedNewlines of [true, false]) {
@@ -172,20 +172,23 @@ describe("records", () => {
     }
   });
 
-  test.each([true, false])("belong to the range they begin in, pass or not: %s", async (quotedNewlines) => {
-    const files = { "data/a.csv": `x,y\n${"1,234567\n".repeat(8)}` };
-    const { reports } = await read(files, ["x"], { chunkBytes: 18, quotedNewlines });
-    expect(reports.map(({ records }) => records)).toEqual([2, 2, 2, 2]);
-  });
+  test.each([true, false])(
+    "records belong to the range in which they begin (quotedNewlines %s)",
+    async (quotedNewlines) => {
+      const files = { "data/a.csv": `x,y\n${"1,234567\n".repeat(8)}` };
+      const { reports } = await read(files, ["x"], { chunkBytes: 18, quotedNewlines });
+      expect(reports.map(({ records }) => records)).toEqual([2, 2, 2, 2]);
+    },
+  );
 
-  test.each(["a.csv", "a.ndjson", "a.csv.gz"])("above the limit are refused in %s", async (name) => {
+  test.each(["a.csv", "a.ndjson", "a.csv.gz"])("records above the limit are refused in %s", async (name) => {
     const text = `x\n${"z".repeat(17 * 1024 ** 2)}\n`;
     const bytes = name.endsWith(".gz") ? gzipSync(text, { level: 1 }) : text;
     const why = /no record ends within 16 MB, the limit of a record/;
     await expect(read({ [`data/${name}`]: bytes }, ["x"])).rejects.toThrow(why);
   });
 
-  test("without a quote at their begin may hold quotes", async () => {
+  test("fields without a quote at their start may hold quotes", async () => {
     const inches = 'x,y\n5" pipe,3\'4"\n2 ""x"",b\n';
     expect(await rowsOf({ "data/a.csv": inches }, ["x", "y"], { chunkBytes: 3 })).toEqual([
       ['5" pipe', "3'4\""],
@@ -193,16 +196,16 @@ describe("records", () => {
     ]);
   });
 
-  test("with text after a closing quote are refused, with the place", async () => {
+  test("records with text after a closing quote are refused with the offset", async () => {
     const why = "data/a.csv: byte 9 follows the closing quote of the field that opens at byte 4";
     await expect(read({ "data/a.csv": 'x,y\n"abc"d,2\n' }, ["x"])).rejects.toThrow(why);
   });
 
-  test("that only carriage returns end are refused", async () => {
+  test("records that end with carriage returns only are refused", async () => {
     await expect(read({ "data/a.csv": "x,y\r1,2\r3,4" }, ["x"])).rejects.toThrow(/carriage returns only/);
   });
 
-  test("with a line break in a field, against the promise, are refused", async () => {
+  test("records with a line break in a field are refused under quotedNewlines=false", async () => {
     const files = { "data/a.csv": 'x,y\n1,"a\nb"\n2,c\n' };
     await expect(read(files, ["x"], { quotedNewlines: false, chunkBytes: 5 })).rejects.toThrow(
       "data/a.csv: the field that opens at byte 6 holds a line break or is never closed; leave out quotedNewlines=false",
@@ -220,7 +223,7 @@ describe("bytes that are not UTF-8", () => {
     await expect(read({ "data/a.csv": bytes }, ["x"])).rejects.toThrow(why);
   });
 
-  test("are refused in NDJSON", async () => {
+  test("bytes that are not UTF-8 are refused in NDJSON", async () => {
     const bytes = Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]);
     await expect(read({ "data/a.jsonl": bytes }, ["a"])).rejects.toThrow("data/a.jsonl: byte 6 is not UTF-8");
   });
@@ -230,7 +233,7 @@ describe("gzip", () => {
   const csv = `x,y\n${Array.from({ length: 2_000 }, (_, index) => `${index},"text ${index}\n"\n`).join("")}`;
   const zipped = gzipSync(csv);
 
-  test("of one member or several is read as what it holds", async () => {
+  test("gzip of one or several members is decompressed", async () => {
     const members = Buffer.concat([gzipSync(csv.slice(0, 7_777)), gzipSync(csv.slice(7_777))]);
     const plain = await rowsOf({ "data/a.csv": csv }, ["y", "x"]);
     expect(await rowsOf({ "data/a.csv.gz": zipped }, ["y", "x"], { chunkBytes: 100 })).toEqual(plain);
@@ -254,7 +257,7 @@ describe("gzip", () => {
     );
   });
 
-  test("that changed since the plan fails by that reason", async () => {
+  test("a gzip file that changed since the plan fails for that reason", async () => {
     const content = new Map<string, Content>([["data/a.csv.gz", zipped]]);
     const files = memoryFiles(content, 100);
     const [range] = await plan(readParams(), files);
@@ -269,7 +272,7 @@ describe("gzip", () => {
 });
 
 describe("NDJSON", () => {
-  test("gives values as they are, nested ones as JSON, missing ones as null", async () => {
+  test("NDJSON values are kept, nested ones as JSON and missing ones as null", async () => {
     const text = '\uFEFF{"a":1,"b":{"c":[2]},"__proto__":"p"}\r\n\n{"b":true,"a":"x\\ny"}\n{}';
     const wanted = ["a", "b", "__proto__", "constructor"];
     expect(await rowsOf({ "data/a.ndjson": text }, wanted)).toEqual([

@@ -49,7 +49,7 @@ describe("one range of a very long file", () => {
     expect(buffers).toBeLessThan(full ? 256 * mib : 12 * mib);
   });
 
-  test("of gzip is never held", { timeout: longTimeout }, async () => {
+  test("a long gzip range is never held in memory", { timeout: longTimeout }, async () => {
     const some = Math.floor((full ? 1_000 * mib : 8 * mib) / line.length);
     const size = head.length + some * line.length;
     const { files, given } = generatedFiles("data/x.csv.gz", size, repeated(head, line), pieceBytes);
@@ -94,14 +94,14 @@ describe("a quote that is never closed", () => {
     await expect(plan(readParams({ chunkBytes: 4 * mib }), files)).rejects.toThrow(where);
   });
 
-  test("is named by the last range where there was no pass", { timeout: longTimeout }, async () => {
+  test("the last range names an open quote if there was no pass", { timeout: longTimeout }, async () => {
     const { files } = generatedFiles("data/x.csv", bytes, withOpen, pieceBytes);
     const params = readParams({ chunkBytes: 4 * mib, quotedNewlines: false });
     const last = (await plan(params, files)).at(-1) as RangeInput;
     await expect(readRange(last, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(where);
   });
 
-  test("at the begin is found at the limit of a record, not at the end", {
+  test("an open quote at the start is found at the limit of a record", {
     timeout: longTimeout,
   }, async () => {
     const { files, given } = generatedFiles(

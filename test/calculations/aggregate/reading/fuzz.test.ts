@@ -56,7 +56,7 @@ const table = fc.integer({ min: 2, max: 4 }).chain((columns) =>
 );
 
 describe("random CSV, cut anywhere", () => {
-  test("is what csv-parse reads of it in one go", async () => {
+  test("random CSV, cut anywhere, is read as csv-parse reads it", async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, records, mark, header, lastEnd, chunkBytes, pieceBytes }) => {
         const names = Array.from({ length: columns }, (_, index) => `c${index + 1}`);
@@ -88,7 +88,7 @@ describe("random CSV, cut anywhere", () => {
     );
   });
 
-  test("is the same in one range of many batches", async () => {
+  test("random CSV is read the same in one range of many batches", async () => {
     await fc.assert(
       fc.asyncProperty(
         table,
@@ -112,7 +112,7 @@ describe("random CSV, cut anywhere", () => {
     );
   });
 
-  test("without line breaks in fields needs no pass", async () => {
+  test("random CSV without line breaks in fields is read without a pass over the file", async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, records, mark, header, lastEnd, chunkBytes, pieceBytes }) => {
         const flat = records.map(({ cells, end }) => ({
@@ -131,7 +131,7 @@ describe("random CSV, cut anywhere", () => {
     );
   });
 
-  test("with line breaks in fields never gives other rows where it was promised that there are none", async () => {
+  test("random CSV with line breaks in fields fails or is read correctly under quotedNewlines=false", async () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, records, chunkBytes, pieceBytes }) => {
@@ -164,7 +164,7 @@ const line = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 
-test("random NDJSON, cut anywhere, is what JSON.parse reads of its lines", async () => {
+test("random NDJSON, cut anywhere, is read as JSON.parse reads its lines", async () => {
   const property = fc.asyncProperty(
     fc.array(line, { maxLength: 12 }),
     lineEnd,

@@ -29,7 +29,7 @@ const inPieces = (files: Files, bytes: number): Files => ({
 });
 
 describe("a file of empty lines before its header", () => {
-  test("is read in time that grows with its length, also out of 3 KB of gzip", linear, async () => {
+  test("empty lines before a header are read in linear time, even from 3 KB of gzip", linear, async () => {
     const bomb = gzipSync(`${"\n".repeat(3 * mib)}x\n1\n`);
     expect(bomb.length).toBeLessThan(4_000);
     expect((await read(filesOf({ "data/a.csv.gz": bomb }), ["x"])).rows).toEqual([["1"]]);
@@ -37,7 +37,7 @@ describe("a file of empty lines before its header", () => {
     expect((await read(inPieces(returns, 1_000), ["x"])).rows).toEqual([["1"]]);
   });
 
-  test("has the same header however its bytes are cut, with a byte order mark and line breaks in quotes", async () => {
+  test("a header is the same however its bytes are cut, with a byte order mark and line breaks in quotes", async () => {
     const files = filesOf({ "data/a.csv": '\uFEFF\n\r\n"x\n\ny",z\r\n1,2\n' });
     for (const bytes of [1, 2, 3, 5, 100]) {
       expect((await read(inPieces(files, bytes), ["x\n\ny"])).rows, `${bytes}`).toEqual([["1"]]);
@@ -51,7 +51,7 @@ test("a header in a single line of megabytes is scanned once", linear, async () 
 });
 
 describe("a gzip file", () => {
-  test("that grows by more than any table does is refused, with the limit", async () => {
+  test("a gzip file that grows more than any table is refused with the limit", async () => {
     const member = gzipSync(`${"0".repeat(mib - 1)}\n`);
     const zeros = Buffer.concat([
       gzipSync("x\n"),
@@ -65,7 +65,7 @@ describe("a gzip file", () => {
     });
   });
 
-  test("that is small may grow by any ratio", async () => {
+  test("a small gzip file may grow by any ratio", async () => {
     const zeros = gzipSync(`x\n${"0\n".repeat(mib)}`);
     expect(mib / zeros.length).toBeGreaterThan(aggregateLimits.gunzipRatioMax);
     const { reports } = await read(filesOf({ "data/a.csv.gz": zeros }), ["x"]);
@@ -77,7 +77,7 @@ describe("NDJSON that nests deep", () => {
   const deep = (levels: number) => `{"x":${"[".repeat(levels)}${"]".repeat(levels)},"y":1}\n`;
   const files = filesOf({ "data/a.ndjson": `${deep(20_000)}{"x":2,"y":2}\n` });
 
-  test("is a misfit where it is asked for, skipped and counted like any other", async () => {
+  test("a deeply nested value in a wanted column is skipped and counted like any misfit", async () => {
     const { rows, reports } = await read(files, ["x"], { ragged: "skip" });
     expect(rows).toEqual([[2]]);
     expect(reports[0]).toMatchObject({
@@ -87,7 +87,7 @@ describe("NDJSON that nests deep", () => {
     await expect(read(files, ["x"])).rejects.toMatchObject({ code: "bad-record" });
   });
 
-  test("does no harm in a column that nobody asks for, and up to the limit none at all", async () => {
+  test("deep nesting is harmless in other columns and up to the limit", async () => {
     expect((await read(files, ["y"])).rows).toEqual([[1], [2]]);
     const shallow = filesOf({ "data/a.ndjson": deep(aggregateLimits.nestingMax) });
     expect((await read(shallow, ["x"])).rows).toEqual([["[".repeat(500) + "]".repeat(500)]]);
@@ -104,7 +104,7 @@ describe("a cell of a megabyte", () => {
       files,
     );
 
-  test("is told in an error by its shape alone, in few characters", async () => {
+  test("an error shows only the shape of a long cell, in few characters", async () => {
     const error = await run({}).then(
       () => undefined,
       (thrown: Error) => thrown,
@@ -114,20 +114,20 @@ describe("a cell of a megabyte", () => {
     expect(`${error?.message}${error?.stack}`).not.toMatch(/cret|4711/);
   });
 
-  test("is clipped to 80 characters in the report of a result", async () => {
+  test("the report of a result clips a long cell to 80 characters", async () => {
     const { body } = await run({ badNumbers: "skip" });
     const { report } = JSON.parse(Buffer.from(body).toString());
     expect(report.badNumbers.first[0].what).toBe(`x is "${cell.slice(0, 79)}…"`);
   });
 
-  test("of digits is found to be no number in time that grows with its length", linear, () => {
+  test("a long cell of digits is refused as a number in linear time", linear, () => {
     expect(numberOf(`${"9".repeat(4 * mib)}x`)).toBeNaN();
     expect(numberOf(`${" ".repeat(4 * mib)}x`)).toBeNaN();
     expect(numberOf(`1e${"9".repeat(4 * mib)}x`)).toBeNaN();
   });
 });
 
-test("column names that are really data are clipped, too", async () => {
+test("column names that are really data are clipped", async () => {
   const files = filesOf({ "data/a.csv": `${"name".repeat(100)},y\n1,2\n` });
   const error = await read(files, ["x"]).then(
     () => undefined,

@@ -12,13 +12,13 @@ const folder = join(import.meta.dirname, "../../../../node_modules/vega-datasets
 const tables = readdirSync(folder).filter((name) => /\.[ct]sv$/.test(name));
 
 describe("vega-datasets", () => {
-  test("has the tables that this test is about", () => {
+  test("vega-datasets has the tables of this test", () => {
     expect(tables).toEqual(
       expect.arrayContaining(["birdstrikes.csv", "flights-airport.csv", "unemployment.tsv"]),
     );
   });
 
-  test.each(tables)("%s is what csv-parse reads", async (name) => {
+  test.each(tables)("%s is read as csv-parse reads it", async (name) => {
     const bytes = readFileSync(join(folder, name));
     const delimiter = name.endsWith(".tsv") ? "\t" : ",";
     const [columns = [], ...expected] = parse(bytes, { bom: true, delimiter, skip_empty_lines: true });
@@ -34,7 +34,7 @@ describe("vega-datasets", () => {
     expect(rows.findIndex(isOther)).toBe(-1);
   });
 
-  test("birdstrikes has 10,000 records, gzip or not, with the pass or without", async () => {
+  test("birdstrikes has 10,000 records, with or without gzip and the pass", async () => {
     const bytes = readFileSync(join(folder, "birdstrikes.csv"));
     const wanted = ["Cost Total $", "Airport Name"];
     const plain = await readAll(memoryFiles(new Map([["data/b.csv", bytes]])), wanted);
@@ -48,7 +48,7 @@ describe("vega-datasets", () => {
     expect(isDeepStrictEqual(promised.rows, plain.rows)).toBe(true);
   });
 
-  test("flights-2k as NDJSON is what JSON.parse reads", async () => {
+  test("flights-2k as NDJSON is read as JSON.parse reads it", async () => {
     const flights: Record<string, unknown>[] = JSON.parse(
       readFileSync(join(folder, "flights-2k.json"), "utf8"),
     );

@@ -11,13 +11,13 @@ const hashes = (prefix: string, count: number): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => hash53(`${prefix}${i}`, 0)).sort();
 
 describe("counting different values", () => {
-  test.each([0, 1, 2, 100, exactMax])("is exact for %i of them", (count) => {
+  test.each([0, 1, 2, 100, exactMax])("the number of different values is exact for %i of them", (count) => {
     expect(estimate(distinctOf(hashes("v", count)))).toBe(count);
   });
 
   const full = process.env["LEASEFOLD_FULL"] === "1";
   test.each([exactMax + 1, 3_000, ...(full ? [10_000, 100_000, 300_000] : [])])(
-    "%i values over 100 seeds: the published standard error, and no bias",
+    "estimates of %i values over 100 seeds have the published standard error and no bias",
     (count) => {
       const errors = Array.from({ length: 100 }, (_, seed) => {
         const set = distinctOf(hashes(`seed ${seed} value `, count));
@@ -34,7 +34,7 @@ describe("counting different values", () => {
     120_000,
   );
 
-  test("a merge is the state of the union, whichever sides are sets", () => {
+  test("merging two states gives the state of the union", () => {
     for (const [left, right, shared] of [
       [200, 200, 100],
       [400, 400, 50],
