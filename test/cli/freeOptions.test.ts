@@ -34,18 +34,18 @@ describe("the parameters of a calculation on the command line", () => {
   });
 
   it.each([
-    ["--too 5", "--too is unknown; the parameters are: --to, --label, --exact, --maxSize"],
+    ["--too 5", "unknown parameter: --too: the parameters are --to, --label, --exact, --maxSize"],
     ["--to", "--to needs a value"],
     ["--to --exact", "--to needs a value"],
     ["--to 1 --to 2", "--to is given twice"],
-    ["five", "five is not expected here"],
-    ["-t 5", "-t is not expected here"],
+    ["five", "unexpected argument: five"],
+    ["-t 5", "unexpected argument: -t"],
   ])("%s is refused", (line, message) => {
     expect(() => read(line)).toThrow(message);
   });
 
   it("refuses a pair without a name", () => {
-    expect(() => read("", ["=5"])).toThrow("--param takes name=value");
-    expect(() => read("", ["nothing=5"])).toThrow("--param nothing is unknown");
+    expect(() => read("", ["=5"])).toThrow("invalid --param: =5: must be name=value");
+    expect(() => read("", ["nothing=5"])).toThrow("unknown parameter: --param nothing");
   });
 });

@@ -42,7 +42,7 @@ async function api(status: number, body: unknown, headers = {}) {
     { name: "three", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
   ];
   await writeLocalFile(await localFilePath(env, root), localFileOf(supervisor.pid ?? 0, { instances }));
-  const found = await findInstanceApi({}, env, root);
+  const found = await findInstanceApi({}, { env, folder: root });
   if (found === undefined) throw new Error("no instances were found");
   return found;
 }

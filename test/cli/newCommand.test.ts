@@ -93,16 +93,16 @@ Its test: node --test my-pi.test.ts
     await writeFile(join(folder, "mine.test.ts"), "precious");
     const { exitCode, err } = await make("mine");
     expect([exitCode, await readdir(folder)]).toEqual([2, ["mine.test.ts"]]);
-    expect(err).toContain("mine.test.ts is there already");
+    expect(err).toContain("mine.test.ts: choose another name");
     expect(await readFile(join(folder, "mine.test.ts"), "utf8")).toBe("precious");
   });
 
   it.each([
-    ["My_Pi", "is not 1 to 40 lower-case letters, digits and dashes, beginning with a letter"],
-    ["../pi", "is not 1 to 40"],
-    ["x".repeat(41), "is not 1 to 40"],
+    ["My_Pi", "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter"],
+    ["../pi", "must be 1 to 40"],
+    ["x".repeat(41), "must be 1 to 40"],
     ["primes", "there is a calculation named primes already"],
-    ["pi --dir file", "--dir: cannot write in"],
+    ["pi --dir file", "invalid --dir: cannot write in"],
     ["", "missing required argument"],
   ])("%s is refused on one line", async (line, message) => {
     await writeFile(join(folder, "file"), "");

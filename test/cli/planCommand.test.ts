@@ -51,7 +51,7 @@ describe("leasefold plan", () => {
     ["plan", "missing required argument 'calculation'"],
     ["plan nothing", "there is no nothing"],
     ["plan sum", "params.to:"],
-    ["plan sum --tto 5", "--tto is unknown"],
+    ["plan sum --tto 5", "unknown parameter: --tto"],
     ["plan sum --to 5 --pack-size 0", "packSize: 0 is not a whole number"],
     ["plan sum --to 5 --workers 0", "workers: 0 is not a whole number from 1 to 100000"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
@@ -101,9 +101,9 @@ describe("leasefold plan in a thread of its own", () => {
     const env = { LEASEFOLD_CALCULATIONS: file };
     const cli: Cli = {
       ...{ env, folder, out, err, clock: systemClock, signal, connect },
-      calculations: () => knownCalculations(env, folder),
+      calculations: () => knownCalculations({ env, folder }),
       instances: async () => undefined,
-      startThread: (access) => startThread(env, folder, access),
+      startThread: (access) => startThread({ env, folder }, access),
     };
     const line = ["plan", "mine", ...(json ? ["--json"] : [])];
     return { exitCode: await runCommand(line, cli), out: out.text(), err: err.text() };

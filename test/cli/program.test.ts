@@ -111,35 +111,35 @@ describe("the storage that the CLI talks to", () => {
     "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net";
 
   it("is the connection string of the option before that of the setting, and shows no key", async () => {
-    const found = await findStorage({ connection: named }, { DataStorage: emulator }, "/");
+    const found = await findStorage({ connection: named }, { env: { DataStorage: emulator }, folder: "/" });
     expect(found).toEqual({ connection: { connectionString: named }, shown: "acc" });
-    expect(await findStorage({}, { DataStorage: emulator }, "/")).toMatchObject({
+    expect(await findStorage({}, { env: { DataStorage: emulator }, folder: "/" })).toMatchObject({
       connection: { connectionString: emulator },
       shown: "the emulator on this machine",
     });
   });
 
   it("is an account by its name, with the sign-in of the machine", async () => {
-    const { connection, shown } = await findStorage({ account: "acc123" }, {}, "/");
+    const { connection, shown } = await findStorage({ account: "acc123" }, { env: {}, folder: "/" });
     expect(shown).toBe("https://acc123.blob.core.windows.net");
     expect(connection).toMatchObject({ queueServiceUri: "https://acc123.queue.core.windows.net" });
   });
 
   it("is that of the settings with an identity", async () => {
     const env = { DataStorage__blobServiceUri: "https://b", DataStorage__queueServiceUri: "https://q" };
-    expect(await findStorage({}, env, "/")).toMatchObject({
+    expect(await findStorage({}, { env, folder: "/" })).toMatchObject({
       shown: "https://b",
       connection: { queueServiceUri: "https://q" },
     });
     const half = { DataStorage__queueServiceUri: "https://q" };
-    expect(await failureOf(findStorage({}, half, "/"))).toMatchObject({
+    expect(await failureOf(findStorage({}, { env: half, folder: "/" }))).toMatchObject({
       message: expect.stringContaining("blobServiceUri"),
     });
   });
 
   it("must be said where nothing says it", async () => {
     const runtime = await mkdtemp(join(tmpdir(), "leasefold-program-"));
-    const error = await failureOf(findStorage({}, { XDG_RUNTIME_DIR: runtime }, "/"));
+    const error = await failureOf(findStorage({}, { env: { XDG_RUNTIME_DIR: runtime }, folder: "/" }));
     await rm(runtime, { recursive: true });
     expect(error).toMatchObject({ code: "no-storage", message: expect.stringContaining("leasefold up") });
   });
@@ -148,7 +148,7 @@ describe("the storage that the CLI talks to", () => {
     [{ connection: named, account: "acc" }, "give only one"],
     [{ account: "No_Account" }, "3 to 24 lower-case"],
   ])("is refused for %j", async (options, message) => {
-    expect(String(await failureOf(findStorage(options, {}, "/")))).toContain(message);
+    expect(String(await failureOf(findStorage(options, { env: {}, folder: "/" })))).toContain(message);
   });
 
   it("that does not answer is told with its place, in the time that was set", async () => {

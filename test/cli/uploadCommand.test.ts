@@ -95,8 +95,14 @@ describe("leasefold submit --upload", () => {
   });
 
   it.each([
-    ["submit primes --to 10 --upload sales", "invalid --upload: primes reads no files: it has no parameter source"],
-    ["submit inventory --upload sales --source c/", "invalid --upload: it sets the source itself: leave --source out"],
+    [
+      "submit primes --to 10 --upload sales",
+      "invalid --upload: primes reads no files: it has no parameter source",
+    ],
+    [
+      "submit inventory --upload sales --source c/",
+      "invalid --upload: it sets the source itself: leave --source out",
+    ],
     ["submit inventory --upload sales --batch 0", "batch: "],
     ["submit inventory --upload salse", "there is no file or folder salse"],
   ])("%s is refused before anything is sent", async (line, message) => {

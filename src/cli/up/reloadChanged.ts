@@ -42,8 +42,7 @@ export async function reloadChanged(
     tell(`a calculation has changed: the instances load ${urls.flatMap(filesBehind).length} files anew`);
     for (const [index, { name }] of instances.entries()) {
       if (signal.aborted) return;
-      const onError = (error: unknown): void => tell(`${name} did not start again: ${messageOf(error)}`);
-      await restart(index).catch(onError);
+      await restart(index).catch((error) => tell(`${name} did not start again: ${messageOf(error)}`));
     }
   }
 }
