@@ -37,9 +37,9 @@ async function api(status: number, body: unknown, headers = {}) {
   answer = { status, body: JSON.stringify(body), headers };
   const env = { XDG_RUNTIME_DIR: join(root, "runtime") };
   const instances = [
-    { name: "one", httpUrl: "http://127.0.0.1:1" },
-    { name: "two" },
-    { name: "three", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    { name: "node-1", httpUrl: "http://127.0.0.1:1" },
+    { name: "node-2" },
+    { name: "node-3", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
   ];
   await writeLocalFile(await localFilePath(env, root), localFileOf(supervisor.pid ?? 0, { instances }));
   const found = await findInstanceApi({}, { env, folder: root });

@@ -48,7 +48,7 @@ function termOf({ active, terms }: RunView): readonly string[] {
   return active && last !== undefined ? [`term ${last.term}`] : [];
 }
 
-/** Minimum time between lines with the same key without a terminal. */
+/** Without a terminal, the minimum time between lines with the same key. */
 const quietMs = 5_000;
 
 /** A line that is rewritten in place on a terminal; elsewhere a new line for each change. */
