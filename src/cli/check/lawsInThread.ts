@@ -29,7 +29,7 @@ export interface ThreadEnd {
   readonly message: string;
 }
 
-export interface LawsInThread {
+interface LawsInThread {
   readonly calculation: string;
   /** As the command line gives them. */
   readonly params: unknown;

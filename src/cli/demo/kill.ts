@@ -15,7 +15,7 @@ export interface KillState {
   readonly restarted: boolean;
 }
 
-export interface LeaderTerm {
+interface LeaderTerm {
   readonly name: string;
   readonly term: number;
 }

@@ -132,8 +132,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     await tellReady(session, embedded, data);
     isUp = true;
     ready.resolve();
-    if (options.watch === true)
-      void reloadChanged(cli, calculations, embedded.instances, cli.signal, printNow);
+    if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
     await untilStopped(cli.signal, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {
