@@ -24,7 +24,7 @@ const counting: DemoView = {
 const screen = { columns: 80, color: false };
 
 describe("the screen of the demo", () => {
-  it("shows progress, pace, leader, instances and the last five events within 80 columns", () => {
+  it("the screen shows progress, rate, leader, instances and the last five events within 80 columns", () => {
     expect(renderDemo(counting, screen)).toEqual([
       "Leasefold demo · primes up to 1,000,000,000,000 · 3 instances, 2 cores",
       "",
@@ -42,7 +42,7 @@ describe("the screen of the demo", () => {
     ]);
   });
 
-  it("says in red how long there has been no leader", () => {
+  it("the screen shows in red for how long there has been no leader", () => {
     const leaderless: DemoView = { ...counting, leader: { kind: "nobody", forMs: 3_210 } };
     const line = renderDemo(leaderless, { columns: 80, color: true })[5] ?? "";
     expect(line).toContain("\u001b[31m\u001b[7m no leader for 3.2 s, workers go on ");
@@ -64,7 +64,7 @@ describe("the screen of the demo", () => {
     }
   });
 
-  it("shows what goes on before there are packs", () => {
+  it("the screen shows the stage before the plan is made", () => {
     const { packs: _packs, packsPerS: _rate, ...rest } = counting;
     const starting: DemoView = { ...rest, to: undefined, stage: "starting", leader: { kind: "none-yet" } };
     const lines = renderDemo(starting, screen);
@@ -83,7 +83,7 @@ describe("the screen of the demo", () => {
     expect(renderDemo({ ...counting, instances }, screen).length).toBeLessThan(24);
   });
 
-  it("is one line where nothing can be drawn over", () => {
+  it("the progress is one line if the output is no terminal", () => {
     expect(plainProgress(counting)).toBe(
       "42 %  84/200 packs · 32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left · node-1 leads in term 1",
     );

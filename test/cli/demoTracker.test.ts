@@ -23,7 +23,7 @@ const run = (done: number, total: number): RunView =>
   ({ active: true, phase: "computing", packs: { done, total, failed: 0, sent: total, again: 0 } }) as RunView;
 
 describe("what the demo knows", () => {
-  it("has no leader from the moment the leader died, whatever its record still says", () => {
+  it("the demo has no leader from the moment the leader died, whatever its record says", () => {
     const it = tracker();
     it.onEvent(state("node-1", "running"), 0);
     it.seeLeader(leads("node-1", 1), 100);
@@ -36,7 +36,7 @@ describe("what the demo knows", () => {
     expect(it.view(4_000).leader).toMatchObject({ kind: "leading", name: "node-2", term: 2 });
   });
 
-  it("continues to count packs while there is no leader, each once", () => {
+  it("packs are counted once each while there is no leader", () => {
     const it = tracker();
     it.seeRun(run(1, 4), 0);
     for (const event of [computed("node-1"), computed("node-2"), computed("node-2", "existed")])
@@ -47,7 +47,7 @@ describe("what the demo knows", () => {
     expect(it.view(40).instances.map(({ packs }) => packs)).toEqual([1, 1]);
   });
 
-  it("says what each instance is doing", () => {
+  it("the activity of each instance follows its events", () => {
     const it = tracker();
     const doing = () => it.view(0).instances[0]?.doing;
     const started = (invocation: string, name: string): InstanceEvent => ({
@@ -74,7 +74,7 @@ describe("what the demo knows", () => {
     ]);
   });
 
-  it("adds the host's calls over restarts, from the submit on", () => {
+  it("the host's calls are summed over restarts since the submit", () => {
     const it = tracker();
     const stats = (queue: number): InstanceEvent => ({
       ...{ instance: "node-1", kind: "stats", running: 0 },
@@ -88,7 +88,7 @@ describe("what the demo knows", () => {
     expect(it.hostCalls().queue).toBe(8);
   });
 
-  it("measures speed over the last seconds only", () => {
+  it("the rate is measured over the last seconds only", () => {
     const samples = [0, 1, 2, 8, 9, 10].map((s) => ({ atMs: s * 1_000, done: s < 5 ? 0 : s }));
     expect(speedOf(samples, 10_000)).toBe(1);
     expect(speedOf(samples.slice(0, 1), 0)).toBeUndefined();
@@ -102,7 +102,7 @@ describe("the kill", () => {
   });
   const killed: KillState = { killed: { name: "node-1", term: 1, atMs: 1_000 }, restarted: false };
 
-  it("waits for two fifths of the packs and for a leader", () => {
+  it("the leader is killed once two fifths of the packs are done", () => {
     expect(nextStep(noKillYet, facts({})).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, leader: undefined })).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, nowMs: 7 }))).toEqual({
@@ -112,7 +112,7 @@ describe("the kill", () => {
     expect(nextStep(noKillYet, facts({ share: 1 })).step).toBeUndefined();
   });
 
-  it("is over when another leads a higher term; three seconds later the killed one is started again", () => {
+  it("the killed instance is restarted three seconds after another took over", () => {
     expect(nextStep(killed, facts({ nowMs: 2_000, leader: undefined })).step).toBeUndefined();
     const taken = nextStep(killed, facts({ nowMs: 5_500, leader: { name: "node-2", term: 2 } }));
     expect(taken.step).toBe("taken-over");
@@ -123,7 +123,7 @@ describe("the kill", () => {
     expect(nextStep(restart.state, facts({ nowMs: 60_000 })).step).toBeUndefined();
   });
 
-  it("starts a lone instance again although nobody can take over, and any after half a minute", () => {
+  it("without a takeover a lone instance is restarted after three seconds, another after half a minute", () => {
     expect(nextStep(killed, facts({ nowMs: 4_000, leader: undefined, instances: 1 })).step).toBe("restart");
     expect(nextStep(killed, facts({ nowMs: 30_900, leader: undefined })).step).toBeUndefined();
     expect(nextStep(killed, facts({ nowMs: 31_000, leader: undefined })).step).toBe("restart");

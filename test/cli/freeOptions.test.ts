@@ -24,11 +24,11 @@ describe("the parameters of a calculation on the command line", () => {
     expect(read(line)).toEqual(params);
   });
 
-  it("may be given as name=value where an option of Leasefold has the name", () => {
+  it("a parameter may be given as name=value if an option of Leasefold has its name", () => {
     expect(read("--to 3", ["label=x=y", "max-size=4"])).toEqual({ to: 3, label: "x=y", maxSize: 4 });
   });
 
-  it("that does not fit its type is left to the schema to refuse", () => {
+  it("a value that does not fit its type is left to the schema to refuse", () => {
     expect(read("--to many")).toEqual({ to: "many" });
     expect(read("--exact maybe")).toEqual({ exact: "maybe" });
   });

@@ -6,7 +6,7 @@ import { cliWorld } from "./cliWorld.ts";
 const up = (name: string) => ({ name, pid: 7 });
 const down = (name: string, ends = 7) => ({ name, down: { reason: "exit code 3", ends } });
 
-test("one line tells which local instances do not run, and nothing where all do", () => {
+test("one line tells which local instances do not run, and there is none if all run", () => {
   expect(instancesDown([])).toBeUndefined();
   expect(instancesDown([up("node-1"), up("node-2")])).toBeUndefined();
   expect(instancesDown([up("node-1"), down("node-2", 1)])).toBe(
@@ -18,7 +18,7 @@ test("one line tells which local instances do not run, and nothing where all do"
   );
 });
 
-test("the terminal of up tells when an instance is started again, where that is not at once", () => {
+test("up tells when an instance is started again, unless that is at once", () => {
   const state = { kind: "state", instance: "node-1", state: "restarting", reason: "exit code 3" } as const;
   expect(instanceLine({ ...state, pauseMs: 1_000 })).toBe("node-1 ended (exit code 3) and is started again");
   expect(instanceLine({ ...state, pauseMs: 16_000 })).toBe(
@@ -26,7 +26,7 @@ test("the terminal of up tells when an instance is started again, where that is 
   );
 });
 
-test("runs, status and leader say beside their answer that no local instance runs", async () => {
+test("runs, status and leader note on standard error that no local instance runs", async () => {
   const { run } = await cliWorld({ instanceStates: async () => [down("node-1")] });
   await run("submit sum --to 100 --id r");
   for (const line of ["runs", "status r", "leader"]) {
@@ -39,7 +39,7 @@ test("runs, status and leader say beside their answer that no local instance run
   }
 });
 
-test("who waits for a run is told when the instances end, again with each change, and when they run", async () => {
+test("status --watch notes when local instances end, each change, and when they run again", async () => {
   let instances: LocalFile["instances"] = [up("node-1")];
   const { start, run, world } = await cliWorld({ instanceStates: async () => instances });
   await run("submit sum --to 100 --id r");

@@ -32,7 +32,7 @@ describe("the calculations that the CLI knows", () => {
     expect(known.list().map(({ name }) => name)).toEqual([...builtIn, "two"]);
   });
 
-  it("must load: a file that is missing is named", async () => {
+  it("a missing file is named in the error", async () => {
     const error = await failureOf(names({ LEASEFOLD_CALCULATIONS: "none.mjs" }));
     expect(error).toMatchObject({
       code: "no-calculation-file",

@@ -12,7 +12,7 @@ import { localCode } from "../support/localCode.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 
 describe("leasefold plan", () => {
-  it("tells a person what a run would be, take and cost", async () => {
+  it("plan shows size, duration and cost of a run", async () => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run("plan sum --to 1e6 --pack-size 100 --workers 200");
     expect(exitCode).toBe(0);
@@ -31,7 +31,7 @@ describe("leasefold plan", () => {
     expect(err).toContain("not included: the cost of compute");
   });
 
-  it("tells a program the same in JSON, and needs no storage", async () => {
+  it("plan --json shows the same, and needs no storage", async () => {
     const connect = () => Promise.reject(new Error("nothing is to be opened"));
     const { run } = await cliWorld({ connect });
     const { exitCode, out } = await run("plan sum --to 5 --json");
@@ -61,7 +61,7 @@ describe("leasefold plan", () => {
     expect(err).toContain(message);
   });
 
-  it("stops the thread whether it went well or not", async () => {
+  it("plan stops its thread after success and after failure", async () => {
     for (const [to, exitCode] of [
       [5, 0],
       [1e8, 7],
@@ -118,7 +118,7 @@ describe("leasefold plan in a thread of its own", () => {
     expect(chunkMs).toBeGreaterThan(15);
   });
 
-  it("ends with Ctrl-C though the plan blocks for ever", async () => {
+  it("Ctrl-C ends plan although the calculation's plan never returns", async () => {
     const interrupt = new AbortController();
     const planning = plan({ plan: "for (;;);" }, { signal: interrupt.signal });
     await systemClock.sleep(500);

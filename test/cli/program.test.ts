@@ -95,7 +95,7 @@ describe("an error", () => {
     expect(err.text()).toContain("Storage Queue Data Contributor");
   });
 
-  it("shows a bug's stack to those who ask for it, and no one else's", async () => {
+  it("NODE_DEBUG=leasefold shows the stack of a bug, and only of a bug", async () => {
     const env = { NODE_DEBUG: "leasefold" };
     const [bug, mistake] = [printed(), printed()];
     await printError(new TypeError("x"), { err: bug, env }, false);
@@ -137,7 +137,7 @@ describe("the storage that the CLI talks to", () => {
     });
   });
 
-  it("must be said where nothing says it", async () => {
+  it("storage that is not named is an error that suggests leasefold up", async () => {
     const runtime = await mkdtemp(join(tmpdir(), "leasefold-program-"));
     const error = await failureOf(findStorage({}, { env: { XDG_RUNTIME_DIR: runtime }, folder: "/" }));
     await rm(runtime, { recursive: true });
@@ -151,7 +151,7 @@ describe("the storage that the CLI talks to", () => {
     expect(String(await failureOf(findStorage(options, { env: {}, folder: "/" })))).toContain(message);
   });
 
-  it("that does not answer is told with its place, in the time that was set", async () => {
+  it("storage that does not answer in time is named in the error", async () => {
     const silent = (signal: AbortSignal) =>
       new Promise((_resolve, reject) =>
         signal.addEventListener("abort", () => reject(abortError(signal.reason))),
@@ -180,7 +180,7 @@ describe("the storage that the CLI talks to", () => {
     });
   });
 
-  it("has a namespace that names can be made of", async () => {
+  it("a namespace must be a valid prefix of names", async () => {
     const { checkNamespace } = await import("../../src/cli/connect.ts");
     expect(checkNamespace("my-app")).toBe("my-app");
     for (const bad of ["My", "a--b", "a".repeat(41), ""])
