@@ -5,28 +5,25 @@ import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
 import { InputError } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
-import type { Session } from "./cli.ts";
-import type { Env } from "./connect.ts";
+import type { Cli, Session } from "./cli.ts";
+import type { Surroundings } from "./connect.ts";
 
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
 
-/**
- * The built-in calculations and the user's: those of `file`, which the command line names, or else of the files in
- * LEASEFOLD_CALCULATIONS. No other file is ever loaded.
- */
-export async function knownCalculations(env: Env, folder: string, file?: string): Promise<Calculations> {
+/** The built-in calculations and the user's: that of `file`, or else those of LEASEFOLD_CALCULATIONS. No other file is loaded. */
+export async function knownCalculations(at: Surroundings, file?: string): Promise<Calculations> {
   // What a file prints while it loads must not mix with the answer.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return await loadCalculations(calculationFiles(env, folder, file));
+    return await loadCalculations(calculationFiles(at, file));
   } finally {
     process.stdout.write = writeOutput;
   }
 }
 
 /** The user's files among them, absolute. */
-export function calculationFiles(env: Env, folder: string, file?: string): readonly string[] {
+export function calculationFiles({ env, folder }: Surroundings, file?: string): readonly string[] {
   if (file !== undefined) return [resolve(folder, file)];
   const named = (env["LEASEFOLD_CALCULATIONS"] ?? "").split(",").map((one) => one.trim());
   return [...new Set(named.filter((one) => one !== "").map((one) => resolve(folder, one)))];
@@ -36,9 +33,16 @@ export function calculationFiles(env: Env, folder: string, file?: string): reado
 export const fileAsked = (folder: string, asked: string): string | undefined =>
   /[\\/]|\.[cm]?[jt]s$/.test(asked) ? resolve(folder, asked) : undefined;
 
-/** The name of the calculation that the command line gives by name or by file. */
-export const nameAsked = (calculations: Calculations, asked: string, file: string | undefined): string =>
-  file === undefined ? asked : (calculations.list().at(-1)?.name ?? asked);
+/** A registry with the calculation that the command line gives by name or by file, and its name. */
+export async function registryFor(
+  cli: Pick<Cli, "folder" | "calculations">,
+  asked: string,
+): Promise<{ readonly calculations: Calculations; readonly name: string; readonly file?: string }> {
+  const file = fileAsked(cli.folder, asked);
+  const calculations = await cli.calculations(file);
+  if (file === undefined) return { calculations, name: asked };
+  return { calculations, file, name: calculations.list().at(-1)?.name ?? asked };
+}
 
 /** A calculation that the command line names, in this process or in the local instances. */
 export interface AskedCalculation extends DescribedCalculation {
@@ -49,10 +53,7 @@ export interface AskedCalculation extends DescribedCalculation {
 
 /** Found by a file, by a name known here, or by a name that the local instances know. Throws `InputError`. */
 export async function askedCalculation(session: Session, asked: string): Promise<AskedCalculation> {
-  const { cli } = session;
-  const file = fileAsked(cli.folder, asked);
-  const calculations = await cli.calculations(file);
-  const name = nameAsked(calculations, asked, file);
+  const { calculations, name } = await registryFor(session.cli, asked);
   if (!calculations.list().some((one) => one.name === name)) {
     const found = await ofInstances(session, name);
     if (found !== undefined) return found;
@@ -69,10 +70,7 @@ export async function askedCalculation(session: Session, asked: string): Promise
   };
 }
 
-/**
- * Local instances with other code would return the run's work to the queue again and again, so this fails before the
- * submit. If no instance runs here or answers, the leader reports it in the run's status.
- */
+/** Throws `InputError` if local instances have other code, as they would never compute the run. */
 async function checkInstances(session: Session, name: string, code: string): Promise<void> {
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);

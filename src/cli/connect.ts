@@ -38,12 +38,11 @@ interface FoundStorage {
 /** Opens the storage and reads one blob, so that unreachable storage fails early and on one line. */
 export async function connectClient(
   options: ConnectOptions,
-  env: Env,
-  folder: string,
+  at: Surroundings,
   calculations: () => Promise<Calculations>,
 ): Promise<Client> {
-  const namespace = checkNamespace(namespaceOf(options, env));
-  const { connection, shown } = await findStorage(options, env, folder);
+  const namespace = checkNamespace(namespaceOf(options, at.env));
+  const { connection, shown } = await findStorage(options, at);
   const storage = connectStorage(connection);
   const names = namesOf(namespace);
   await checkReachable(shown, (signal) => storage.blobs.head(names.coordination, leaderBlob, { signal }));
@@ -60,7 +59,10 @@ export const namesStorage = ({ connection, account }: ConnectOptions, env: Env):
   connection !== undefined || account !== undefined || storageSettings.some((name) => env[name]);
 
 /** `--connection`, `--account`, the `DataStorage` settings, or local instances, in this order. */
-export async function findStorage(options: ConnectOptions, env: Env, folder: string): Promise<FoundStorage> {
+export async function findStorage(
+  options: ConnectOptions,
+  { env, folder }: Surroundings,
+): Promise<FoundStorage> {
   const { connection, account } = options;
   if (connection !== undefined && account !== undefined) {
     throw new InputError(
@@ -91,12 +93,11 @@ export async function findStorage(options: ConnectOptions, env: Env, folder: str
 /** The local instances behind the storage that a command uses; none if it is another storage. */
 export async function findInstances(
   options: ConnectOptions,
-  env: Env,
-  folder: string,
+  at: Surroundings,
 ): Promise<LocalFile["instances"]> {
-  const found = await findLocalFile(env, folder);
+  const found = await findLocalFile(at.env, at.folder);
   if (found.kind !== "found") return [];
-  const { connection } = await findStorage(options, env, folder);
+  const { connection } = await findStorage(options, at);
   const same =
     "connectionString" in connection && connection.connectionString === found.local.connectionString;
   return same ? found.local.instances : [];
@@ -142,10 +143,9 @@ export async function checkReachable(
     await emptyIfMissing(ask(AbortSignal.timeout(waitMs)), undefined);
   } catch (error) {
     if (isAbortError(error)) throw unreachable(shown, `no answer within ${waitMs / 1000} s`, error);
-    if (!(error instanceof StorageError)) throw error;
-    if (error.kind === "busy") throw unreachable(shown, messageOf(error), error);
     // Azure Storage always sends a code; an error without one is not an answer of it.
-    if (error.storageCode !== "") throw error;
+    if (!(error instanceof StorageError) || (error.kind !== "busy" && error.storageCode !== "")) throw error;
+    if (error.kind === "busy") throw unreachable(shown, messageOf(error), error);
     if (error.kind === "denied") throw notSignedIn(shown, error);
     throw unreachable(shown, "what answers there is not Azure Storage", error);
   }

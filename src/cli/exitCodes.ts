@@ -1,7 +1,7 @@
-/** What the exit codes mean; `edgeOf` returns those of errors. The help shows this table. */
+/** The exit codes and their meanings, shown in the help; `edgeOf` returns those of errors. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the awaited run failed or was cancelled; verify or doctor found something wrong"],
+  [1, "the run failed or was cancelled; verify or doctor found something wrong"],
   [2, "wrong input, a wrong setting, or a command that comes too late"],
   [3, "not finished: the run has no result, or none yet"],
   [4, "storage is not reachable or refused the call"],
@@ -10,7 +10,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [7, "a calculation failed; check: it breaks a law"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
-  [76, "lead: the lease was lost and the command was stopped; its own exit code otherwise"],
+  [76, "lead: the lease was lost and the command stopped; else its own exit code"],
   [130, "stopped with Ctrl-C"],
 ];
 

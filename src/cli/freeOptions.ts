@@ -2,11 +2,9 @@ import type { ParamRow } from "../calculations/params.ts";
 import { InputError } from "../model/errors.ts";
 
 /**
- * The parameters of a calculation as free options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and `--param to=1e9`
- * for a name that an option of Leasefold has taken. Names may be written `maxSize` or `max-size`. Values keep to
- * the type that the calculation's schema names; what does not fit is left to the schema to refuse.
- *
- * Throws `InputError` naming the option and the list of those known.
+ * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
+ * `--param`, for names that Leasefold's own options use. `max-size` stands for `maxSize`. Values get the type that the
+ * calculation's schema names; the schema itself rejects what does not fit. Throws `InputError`.
  */
 export function readFreeOptions(
   tokens: readonly string[],
@@ -15,35 +13,37 @@ export function readFreeOptions(
 ): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const set = (shown: string, name: string, text: string | undefined): void => {
-    const row = rows.find((one) => one.name === name || one.name === camel(name));
-    if (row === undefined) throw unknownOption(shown, rows);
-    if (row.name in params) throw invalid(shown, row.name, "is given twice");
+    const camel = name.replace(/-([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
+    const row = rows.find((one) => one.name === name || one.name === camel);
+    if (row === undefined) {
+      const known = rows.map((one) => `--${one.name}`).join(", ") || "none";
+      throw invalid(name, `unknown parameter: ${shown}: the parameters are ${known}`);
+    }
+    if (row.name in params) throw invalid(row.name, `${shown} is given twice`);
     params[row.name] = typedValue(row, text, shown);
   };
   const rest = [...tokens];
   for (let token = rest.shift(); token !== undefined; token = rest.shift()) {
-    const match = /^--([^=]+)(?:=(.*))?$/s.exec(token);
-    if (match === null)
-      throw invalid(token, token, "is not expected here; parameters are given as --name value");
-    const [, name = "", inline] = match;
-    const next = rest[0];
-    const takesNext = inline === undefined && next !== undefined && !next.startsWith("--");
+    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(token) ?? [];
+    if (name === undefined)
+      throw invalid(token, `unexpected argument: ${token}: give parameters as --name value`);
+    const takesNext = inline === undefined && rest[0]?.startsWith("--") === false;
     set(`--${name}`, name, takesNext ? rest.shift() : inline);
   }
   for (const pair of pairs) {
-    const at = pair.indexOf("=");
-    if (at < 1) throw invalid("--param", "param", "takes name=value");
-    set(`--param ${pair.slice(0, at)}`, pair.slice(0, at), pair.slice(at + 1));
+    const index = pair.indexOf("=");
+    if (index < 1) throw invalid("param", `invalid --param: ${pair}: must be name=value`);
+    set(`--param ${pair.slice(0, index)}`, pair.slice(0, index), pair.slice(index + 1));
   }
   return params;
 }
 
-/** The text as the first of the row's types that it fits; `any` and lists and objects are given as JSON. */
+/** The text as the first type of the row that it fits; lists and objects are given as JSON. */
 function typedValue({ name, type }: ParamRow, text: string | undefined, shown: string): unknown {
   const types = new Set(type.split(" | "));
   if (text === undefined) {
     if (types.has("boolean")) return true;
-    throw invalid(shown, name, "needs a value");
+    throw invalid(name, `${shown} needs a value`);
   }
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumber = text.trim() !== "" && !Number.isNaN(Number(text));
@@ -59,13 +59,5 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-function unknownOption(shown: string, rows: readonly ParamRow[]): InputError {
-  const known = rows.map(({ name }) => `--${name}`).join(", ") || "none";
-  return invalid(shown, shown.replace(/^--(param )?/, ""), `is unknown; the parameters are: ${known}`);
-}
-
-const invalid = (shown: string, field: string, rule: string): InputError =>
-  new InputError("invalid", "bad-option", `${shown} ${rule}`, { field });
-
-const camel = (name: string): string =>
-  name.replace(/-([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
+const invalid = (field: string, message: string): InputError =>
+  new InputError("invalid", "bad-option", message, { field });

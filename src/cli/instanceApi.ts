@@ -4,7 +4,7 @@ import type { RunRequest } from "../client/runRequest.ts";
 import type { Submitted } from "../client/submit.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { InputError, messageOf, StorageError } from "../model/errors.ts";
-import { type ConnectOptions, type Env, namespaceOf, namesStorage } from "./connect.ts";
+import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
 
 /**
  * The HTTP API of the local instances in this folder or above. They know the user's calculations; this process loads
@@ -22,8 +22,7 @@ const answerMs = 10_000;
 /** Undefined if nothing runs, or if options or settings name the storage. */
 export async function findInstanceApi(
   options: ConnectOptions,
-  env: Env,
-  folder: string,
+  { env, folder }: Surroundings,
 ): Promise<InstanceApi | undefined> {
   if (namesStorage(options, env)) return undefined;
   const found = await findLocalFile(env, folder);

@@ -7,7 +7,7 @@ import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
-import { connectClient, type Env, findInstances } from "./connect.ts";
+import { connectClient, type Env, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
 import { interrupted } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
@@ -21,24 +21,21 @@ const local: readonly AddCommand[] = [addLead, addUp, addShow, addDown, addDemo]
 /** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);
 
-/** Width of an output that is no terminal. */
-const columnsDefault = 80;
-
 function processCli(): Cli {
   const { env } = process;
-  const folder = process.cwd();
-  const calculations = (file?: string) => knownCalculations(env, folder, file);
+  const at = { env, folder: process.cwd() };
+  const calculations = (file?: string) => knownCalculations(at, file);
   const signal = interruptSignal();
   const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return {
-    ...{ env, folder, clock: systemClock, signal, calculations },
+    ...{ ...at, clock: systemClock, signal, calculations },
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
     ...(asks ? { confirm: confirmWith(signal) } : {}),
-    instanceStates: (options) => findInstances(options, env, folder),
-    connect: (options) => connectClient(options, env, folder, calculations),
-    instances: (options) => findInstanceApi(options, env, folder),
-    startThread: (access, file) => startThread(env, folder, access, file),
+    instanceStates: (options) => findInstances(options, at),
+    connect: (options) => connectClient(options, at, calculations),
+    instances: (options) => findInstanceApi(options, at),
+    startThread: (access, file) => startThread(at, access, file),
   };
 }
 
@@ -76,7 +73,7 @@ function screenOf(stream: NodeJS.WriteStream, env: Env): Screen {
   return {
     isTty,
     get columns() {
-      return stream.columns ?? columnsDefault;
+      return stream.columns ?? 80;
     },
     color: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
     write: (text) => new Promise((resolve) => void stream.write(text, () => resolve())),
@@ -84,14 +81,9 @@ function screenOf(stream: NodeJS.WriteStream, env: Env): Screen {
 }
 
 /** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
-export async function startThread(
-  env: Env,
-  folder: string,
-  access: FileAccess,
-  file?: string,
-): Promise<UserCode> {
-  const memoryMb = readSettings(env).LEASEFOLD_THREAD_MEMORY_MB;
-  const files = calculationFiles(env, folder, file);
+export async function startThread(at: Surroundings, access: FileAccess, file?: string): Promise<UserCode> {
+  const memoryMb = readSettings(at.env).LEASEFOLD_THREAD_MEMORY_MB;
+  const files = calculationFiles(at, file);
   // A lazy import, so that other commands do not start later.
   const { threadPool } = await import("../worker/threads/threadPool.ts");
   return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { InputError } from "../model/errors.ts";
 import type { Tolerance } from "../model/run.ts";
 
@@ -7,14 +7,12 @@ export const calculationCommand = (program: Command, name: string, argument: str
   program
     .command(name)
     .argument("<calculation>", argument)
-    .addOption(
-      new Option("-p, --param <name=value>", "a parameter by its name, repeatable")
-        .argParser((pair: string, before: readonly string[]): readonly string[] => [...before, pair])
-        .default([]),
-    )
+    .option("-p, --param <name=value>", "a parameter by its name, repeatable", append, [])
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();
+
+const append = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
 /** A number on the command line: `2000`, `1e6`. The client checks its range. */
 export function wholeOption(text: string): number {
@@ -25,16 +23,12 @@ export function wholeOption(text: string): number {
 
 /** Chunks that a result may miss: a number, `10`, or a share, `1%` or `0.5 %`. */
 export function toleranceOption(text: string): Tolerance {
-  const [, digits = "", percent] = /^\s*(\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
+  const [, digits, percent] = /^\s*(\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
   const value = Number(digits);
-  if (digits === "")
-    throw new InvalidArgumentError('it must be a number of chunks like 10, or a share like "1%".');
-  if (percent === undefined) {
-    if (Number.isSafeInteger(value)) return { chunks: value };
-    throw new InvalidArgumentError("a number of chunks must be whole; a share ends with %.");
-  }
-  if (value <= 100) return { percent: value };
-  throw new InvalidArgumentError("a share of the chunks is at most 100%.");
+  if (percent === undefined && Number.isSafeInteger(value)) return { chunks: value };
+  if (percent !== undefined && value <= 100) return { percent: value };
+  if (percent !== undefined) throw new InvalidArgumentError("a share of the chunks is at most 100%.");
+  throw new InvalidArgumentError('it must be a whole number of chunks like 10, or a share like "1%".');
 }
 
 const msOf = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;

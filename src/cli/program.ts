@@ -105,7 +105,10 @@ export async function printError(
   const exitCode = error instanceof CommanderError ? wrongUsage : edgeOf(error).exitCode;
   const message = oneLine(messageOf(error).replace(/^error: /, ""));
   if (json) {
-    await cli.err.write(`${JSON.stringify({ error: { ...describe(error), message, exitCode } })}\n`);
+    const other = { code: error instanceof CommanderError ? "usage" : "internal", details: {} };
+    const { code, details } = error instanceof LeasefoldError ? error : other;
+    const described = { code, field: (details as { field?: unknown }).field, message, exitCode };
+    await cli.err.write(`${JSON.stringify({ error: described })}\n`);
     return exitCode;
   }
   const label = paint(cli.err, "red", "leasefold:");
@@ -115,11 +118,4 @@ export async function printError(
   const wanted = (cli.env["NODE_DEBUG"] ?? "").split(",").includes("leasefold");
   if (bug && wanted && error instanceof Error) await cli.err.write(`${error.stack}\n`);
   return exitCode;
-}
-
-function describe(error: unknown): { code: string; field?: unknown } {
-  if (error instanceof CommanderError) return { code: "usage" };
-  if (!(error instanceof LeasefoldError)) return { code: "internal" };
-  const field = error.details["field"];
-  return field === undefined ? { code: error.code } : { code: error.code, field };
 }

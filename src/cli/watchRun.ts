@@ -40,7 +40,10 @@ export async function watchRun(
       const downNow = await session.instancesDown();
       if (downNow !== down) await note(downNow ?? "all instances run again");
       down = downNow;
-      const view = await statusOrBusy(client, run, busy);
+      const view = await status(client, run).catch((error: unknown) => {
+        if (error instanceof StorageError && error.kind === "busy" && busy < busyMax) return undefined;
+        throw error;
+      });
       busy = view === undefined ? busy + 1 : 0;
       if (view !== undefined) {
         const waitsNow = view.otherCode === undefined ? undefined : refusedText(view.otherCode);
@@ -54,15 +57,6 @@ export async function watchRun(
     }
   } finally {
     await live.end();
-  }
-}
-
-async function statusOrBusy(client: Client, run: string, busy: number): Promise<RunView | undefined> {
-  try {
-    return await status(client, run);
-  } catch (error) {
-    if (error instanceof StorageError && error.kind === "busy" && busy < busyMax) return undefined;
-    throw error;
   }
 }
 

@@ -14,7 +14,7 @@ export async function runAlone(
   const cli: Cli = {
     ...{ env: {}, folder, out, err, clock: systemClock, signal },
     connect: () => Promise.reject(new Error("nothing is to be opened")),
-    calculations: () => knownCalculations({}, folder),
+    calculations: () => knownCalculations({ env: {}, folder }),
     instances: async () => undefined,
     startThread: () => Promise.reject(new Error("nothing is to be started")),
   };

@@ -33,7 +33,7 @@ async function check(parts: string, line = "", signal = new AbortController().si
 const run = (line: string, signal?: AbortSignal) => runAlone(line, folder, signal);
 
 describe("leasefold check", () => {
-  it("tells every law that holds, the engine last, on lines of 80 columns", async () => {
+  it("check lists every law that holds, the engine last, within 80 columns", async () => {
     const { exitCode, out, err } = await check("");
     expect([exitCode, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");
@@ -44,7 +44,7 @@ describe("leasefold check", () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
-  it("explains a breach by its smallest example, with exit code 7", async () => {
+  it("check explains a broken law by its smallest example, with exit code 7", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--n 5");
     expect(exitCode).toBe(7);
     expect(out.slice(out.indexOf("✗")).replace(/ +\d+ ms$/gm, "")).toBe(
@@ -63,7 +63,7 @@ mine: 1 broken, 2 not tried (seed 1)
     );
   });
 
-  it("tells a program what only the engine finds: chunks that differ between threads", async () => {
+  it("check --json reports chunks that differ between threads, which only the engine finds", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => index + 1000 * threadId", "--json");
     expect(exitCode).toBe(7);
     const report = JSON.parse(out);
@@ -94,7 +94,7 @@ mine: 1 broken, 2 not tried (seed 1)
     expect(out).toContain(message);
   });
 
-  it("ends with Ctrl-C though user code blocks for ever", async () => {
+  it("Ctrl-C ends check although user code never returns", async () => {
     const interrupt = new AbortController();
     const checking = check("merge() { for (;;); }", "", interrupt.signal);
     await systemClock.sleep(700);
@@ -115,7 +115,7 @@ mine: 1 broken, 2 not tried (seed 1)
 });
 
 describe("a row of a check", () => {
-  it("shows nothing that a terminal would obey, and no more than its columns", () => {
+  it("a row contains no control characters and fits the columns", () => {
     const breach = {
       example: `chunk 0: ${"long words ".repeat(20)}`,
       sides: [
@@ -154,7 +154,7 @@ describe("the engine on the twin", () => {
     finish: (text, { folded, count }) => ({ text, folded, count }),
   };
 
-  it("gives the serial result of the first chunks of a list, through a tree of nodes", async () => {
+  it("the engine computes the serial result of the first chunks of a list, through a tree of nodes", async () => {
     const { result } = await checkLaws(listed, { chunks: 90 }, { chunks: 60, runs: 1 });
     const ended = await twin(listed, { chunks: 90 }, 60);
     expect(ended).toMatchObject({ kind: "result", packs: 20 });
@@ -162,7 +162,7 @@ describe("the engine on the twin", () => {
     expect(JSON.parse(Buffer.from(result?.body ?? []).toString())).toMatchObject({ folded: 60, count: 90 });
   });
 
-  it("tells the first failure", async () => {
+  it("the engine reports the first failure", async () => {
     const failing: AnyCalculation = {
       ...sound,
       compute({ index }) {

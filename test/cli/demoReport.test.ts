@@ -23,7 +23,7 @@ describe("the calibration", () => {
     expect(chooseValue(flat(ms), threads).to).toBe(to);
   });
 
-  it("takes about 20 to 40 s on any machine that is neither very slow nor very fast", () => {
+  it("the chosen run takes about 20 to 40 s unless the machine is very slow or very fast", () => {
     for (let ms = 80; ms < 1_000; ms *= 1.07) {
       for (const threads of [1, 2, 4]) {
         const { seconds } = chooseValue(flat(ms), threads);
@@ -34,7 +34,7 @@ describe("the calibration", () => {
     }
   });
 
-  it("is not led astray by a measurement that something else disturbed", () => {
+  it("a disturbed measurement does not lead to a much too short run", () => {
     const speeds = [
       { to: 1e10, msPerNumber: 1e-7 },
       { to: 1e12, msPerNumber: 1e-6 },
@@ -44,7 +44,7 @@ describe("the calibration", () => {
     expect(seconds).toBeGreaterThan(15);
   });
 
-  it("counts a number of a larger value as dearer", () => {
+  it("a number of a larger value costs more", () => {
     const speeds = [
       { to: 1e10, msPerNumber: 1e-7 },
       { to: 1e12, msPerNumber: 3e-7 },
@@ -54,7 +54,7 @@ describe("the calibration", () => {
     expect(seconds).toBeCloseTo((to * cost * overhead) / 1_000);
   });
 
-  it("measures the kernel itself in well under two seconds", async () => {
+  it("the measurement of the kernel takes less than two seconds", async () => {
     const startedMs = performance.now();
     const speeds = await measureSpeeds(systemClock, AbortSignal.timeout(10_000));
     expect(performance.now() - startedMs).toBeLessThan(4_000);
@@ -62,7 +62,7 @@ describe("the calibration", () => {
     for (const { msPerNumber } of speeds) expect(msPerNumber).toBeGreaterThan(0);
   });
 
-  it("chooses only among values whose count is published", () => {
+  it("only values with a published count are chosen", () => {
     expect(demoValues.every((to) => publishedCounts.has(to))).toBe(true);
     expect(publishedCounts.get(1e12)).toBe(37_607_912_018);
   });
@@ -73,10 +73,10 @@ describe("the report", () => {
     ...{ to: 1e9, primes: 50_847_534, published: 50_847_534, correct: true },
     ...{ file: "leasefold-demo/result.json", manifestFile: "result.manifest.json" },
     ...{ startUpS: 3.1, runS: 34.2, totalS: 39.8, packs: 200, sentAgain: 1 },
-    takeover: { from: "one", to: "two", seconds: 4.4 },
+    takeover: { from: "node-1", to: "node-2", seconds: 4.4 },
     terms: [
-      { term: 1, holder: "one" },
-      { term: 2, holder: "two" },
+      { term: 1, holder: "node-1" },
+      { term: 2, holder: "node-2" },
     ],
     calls: { ...noCalls, write: 240, list: 600, queue: 220 },
     hostCalls: { ...noCalls, queue: 2_000 },
@@ -84,15 +84,15 @@ describe("the report", () => {
   };
   const lines = (change: Partial<DemoReport> = {}) => reportLines({ ...report, ...change }, { color: false });
 
-  it("gives result, check, file, times, terms, packs, calls and their price in 80 columns", () => {
+  it("the report shows result, check, file, times, terms, packs, calls and their cost in 80 columns", () => {
     expect(lines()).toEqual([
       "",
       "  ✓ 50,847,534 primes up to 1,000,000,000, as published",
       "",
       "  file      leasefold-demo/result.json, with result.manifest.json beside it",
       "  time      34 s for the run, 40 s in all, start-up 3.1 s",
-      "  led by    one (term 1), two (term 2)",
-      "  takeover  two for one after 4.4 s",
+      "  led by    node-1 (term 1), node-2 (term 2)",
+      "  takeover  node-2 for node-1 after 4.4 s",
       "  packs     200, 1 resent",
       "  calls     1,060 storage calls, about $0.0047 at list price",
       "            write 240 · list 600 · queue 220",
@@ -102,7 +102,7 @@ describe("the report", () => {
     for (const line of lines()) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it("says when the count is wrong, and when nobody has published one", () => {
+  it("the report says that the count is wrong, or that no count is published", () => {
     expect(lines({ primes: 1, correct: false })[1]).toBe(
       "  ✗ 1 primes up to 1,000,000,000, but published are 50,847,534",
     );

@@ -9,11 +9,11 @@ const counting: DemoView = {
   elapsedMs: 14_300,
   packs: { done: 84, total: 200 },
   packsPerS: 6.4,
-  leader: { kind: "leading", name: "one", term: 1, forMs: 9_400 },
+  leader: { kind: "leading", name: "node-1", term: 1, forMs: 9_400 },
   instances: [
-    { name: "one", doing: "leading, computing 1 pack, 1 waiting", mood: "leading", packs: 28 },
-    { name: "two", doing: "idle", mood: "idle", packs: 1_234 },
-    { name: "three", doing: "killed", mood: "gone", packs: 27 },
+    { name: "node-1", doing: "leading, computing 1 pack, 1 waiting", mood: "leading", packs: 28 },
+    { name: "node-2", doing: "idle", mood: "idle", packs: 1_234 },
+    { name: "node-3", doing: "killed", mood: "gone", packs: 27 },
   ],
   notes: Array.from({ length: 7 }, (_, at) => ({
     atMs: at * 10_000,
@@ -24,17 +24,17 @@ const counting: DemoView = {
 const screen = { columns: 80, color: false };
 
 describe("the screen of the demo", () => {
-  it("shows progress, pace, leader, instances and the last five events within 80 columns", () => {
+  it("the screen shows progress, rate, leader, instances and the last five events within 80 columns", () => {
     expect(renderDemo(counting, screen)).toEqual([
       "Leasefold demo · primes up to 1,000,000,000,000 · 3 instances, 2 cores",
       "",
       "  ██████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░  42 %  84/200 packs",
       "  32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left",
       "",
-      "  leader   one in term 1, for 9.4 s",
-      "  one      leading, computing 1 pack, 1 waiting      28 packs",
-      "  two      idle                                   1,234 packs",
-      "  three    killed                                    27 packs",
+      "  leader   node-1 in term 1, for 9.4 s",
+      "  node-1   leading, computing 1 pack, 1 waiting      28 packs",
+      "  node-2   idle                                   1,234 packs",
+      "  node-3   killed                                    27 packs",
       "",
       ...[2, 3, 4, 5, 6].map(
         (at) => `  ${Math.floor(at / 6)}:${`${(at * 10) % 60}`.padStart(2, "0")}  event ${at}`,
@@ -42,7 +42,7 @@ describe("the screen of the demo", () => {
     ]);
   });
 
-  it("says in red how long there has been no leader", () => {
+  it("the screen shows in red for how long there has been no leader", () => {
     const leaderless: DemoView = { ...counting, leader: { kind: "nobody", forMs: 3_210 } };
     const line = renderDemo(leaderless, { columns: 80, color: true })[5] ?? "";
     expect(line).toContain("\u001b[31m\u001b[7m no leader for 3.2 s, workers go on ");
@@ -64,7 +64,7 @@ describe("the screen of the demo", () => {
     }
   });
 
-  it("shows what goes on before there are packs", () => {
+  it("the screen shows the stage before the plan is made", () => {
     const { packs: _packs, packsPerS: _rate, ...rest } = counting;
     const starting: DemoView = { ...rest, to: undefined, stage: "starting", leader: { kind: "none-yet" } };
     const lines = renderDemo(starting, screen);
@@ -83,9 +83,9 @@ describe("the screen of the demo", () => {
     expect(renderDemo({ ...counting, instances }, screen).length).toBeLessThan(24);
   });
 
-  it("is one line where nothing can be drawn over", () => {
+  it("the progress is one line if the output is no terminal", () => {
     expect(plainProgress(counting)).toBe(
-      "42 %  84/200 packs · 32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left · one leads in term 1",
+      "42 %  84/200 packs · 32.00 billion numbers/s · 6.4 packs/s · 0:14 · 0:18 left · node-1 leads in term 1",
     );
     expect(plainProgress({ ...counting, leader: { kind: "nobody", forMs: 800 } })).toMatch(
       /· no leader for 0\.8 s, workers go on$/,

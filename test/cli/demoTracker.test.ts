@@ -6,7 +6,7 @@ import type { RunView } from "../../src/client/runView.ts";
 import type { InstanceEvent } from "../../src/local/instances.ts";
 import { noCalls } from "../../src/model/calls.ts";
 
-const tracker = () => makeTracker({ names: ["one", "two"], cores: 2, threads: 1, startedMs: 0 });
+const tracker = () => makeTracker({ names: ["node-1", "node-2"], cores: 2, threads: 1, startedMs: 0 });
 const state = (instance: string, to: "starting" | "running" | "dead", reason?: string): InstanceEvent => ({
   ...{ instance, kind: "state", state: to },
   ...(reason === undefined ? {} : { reason }),
@@ -23,71 +23,72 @@ const run = (done: number, total: number): RunView =>
   ({ active: true, phase: "computing", packs: { done, total, failed: 0, sent: total, again: 0 } }) as RunView;
 
 describe("what the demo knows", () => {
-  it("has no leader from the moment the leader died, whatever its record still says", () => {
+  it("the demo has no leader from the moment the leader died, whatever its record says", () => {
     const it = tracker();
-    it.onEvent(state("one", "running"), 0);
-    it.seeLeader(leads("one", 1), 100);
-    expect(it.view(600).leader).toEqual({ kind: "leading", name: "one", term: 1, forMs: 500 });
-    it.onEvent(state("one", "dead", "killed"), 1_000);
-    it.seeLeader(leads("one", 1), 1_200);
+    it.onEvent(state("node-1", "running"), 0);
+    it.seeLeader(leads("node-1", 1), 100);
+    expect(it.view(600).leader).toEqual({ kind: "leading", name: "node-1", term: 1, forMs: 500 });
+    it.onEvent(state("node-1", "dead", "killed"), 1_000);
+    it.seeLeader(leads("node-1", 1), 1_200);
     expect(it.view(3_000).leader).toEqual({ kind: "nobody", forMs: 2_000 });
     expect(it.leader()).toBeUndefined();
-    it.seeLeader(leads("two", 2), 4_000);
-    expect(it.view(4_000).leader).toMatchObject({ kind: "leading", name: "two", term: 2 });
+    it.seeLeader(leads("node-2", 2), 4_000);
+    expect(it.view(4_000).leader).toMatchObject({ kind: "leading", name: "node-2", term: 2 });
   });
 
-  it("goes on counting packs while there is no leader, each once", () => {
+  it("packs are counted once each while there is no leader", () => {
     const it = tracker();
     it.seeRun(run(1, 4), 0);
-    for (const event of [computed("one"), computed("two"), computed("two", "existed")]) it.onEvent(event, 10);
+    for (const event of [computed("node-1"), computed("node-2"), computed("node-2", "existed")])
+      it.onEvent(event, 10);
     expect(it.view(20).packs).toEqual({ done: 2, total: 4 });
     it.seeRun(run(3, 4), 30);
     expect(it.share()).toBe(0.75);
     expect(it.view(40).instances.map(({ packs }) => packs)).toEqual([1, 1]);
   });
 
-  it("says what each instance is doing", () => {
+  it("the activity of each instance follows its events", () => {
     const it = tracker();
     const doing = () => it.view(0).instances[0]?.doing;
     const started = (invocation: string, name: string): InstanceEvent => ({
-      ...{ instance: "one", kind: "started", invocation, function: name },
+      ...{ instance: "node-1", kind: "started", invocation, function: name },
     });
     const seen = [doing()];
     const events = [
-      state("one", "running"),
+      state("node-1", "running"),
       started("a", "coordinator"),
       started("b", "worker"),
       started("c", "workerUrgent"),
-      state("one", "dead", "killed"),
-      state("one", "starting"),
-      state("one", "running"),
+      state("node-1", "dead", "killed"),
+      state("node-1", "starting"),
+      state("node-1", "running"),
     ];
     for (const event of events) {
       it.onEvent(event, 0);
       seen.push(doing());
     }
-    it.seeLeader(leads("one", 1), 0);
+    it.seeLeader(leads("node-1", 1), 0);
     expect([...seen, doing()]).toEqual([
       ...["starting", "idle", "idle", "computing 1 pack", "computing 1 pack, 1 waiting"],
       ...["killed", "restarting", "idle", "leading"],
     ]);
   });
 
-  it("adds the host's calls over restarts, from the submit on", () => {
+  it("the host's calls are summed over restarts since the submit", () => {
     const it = tracker();
     const stats = (queue: number): InstanceEvent => ({
-      ...{ instance: "one", kind: "stats", running: 0 },
+      ...{ instance: "node-1", kind: "stats", running: 0 },
       hostCalls: { ...noCalls, queue },
     });
     it.onEvent(stats(10), 0);
     it.submitted(1e9);
     it.onEvent(stats(15), 1);
-    it.onEvent(state("one", "starting"), 2);
+    it.onEvent(state("node-1", "starting"), 2);
     it.onEvent(stats(3), 3);
     expect(it.hostCalls().queue).toBe(8);
   });
 
-  it("judges speed by the last seconds only", () => {
+  it("the rate is measured over the last seconds only", () => {
     const samples = [0, 1, 2, 8, 9, 10].map((s) => ({ atMs: s * 1_000, done: s < 5 ? 0 : s }));
     expect(speedOf(samples, 10_000)).toBe(1);
     expect(speedOf(samples.slice(0, 1), 0)).toBeUndefined();
@@ -96,33 +97,33 @@ describe("what the demo knows", () => {
 
 describe("the kill", () => {
   const facts = (change: Partial<KillFacts>): KillFacts => ({
-    ...{ nowMs: 0, share: 0.1, leader: { name: "one", term: 1 }, instances: 3 },
+    ...{ nowMs: 0, share: 0.1, leader: { name: "node-1", term: 1 }, instances: 3 },
     ...change,
   });
-  const killed: KillState = { killed: { name: "one", term: 1, atMs: 1_000 }, restarted: false };
+  const killed: KillState = { killed: { name: "node-1", term: 1, atMs: 1_000 }, restarted: false };
 
-  it("waits for two fifths of the packs and for a leader", () => {
+  it("the leader is killed once two fifths of the packs are done", () => {
     expect(nextStep(noKillYet, facts({})).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, leader: undefined })).step).toBeUndefined();
     expect(nextStep(noKillYet, facts({ share: 0.4, nowMs: 7 }))).toEqual({
       step: "kill",
-      state: { killed: { name: "one", term: 1, atMs: 7 }, restarted: false },
+      state: { killed: { name: "node-1", term: 1, atMs: 7 }, restarted: false },
     });
     expect(nextStep(noKillYet, facts({ share: 1 })).step).toBeUndefined();
   });
 
-  it("is over when another leads a higher term; three seconds later the killed one is started again", () => {
+  it("the killed instance is restarted three seconds after another took over", () => {
     expect(nextStep(killed, facts({ nowMs: 2_000, leader: undefined })).step).toBeUndefined();
-    const taken = nextStep(killed, facts({ nowMs: 5_500, leader: { name: "two", term: 2 } }));
+    const taken = nextStep(killed, facts({ nowMs: 5_500, leader: { name: "node-2", term: 2 } }));
     expect(taken.step).toBe("taken-over");
-    expect(taken.state.takeover).toEqual({ by: "two", term: 2, afterMs: 4_500, atMs: 5_500 });
+    expect(taken.state.takeover).toEqual({ by: "node-2", term: 2, afterMs: 4_500, atMs: 5_500 });
     expect(nextStep(taken.state, facts({ nowMs: 8_400 })).step).toBeUndefined();
     const restart = nextStep(taken.state, facts({ nowMs: 8_500 }));
     expect(restart.step).toBe("restart");
     expect(nextStep(restart.state, facts({ nowMs: 60_000 })).step).toBeUndefined();
   });
 
-  it("starts a lone instance again although nobody can take over, and any after half a minute", () => {
+  it("without a takeover a lone instance is restarted after three seconds, another after half a minute", () => {
     expect(nextStep(killed, facts({ nowMs: 4_000, leader: undefined, instances: 1 })).step).toBe("restart");
     expect(nextStep(killed, facts({ nowMs: 30_900, leader: undefined })).step).toBeUndefined();
     expect(nextStep(killed, facts({ nowMs: 31_000, leader: undefined })).step).toBe("restart");

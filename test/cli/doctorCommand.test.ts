@@ -17,7 +17,7 @@ async function runner() {
   return (line: string, options: { folder: string }) => start(line, options).ended;
 }
 
-test("all well ends with 0, and programs get the findings", async () => {
+test("doctor ends with 0 if all is well, and --json lists the findings", async () => {
   const run = await runner();
   expect(await run("doctor", { folder })).toMatchObject({
     exitCode: 0,
@@ -27,7 +27,7 @@ test("all well ends with 0, and programs get the findings", async () => {
   expect(JSON.parse(out).findings[0]).toMatchObject({ check: "settings", state: "ok" });
 });
 
-test("what is wrong ends with 1, with reason and cure below it", async () => {
+test("doctor ends with 1 for a problem, with its reason and a fix below it", async () => {
   await writeFile(join(folder, "host.json"), '{"version":"2.0"}');
   await writeFile(
     join(folder, "local.settings.json"),
@@ -43,7 +43,7 @@ test("what is wrong ends with 1, with reason and cure below it", async () => {
   expect(out).toMatch(/\d wrong, \d warnings?\n$/);
 });
 
-test("a file that was named must be there and be settings", async () => {
+test("a file named by --settings must exist and contain settings", async () => {
   const run = await runner();
   expect(await run("doctor --settings none.json", { folder })).toMatchObject({
     exitCode: 2,
@@ -65,6 +65,6 @@ test.each([
   expect(readAppSettings(text)).toEqual({ A: "1" });
 });
 
-test("encrypted settings are refused with the command that reads them", () => {
+test("encrypted settings are refused with the command that decrypts them", () => {
   expect(() => readAppSettings('{"IsEncrypted":true,"Values":{}}')).toThrow("func settings decrypt");
 });

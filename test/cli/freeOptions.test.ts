@@ -24,28 +24,28 @@ describe("the parameters of a calculation on the command line", () => {
     expect(read(line)).toEqual(params);
   });
 
-  it("may be given as name=value where an option of Leasefold has the name", () => {
+  it("a parameter may be given as name=value if an option of Leasefold has its name", () => {
     expect(read("--to 3", ["label=x=y", "max-size=4"])).toEqual({ to: 3, label: "x=y", maxSize: 4 });
   });
 
-  it("that does not fit its type is left to the schema to refuse", () => {
+  it("a value that does not fit its type is left to the schema to refuse", () => {
     expect(read("--to many")).toEqual({ to: "many" });
     expect(read("--exact maybe")).toEqual({ exact: "maybe" });
   });
 
   it.each([
-    ["--too 5", "--too is unknown; the parameters are: --to, --label, --exact, --maxSize"],
+    ["--too 5", "unknown parameter: --too: the parameters are --to, --label, --exact, --maxSize"],
     ["--to", "--to needs a value"],
     ["--to --exact", "--to needs a value"],
     ["--to 1 --to 2", "--to is given twice"],
-    ["five", "five is not expected here"],
-    ["-t 5", "-t is not expected here"],
+    ["five", "unexpected argument: five"],
+    ["-t 5", "unexpected argument: -t"],
   ])("%s is refused", (line, message) => {
     expect(() => read(line)).toThrow(message);
   });
 
   it("refuses a pair without a name", () => {
-    expect(() => read("", ["=5"])).toThrow("--param takes name=value");
-    expect(() => read("", ["nothing=5"])).toThrow("--param nothing is unknown");
+    expect(() => read("", ["=5"])).toThrow("invalid --param: =5: must be name=value");
+    expect(() => read("", ["nothing=5"])).toThrow("unknown parameter: --param nothing");
   });
 });

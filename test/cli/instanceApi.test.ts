@@ -37,18 +37,18 @@ async function api(status: number, body: unknown, headers = {}) {
   answer = { status, body: JSON.stringify(body), headers };
   const env = { XDG_RUNTIME_DIR: join(root, "runtime") };
   const instances = [
-    { name: "one", httpUrl: "http://127.0.0.1:1" },
-    { name: "two" },
-    { name: "three", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    { name: "node-1", httpUrl: "http://127.0.0.1:1" },
+    { name: "node-2" },
+    { name: "node-3", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
   ];
   await writeLocalFile(await localFilePath(env, root), localFileOf(supervisor.pid ?? 0, { instances }));
-  const found = await findInstanceApi({}, env, root);
+  const found = await findInstanceApi({}, { env, folder: root });
   if (found === undefined) throw new Error("no instances were found");
   return found;
 }
 
 describe("the running instances, asked over HTTP", () => {
-  it("answer with their calculations to whoever holds the key, the first of them that can", async () => {
+  it("the first instance that responds lists its calculations to whoever holds the key", async () => {
     const calculations = [{ name: "sum", summary: "adds", params: [], code: "sum@1" }];
     expect(await (await api(200, { calculations })).calculations()).toEqual(calculations);
     expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
@@ -56,7 +56,7 @@ describe("the running instances, asked over HTTP", () => {
     ]);
   });
 
-  it("say in their own words what is wrong with a request", async () => {
+  it("a refused request keeps the message of the instance", async () => {
     const problem = { code: "bad-parameter", detail: "n: must be given", field: "n" };
     const bad = await failureOf((await api(400, problem)).submit({ calculation: "sum" }));
     expect(bad).toMatchObject({ reason: "invalid", code: "bad-parameter", message: "n: must be given" });
@@ -64,7 +64,7 @@ describe("the running instances, asked over HTTP", () => {
     expect(taken).toMatchObject({ reason: "conflict" });
   });
 
-  it("that fail or send elsewhere are an error that says so, and nobody else is asked", async () => {
+  it("a failure or a redirect of an instance is an error, and no other server is called", async () => {
     const failing = await failureOf((await api(500, { detail: "x" })).calculations());
     expect(failing).toMatchObject({ kind: "busy", message: expect.stringContaining("500") });
     const sent = await api(307, {}, { location: "http://192.0.2.1/" });

@@ -17,7 +17,7 @@ describe("the calculations that the CLI knows", () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const names = async (env: Record<string, string>) =>
-    (await knownCalculations(env, folder)).list().map(({ name }) => name);
+    (await knownCalculations({ env, folder })).list().map(({ name }) => name);
 
   it("are the built-in ones and those of the files in the setting", async () => {
     const builtIn = await names({});
@@ -28,11 +28,11 @@ describe("the calculations that the CLI knows", () => {
   it("are, where the command line names a file, the built-in ones and that one", async () => {
     const builtIn = await names({});
     const env = { LEASEFOLD_CALCULATIONS: "one.mjs" };
-    const known = await knownCalculations(env, folder, "two.mjs");
+    const known = await knownCalculations({ env, folder }, "two.mjs");
     expect(known.list().map(({ name }) => name)).toEqual([...builtIn, "two"]);
   });
 
-  it("must load: a file that is missing is named", async () => {
+  it("a missing file is named in the error", async () => {
     const error = await failureOf(names({ LEASEFOLD_CALCULATIONS: "none.mjs" }));
     expect(error).toMatchObject({
       code: "no-calculation-file",

@@ -142,7 +142,7 @@ describe("leasefold lead", () => {
     expect(await world.finish(patient.exitCode)).toBe(0);
   });
 
-  it("stops the command before the lease can be another's, when nothing is confirmed any more", async () => {
+  it("the command is stopped before another can acquire the lease if no renewal is confirmed", async () => {
     const { start, child, world, network } = await leadWorld();
     const { exitCode, err } = start("lead --name nightly --grace 4 -- job");
     const one = await child();
@@ -179,7 +179,7 @@ describe("leasefold lead", () => {
     expect(await world.finish(exitCode)).toBe(3);
   });
 
-  it("leaves Ctrl-C to the terminal, and kills a command that does not obey it in time", async () => {
+  it("Ctrl-C is left to the terminal, and a command that ignores it is killed after the grace", async () => {
     const { start, child, world } = await leadWorld({ tty: true });
     const { exitCode, interrupt } = start("lead --name nightly --grace 2 -- job");
     const one = await child();
@@ -188,7 +188,7 @@ describe("leasefold lead", () => {
     expect(one.signals.map(([name]) => name)).toEqual(["SIGKILL"]);
   });
 
-  it("refuses a wrong name, a wrong grace and no command, each with 2", async () => {
+  it("a wrong name, a wrong grace and a missing command end with 2", async () => {
     const { start, world, children } = await leadWorld();
     for (const line of [
       "lead --name leader -- job",

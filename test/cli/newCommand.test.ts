@@ -72,7 +72,7 @@ Its test: node --test my-pi.test.ts
     expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
   });
 
-  it("makes no link where the package is found already", async () => {
+  it("new makes no link if the package is found already", async () => {
     await mkdir(join(folder, "node_modules/leasefold"), { recursive: true });
     await writeFile(join(folder, "node_modules/leasefold/package.json"), "{}");
     const { exitCode, out } = await make("mine");
@@ -80,7 +80,7 @@ Its test: node --test my-pi.test.ts
     expect(out).not.toContain("linked");
   });
 
-  it("tells a program what it wrote", async () => {
+  it("new --json lists the files that it wrote", async () => {
     const { out } = await make("mine --json");
     expect(JSON.parse(out)).toMatchObject({
       calculation: join(folder, "mine.ts"),
@@ -89,20 +89,20 @@ Its test: node --test my-pi.test.ts
     });
   });
 
-  it("writes over nothing", async () => {
+  it("new overwrites no file", async () => {
     await writeFile(join(folder, "mine.test.ts"), "precious");
     const { exitCode, err } = await make("mine");
     expect([exitCode, await readdir(folder)]).toEqual([2, ["mine.test.ts"]]);
-    expect(err).toContain("mine.test.ts is there already");
+    expect(err).toContain("mine.test.ts: choose another name");
     expect(await readFile(join(folder, "mine.test.ts"), "utf8")).toBe("precious");
   });
 
   it.each([
-    ["My_Pi", "is not 1 to 40 lower-case letters, digits and dashes, beginning with a letter"],
-    ["../pi", "is not 1 to 40"],
-    ["x".repeat(41), "is not 1 to 40"],
+    ["My_Pi", "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter"],
+    ["../pi", "must be 1 to 40"],
+    ["x".repeat(41), "must be 1 to 40"],
     ["primes", "there is a calculation named primes already"],
-    ["pi --dir file", "--dir: cannot write in"],
+    ["pi --dir file", "invalid --dir: cannot write in"],
     ["", "missing required argument"],
   ])("%s is refused on one line", async (line, message) => {
     await writeFile(join(folder, "file"), "");

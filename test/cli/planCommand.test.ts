@@ -12,7 +12,7 @@ import { localCode } from "../support/localCode.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 
 describe("leasefold plan", () => {
-  it("tells a person what a run would be, take and cost", async () => {
+  it("plan shows size, duration and cost of a run", async () => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run("plan sum --to 1e6 --pack-size 100 --workers 200");
     expect(exitCode).toBe(0);
@@ -31,7 +31,7 @@ describe("leasefold plan", () => {
     expect(err).toContain("not included: the cost of compute");
   });
 
-  it("tells a program the same in JSON, and needs no storage", async () => {
+  it("plan --json shows the same, and needs no storage", async () => {
     const connect = () => Promise.reject(new Error("nothing is to be opened"));
     const { run } = await cliWorld({ connect });
     const { exitCode, out } = await run("plan sum --to 5 --json");
@@ -51,7 +51,7 @@ describe("leasefold plan", () => {
     ["plan", "missing required argument 'calculation'"],
     ["plan nothing", "there is no nothing"],
     ["plan sum", "params.to:"],
-    ["plan sum --tto 5", "--tto is unknown"],
+    ["plan sum --tto 5", "unknown parameter: --tto"],
     ["plan sum --to 5 --pack-size 0", "packSize: 0 is not a whole number"],
     ["plan sum --to 5 --workers 0", "workers: 0 is not a whole number from 1 to 100000"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
@@ -61,7 +61,7 @@ describe("leasefold plan", () => {
     expect(err).toContain(message);
   });
 
-  it("stops the thread whether it went well or not", async () => {
+  it("plan stops its thread after success and after failure", async () => {
     for (const [to, exitCode] of [
       [5, 0],
       [1e8, 7],
@@ -101,9 +101,9 @@ describe("leasefold plan in a thread of its own", () => {
     const env = { LEASEFOLD_CALCULATIONS: file };
     const cli: Cli = {
       ...{ env, folder, out, err, clock: systemClock, signal, connect },
-      calculations: () => knownCalculations(env, folder),
+      calculations: () => knownCalculations({ env, folder }),
       instances: async () => undefined,
-      startThread: (access) => startThread(env, folder, access),
+      startThread: (access) => startThread({ env, folder }, access),
     };
     const line = ["plan", "mine", ...(json ? ["--json"] : [])];
     return { exitCode: await runCommand(line, cli), out: out.text(), err: err.text() };
@@ -118,7 +118,7 @@ describe("leasefold plan in a thread of its own", () => {
     expect(chunkMs).toBeGreaterThan(15);
   });
 
-  it("ends with Ctrl-C though the plan blocks for ever", async () => {
+  it("Ctrl-C ends plan although the calculation's plan never returns", async () => {
     const interrupt = new AbortController();
     const planning = plan({ plan: "for (;;);" }, { signal: interrupt.signal });
     await systemClock.sleep(500);

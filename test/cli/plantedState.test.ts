@@ -59,12 +59,12 @@ afterEach(() => expect(existsSync(ran)).toBe(false));
 
 async function run(line: string) {
   const [out, err] = [printed(), printed()];
-  const calculations = (file?: string) => knownCalculations(env, folder, file);
+  const calculations = (file?: string) => knownCalculations({ env, folder }, file);
   const cli: Cli = {
     ...{ env, folder, out, err, clock: systemClock, signal: new AbortController().signal, calculations },
-    connect: (options) => connectClient(options, env, folder, calculations),
-    instances: (options) => findInstanceApi(options, env, folder),
-    startThread: (access, file) => startThread(env, folder, access, file),
+    connect: (options) => connectClient(options, { env, folder }, calculations),
+    instances: (options) => findInstanceApi(options, { env, folder }),
+    startThread: (access, file) => startThread({ env, folder }, access, file),
   };
   return { exitCode: await runCommand(line.split(" "), cli, [addShow]), out: out.text(), err: err.text() };
 }
@@ -108,19 +108,19 @@ describe("storage that is named", () => {
 
   it("keeps every command from searching for running instances", async () => {
     await unreadable();
-    expect(await failureOf(findStorage({}, env, folder))).toMatchObject({ code: "not-private" });
-    expect(await failureOf(findInstanceApi({}, env, folder))).toMatchObject({ code: "not-private" });
+    expect(await failureOf(findStorage({}, { env, folder }))).toMatchObject({ code: "not-private" });
+    expect(await failureOf(findInstanceApi({}, { env, folder }))).toMatchObject({ code: "not-private" });
     const settings = { ...env, DataStorage: "UseDevelopmentStorage=true" };
-    expect(await findStorage(named, env, folder)).toMatchObject({ shown: "acc" });
-    expect(await findStorage({}, settings, folder)).toBeDefined();
-    expect(await findInstanceApi(named, env, folder)).toBeUndefined();
-    expect(await findInstanceApi({ account: "acc" }, env, folder)).toBeUndefined();
-    expect(await findInstanceApi({}, settings, folder)).toBeUndefined();
+    expect(await findStorage(named, { env, folder })).toMatchObject({ shown: "acc" });
+    expect(await findStorage({}, { env: settings, folder })).toBeDefined();
+    expect(await findInstanceApi(named, { env, folder })).toBeUndefined();
+    expect(await findInstanceApi({ account: "acc" }, { env, folder })).toBeUndefined();
+    expect(await findInstanceApi({}, { env: settings, folder })).toBeUndefined();
   });
 
   it("is asked for by its own namespace only: instances of another one are not asked", async () => {
     await writeLocalFile(await localFilePath(env, folder), localFileOf(supervisor.pid ?? 0));
-    expect(await findInstanceApi({}, env, folder)).toBeDefined();
-    expect(await findInstanceApi({ namespace: "other" }, env, folder)).toBeUndefined();
+    expect(await findInstanceApi({}, { env, folder })).toBeDefined();
+    expect(await findInstanceApi({ namespace: "other" }, { env, folder })).toBeUndefined();
   });
 });

@@ -95,7 +95,7 @@ describe("an error", () => {
     expect(err.text()).toContain("Storage Queue Data Contributor");
   });
 
-  it("shows a bug's stack to those who ask for it, and no one else's", async () => {
+  it("NODE_DEBUG=leasefold shows the stack of a bug, and only of a bug", async () => {
     const env = { NODE_DEBUG: "leasefold" };
     const [bug, mistake] = [printed(), printed()];
     await printError(new TypeError("x"), { err: bug, env }, false);
@@ -111,35 +111,35 @@ describe("the storage that the CLI talks to", () => {
     "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net";
 
   it("is the connection string of the option before that of the setting, and shows no key", async () => {
-    const found = await findStorage({ connection: named }, { DataStorage: emulator }, "/");
+    const found = await findStorage({ connection: named }, { env: { DataStorage: emulator }, folder: "/" });
     expect(found).toEqual({ connection: { connectionString: named }, shown: "acc" });
-    expect(await findStorage({}, { DataStorage: emulator }, "/")).toMatchObject({
+    expect(await findStorage({}, { env: { DataStorage: emulator }, folder: "/" })).toMatchObject({
       connection: { connectionString: emulator },
       shown: "the emulator on this machine",
     });
   });
 
   it("is an account by its name, with the sign-in of the machine", async () => {
-    const { connection, shown } = await findStorage({ account: "acc123" }, {}, "/");
+    const { connection, shown } = await findStorage({ account: "acc123" }, { env: {}, folder: "/" });
     expect(shown).toBe("https://acc123.blob.core.windows.net");
     expect(connection).toMatchObject({ queueServiceUri: "https://acc123.queue.core.windows.net" });
   });
 
   it("is that of the settings with an identity", async () => {
     const env = { DataStorage__blobServiceUri: "https://b", DataStorage__queueServiceUri: "https://q" };
-    expect(await findStorage({}, env, "/")).toMatchObject({
+    expect(await findStorage({}, { env, folder: "/" })).toMatchObject({
       shown: "https://b",
       connection: { queueServiceUri: "https://q" },
     });
     const half = { DataStorage__queueServiceUri: "https://q" };
-    expect(await failureOf(findStorage({}, half, "/"))).toMatchObject({
+    expect(await failureOf(findStorage({}, { env: half, folder: "/" }))).toMatchObject({
       message: expect.stringContaining("blobServiceUri"),
     });
   });
 
-  it("must be said where nothing says it", async () => {
+  it("storage that is not named is an error that suggests leasefold up", async () => {
     const runtime = await mkdtemp(join(tmpdir(), "leasefold-program-"));
-    const error = await failureOf(findStorage({}, { XDG_RUNTIME_DIR: runtime }, "/"));
+    const error = await failureOf(findStorage({}, { env: { XDG_RUNTIME_DIR: runtime }, folder: "/" }));
     await rm(runtime, { recursive: true });
     expect(error).toMatchObject({ code: "no-storage", message: expect.stringContaining("leasefold up") });
   });
@@ -148,10 +148,10 @@ describe("the storage that the CLI talks to", () => {
     [{ connection: named, account: "acc" }, "give only one"],
     [{ account: "No_Account" }, "3 to 24 lower-case"],
   ])("is refused for %j", async (options, message) => {
-    expect(String(await failureOf(findStorage(options, {}, "/")))).toContain(message);
+    expect(String(await failureOf(findStorage(options, { env: {}, folder: "/" })))).toContain(message);
   });
 
-  it("that does not answer is told with its place, in the time that was set", async () => {
+  it("storage that does not answer in time is named in the error", async () => {
     const silent = (signal: AbortSignal) =>
       new Promise((_resolve, reject) =>
         signal.addEventListener("abort", () => reject(abortError(signal.reason))),
@@ -180,7 +180,7 @@ describe("the storage that the CLI talks to", () => {
     });
   });
 
-  it("has a namespace that names can be made of", async () => {
+  it("a namespace must be a valid prefix of names", async () => {
     const { checkNamespace } = await import("../../src/cli/connect.ts");
     expect(checkNamespace("my-app")).toBe("my-app");
     for (const bad of ["My", "a--b", "a".repeat(41), ""])

@@ -68,7 +68,7 @@ describe("amounts", () => {
 });
 
 describe("text of others", () => {
-  it("loses what a terminal would obey and stays on one line", () => {
+  it("text of others loses its control characters and stays on one line", () => {
     expect(oneLine("a\u001b[31mred\r\n b\u202e\u0007c\t")).toBe("a [31mred b c");
     expect(clip("abcdef", 4)).toBe("abc…");
     expect(clip("abcd", 4)).toBe("abcd");
@@ -108,7 +108,7 @@ describe("a table", () => {
     );
   });
 
-  it("goes on below in a column that wraps", () => {
+  it("a column that wraps continues below", () => {
     const wrapping = ["NAME", wrapped("TEXT")];
     const rows = [
       ["one", "several words that take more than one line"],
@@ -126,7 +126,7 @@ describe("a table", () => {
     );
   });
 
-  it("paints cells without counting the paint as width", () => {
+  it("the colors of cells do not count as width", () => {
     const text = table(printed({ color: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
     expect(text.split("\n")[1]).toBe("\u001b[32mone \u001b[39m     1  t");
   });
@@ -263,7 +263,7 @@ describe("a live line", () => {
     expect(screen.text()).toBe("\r\u001b[2Kone\r\u001b[2Ktwo\n");
   });
 
-  it("elsewhere is a line when something happens, else one in five seconds", async () => {
+  it("without a terminal a live line is printed for each change, and otherwise once in five seconds", async () => {
     const world = virtualWorld();
     const screen = printed();
     const live = liveLine(screen, world.clock());

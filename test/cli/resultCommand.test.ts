@@ -15,7 +15,7 @@ describe("leasefold result", () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it("prints the very bytes to a pipe and a line to a terminal", async () => {
+  it("result prints the exact bytes to a pipe, and a line to a terminal", async () => {
     const { run, client, putResult } = await cliWorld();
     await putResult(await submit(client, request), "4950");
     expect(await run("result r1")).toEqual({ exitCode: 0, out: "4950", err: "" });
@@ -71,7 +71,7 @@ describe("leasefold result", () => {
     });
   });
 
-  it("says beside it what is missing", async () => {
+  it("result notes how many chunks are missing", async () => {
     const { run, client, putResult } = await cliWorld();
     await putResult(await submit(client, request), "1", { complete: false, folded: 8 });
     expect(await run("result r1")).toMatchObject({ out: "1", err: "r1: 2 of 10 chunks are missing\n" });

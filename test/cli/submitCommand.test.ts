@@ -47,7 +47,7 @@ describe("leasefold submit", () => {
   });
 
   it.each([
-    ["submit sum --tto 5", "--tto is unknown; the parameters are: --to, --label, --exact, --maxSize"],
+    ["submit sum --tto 5", "unknown parameter: --tto: the parameters are --to, --label, --exact, --maxSize"],
     ["submit nothing --to 5", "there is no nothing"],
     ["submit sum --to 1e16", "params.to:"],
     ["submit sum", "params.to:"],
@@ -59,11 +59,11 @@ describe("leasefold submit", () => {
     ["runs --color red", "unknown option '--color'"],
     ["cap r1 many", "it must be a whole number"],
     ["submit sum --to 5 --tolerate 101%", "a share of the chunks is at most 100%"],
-    ["submit sum --to 5 --tolerate -1", "it must be a number of chunks like 10"],
-    ["submit sum --to 5 --tolerate -1%", "it must be a number of chunks like 10"],
-    ["submit sum --to 5 --tolerate few", "it must be a number of chunks like 10"],
-    ["submit sum --to 5 --tolerate %", "it must be a number of chunks like 10"],
-    ["submit sum --to 5 --tolerate 1.5", "a number of chunks must be whole"],
+    ["submit sum --to 5 --tolerate -1", "it must be a whole number of chunks like 10"],
+    ["submit sum --to 5 --tolerate -1%", "it must be a whole number of chunks like 10"],
+    ["submit sum --to 5 --tolerate few", "it must be a whole number of chunks like 10"],
+    ["submit sum --to 5 --tolerate %", "it must be a whole number of chunks like 10"],
+    ["submit sum --to 5 --tolerate 1.5", "it must be a whole number of chunks"],
     ["submit sum --to 5 --tolerate", "argument missing"],
     ["submit sum --to 5 --pack-limit 30", "it must be a duration like 30s, 5m, 2h or 1d"],
     ["submit sum --to 5 --pack-limit -3s", "it must be a duration like"],

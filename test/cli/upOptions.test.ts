@@ -110,35 +110,35 @@ it("Down says when nothing runs, and never asks a stranger's process to end", as
 
 describe("a line of the status", () => {
   const log = (level: "information" | "warning" | "debug", message: string) =>
-    instanceLine({ instance: "one", kind: "log", level, message });
+    instanceLine({ instance: "node-1", kind: "log", level, message });
 
   it("tells what is worth knowing and nothing else", () => {
     const told = [
-      log("information", '{"event":"lease-claimed","holder":"one","term":3}'),
+      log("information", '{"event":"lease-claimed","holder":"node-1","term":3}'),
       log("information", '{"event":"lease-released","term":3,"cause":"budget"}'),
       log("information", '{"event":"run-ended","run":"r-1","phase":"complete","packs":12}'),
       log("warning", '{"event":"work-failed","run":"r-1","uid":"u","code":"time-limit"}'),
       log("warning", "a queue cannot\u001b[2J be read"),
-      instanceLine({ instance: "one", kind: "state", state: "restarting", reason: "signal SIGKILL" }),
-      instanceLine({ instance: "one", kind: "state", state: "running" }),
-      instanceLine({ instance: "one", kind: "state", state: "dead", reason: "exit code 1" }),
+      instanceLine({ instance: "node-1", kind: "state", state: "restarting", reason: "signal SIGKILL" }),
+      instanceLine({ instance: "node-1", kind: "state", state: "running" }),
+      instanceLine({ instance: "node-1", kind: "state", state: "dead", reason: "exit code 1" }),
     ];
     expect(told).toEqual([
-      "one leads in term 3",
-      "one gave up the lead of term 3 (budget)",
+      "node-1 leads in term 3",
+      "node-1 gave up the lead of term 3 (budget)",
       "run r-1 is complete, 12 packs",
-      "one warning: work-failed run=r-1 code=time-limit",
-      "one warning: a queue cannot [2J be read",
-      "one ended (signal SIGKILL) and is started again",
-      "one is ready",
-      "one is dead (exit code 1)",
+      "node-1 warning: work-failed run=r-1 code=time-limit",
+      "node-1 warning: a queue cannot [2J be read",
+      "node-1 ended (signal SIGKILL) and is started again",
+      "node-1 is ready",
+      "node-1 is dead (exit code 1)",
     ]);
     const quiet = [
       log("debug", '{"event":"work-done"}'),
       log("information", "anything"),
       log("information", '{"event":"lease-released","term":3,"cause":"done"}'),
-      instanceLine({ instance: "one", kind: "state", state: "dead", reason: "stopped" }),
-      instanceLine({ instance: "one", kind: "started", invocation: "i", function: "worker" }),
+      instanceLine({ instance: "node-1", kind: "state", state: "dead", reason: "stopped" }),
+      instanceLine({ instance: "node-1", kind: "started", invocation: "i", function: "worker" }),
     ];
     expect(quiet.filter((line) => line !== undefined)).toEqual([]);
   });

@@ -198,7 +198,7 @@ test("SIGKILL of up leaves no instance and no storage after a moment, and the ne
   up?.kill("SIGKILL");
   await exited;
   await expectNothingLeft(local);
-  expect((await leasefold("leader")).err).toContain("do not run any more");
+  expect((await leasefold("leader")).err).toContain("have ended");
   const next = await startUp("--instances", "1");
   process.kill(next.local.supervisorPid, "SIGHUP");
   await exitOf(up);

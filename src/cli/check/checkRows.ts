@@ -47,13 +47,11 @@ export function linesOf(row: CheckRow, screen: Screen): readonly string[] {
   const head = `  ${paint(screen, style, mark)} ${row.says.padEnd(saysWidth)}`;
   const time = row.ms === undefined ? "" : timeText(row.ms).padStart(timeWidth);
   const room = screen.columns - 4 - saysWidth - (time === "" ? 0 : timeWidth + 1);
-  if (row.outcome === "advice") {
-    const [first = "", ...more] = wrap(oneLine(row.text), room);
-    return [head + first, ...more.map((line) => " ".repeat(4 + saysWidth) + line)];
-  }
-  const text = clip(oneLine(row.text), room);
-  const line = time === "" ? head + text : `${head}${text.padEnd(room)} ${paint(screen, "dim", time)}`;
-  return [line.trimEnd(), ...(row.breach === undefined ? [] : breachLines(row.breach, screen))];
+  const text = oneLine(row.text);
+  const [first = "", ...more] = row.outcome === "advice" ? wrap(text, room) : [clip(text, room)];
+  const line = time === "" ? head + first : `${head}${first.padEnd(room)} ${paint(screen, "dim", time)}`;
+  const below = more.map((line) => " ".repeat(4 + saysWidth) + line);
+  return [line.trimEnd(), ...below, ...(row.breach === undefined ? [] : breachLines(row.breach, screen))];
 }
 
 function breachLines({ example, sides, likely, cure }: Breach, screen: Screen): readonly string[] {

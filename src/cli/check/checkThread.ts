@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { filesOver } from "../../calculations/files.ts";
 import { type Checked, checkLaws } from "../../calculations/laws/checkLaws.ts";
 import type { Finding, LawName } from "../../calculations/laws/findings.ts";
-import { calls } from "../../calculations/laws/subject.ts";
+import { calls, type LawOptions } from "../../calculations/laws/subject.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { systemClock } from "../../storage/system.ts";
@@ -17,8 +17,10 @@ export interface LawsOrder {
   /** The parameters on the command line, as `readFreeOptions` takes them. */
   readonly tokens: readonly string[];
   readonly pairs: readonly string[];
-  readonly samples: { readonly seed: number; readonly chunks?: number; readonly runs?: number };
+  readonly samples: Samples;
 }
+
+export type Samples = Pick<LawOptions, "chunks" | "runs"> & { readonly seed: number };
 
 export interface CheckThreadData extends LawsOrder {
   readonly limits: { readonly heapBytesMax: number; readonly packLimitMs: number };

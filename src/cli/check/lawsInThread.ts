@@ -29,7 +29,7 @@ export interface ThreadEnd {
   readonly message: string;
 }
 
-export interface LawsInThread {
+interface LawsInThread {
   readonly calculation: string;
   /** As the command line gives them. */
   readonly params: unknown;
@@ -56,10 +56,8 @@ export async function lawsInThread(
   const limits = { heapBytesMax: memoryMb * 1e6, packLimitMs };
   const workerData: CheckThreadData = { ...order, limits, calls, port: port2 };
   const file = threadFile(import.meta.dirname, "checkThread");
-  const streams = { stdout: true, stderr: true };
-  const worker = new Worker(file, {
-    ...{ workerData, transferList: [port2], ...streams, ...threadStart(memoryMb) },
-  });
+  const shared = { workerData, transferList: [port2], stdout: true, stderr: true };
+  const worker = new Worker(file, { ...shared, ...threadStart(memoryMb) });
   for (const stream of [worker.stdout, worker.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => void err.write(text));
 

@@ -63,27 +63,27 @@ export async function twinRun(run: {
 }
 
 async function untilEnded(client: Client, signal: AbortSignal): Promise<TwinEnd> {
-  for (;;) {
+  let view = await status(client, id);
+  while (view.active) {
     signal.throwIfAborted();
-    const view = await status(client, id);
-    if (!view.active && view.phase === "complete") {
-      const manifest = await findManifest(client, id);
-      const found = await client.storage.blobs.read(client.names.results, manifest.blob);
-      if (found.kind === "missing") return { kind: "failed", message: "the result is gone" };
-      return { kind: "result", body: found.body, packs: manifest.packs };
-    }
-    if (!view.active) {
-      const [first] = (await failures(client, id, { max: 1 })).failures;
-      return { kind: "failed", message: first?.message ?? view.error?.message ?? view.word };
-    }
     await client.clock.sleep(10, signal);
+    view = await status(client, id);
   }
+  if (view.phase !== "complete") {
+    const [first] = (await failures(client, id, { max: 1 })).failures;
+    return { kind: "failed", message: first?.message ?? view.error?.message ?? view.word };
+  }
+  const manifest = await findManifest(client, id);
+  const found = await client.storage.blobs.read(client.names.results, manifest.blob);
+  if (found.kind === "missing") return { kind: "failed", message: "the result is gone" };
+  return { kind: "result", body: found.body, packs: manifest.packs };
 }
 
 /** Plans only the first chunks. User code still sees the `count` of the whole plan, as if the others had failed and were tolerated. */
 function firstChunks(code: UserCode, chunks: number): UserCode {
   let count = chunks;
   return {
+    ...code,
     async plan(work, sink, task) {
       let from = 0;
       const firstInputs: typeof sink = async (inputs) => {
@@ -96,9 +96,7 @@ function firstChunks(code: UserCode, chunks: number): UserCode {
       return { ...planned, chunks: Math.min(chunks, planned.chunks) };
     },
     compute: (work, task) => code.compute({ ...work, count }, task),
-    fold: (work, task) => code.fold(work, task),
     finish: (work, task) => code.finish({ ...work, count }, task),
-    stop: () => code.stop(),
   };
 }
 
@@ -127,11 +125,8 @@ export function startAppInProcess(
   const leading = coordinator(
     { ...shared, onElection: () => {} },
     {
-      holder: "in-process",
-      election: electionSettings({ budgetMs: 3_600_000 }),
-      loop: pace.loop,
-      keepDays: 0,
-      packLimitMs: code.packLimitMs,
+      ...{ holder: "in-process", election: electionSettings({ budgetMs: 3_600_000 }) },
+      ...{ loop: pace.loop, keepDays: 0, packLimitMs: code.packLimitMs },
     },
   );
   const worker: WorkerPorts = {
@@ -143,12 +138,11 @@ export function startAppInProcess(
       ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
       ...{ batchSize: pace.atOnce, newBatchThreshold: pace.atOnce, maxPollingIntervalMs: pace.pollMs },
       ...{ maxDequeueCount: 5, visibilityTimeoutMs: 0, log: makeHostLog(() => {}) },
-      async invoke({ text, dequeueCount: attempt }) {
-        return handle({ queue, text, attempt, urgent: queue === names.urgent }).then(
+      invoke: ({ text, dequeueCount: attempt }) =>
+        handle({ queue, text, attempt, urgent: queue === names.urgent }).then(
           () => true,
           () => false,
-        );
-      },
+        ),
     });
   const listeners = [names.packs, names.urgent].flatMap((queue) => [
     listen(queue, (delivery) => handleWork(worker, delivery)),

@@ -4,6 +4,7 @@ import type { ParamRow } from "../../calculations/params.ts";
 import { type DescribedCalculation, describeCalculations } from "../../client/describeCalculations.ts";
 import { messageOf } from "../../model/errors.ts";
 import { askedCalculation, calculationFiles, fileAsked } from "../askedCalculation.ts";
+import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
@@ -86,14 +87,6 @@ export function addNew(program: Command, session: Session): void {
     });
 }
 
-interface CheckOptions {
-  readonly param: readonly string[];
-  readonly chunks?: number;
-  readonly runs?: number;
-  readonly seed: number;
-  readonly limit: number;
-}
-
 /** `leasefold check <file or name>`: checks the properties that make a result independent of the number of workers. */
 export function addCheck(program: Command, session: Session): void {
   calculationCommand(program, "check", "a file such as ./mine.ts, or the name of a calculation")
@@ -103,29 +96,31 @@ export function addCheck(program: Command, session: Session): void {
     .option("--seed <n>", "draws other random ways", wholeOption, 1)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .usage("<file or name> [--<parameter> <value> …] [options]")
-    .action(async (asked: string, options: CheckOptions, command: Command) => {
-      const { cli } = session;
-      const { param: pairs, limit, ...samples } = options;
-      const { chunks, runs } = samples;
-      for (const [name, value] of Object.entries({ chunks, runs, limit })) checkRange(name, value, 1);
-      const file = fileAsked(cli.folder, asked);
-      const request = {
-        files: calculationFiles(cli.env, cli.folder, file),
-        name: file === undefined ? asked : undefined,
-        ...{ tokens: command.args.slice(1), pairs, samples, limitMs: limit * 1000 },
-      };
-      // A lazy import, so that other commands do not load the whole engine.
-      const [{ runCheck }, { linesOf }] = await Promise.all([
-        import("../check/runCheck.ts"),
-        import("../check/checkRows.ts"),
-      ]);
-      const report = await runCheck(session, request, (row) => {
-        if (!session.json()) for (const line of linesOf(row, cli.out)) void session.print(line);
-      });
-      if (report.broken > 0) session.exitCode = calculationFailed;
-      if (session.json()) return await session.printJson(report);
-      await session.print(verdictOf(report));
-    });
+    .action(
+      async (asked: string, options: Samples & { param: string[]; limit: number }, command: Command) => {
+        const { cli } = session;
+        const { param: pairs, limit, ...samples } = options;
+        const { chunks, runs } = samples;
+        for (const [name, value] of Object.entries({ chunks, runs, limit })) checkRange(name, value, 1);
+        const file = fileAsked(cli.folder, asked);
+        const request = {
+          files: calculationFiles(cli, file),
+          name: file === undefined ? asked : undefined,
+          ...{ tokens: command.args.slice(1), pairs, samples, limitMs: limit * 1000 },
+        };
+        // A lazy import, so that other commands do not load the whole engine.
+        const [{ runCheck }, { linesOf }] = await Promise.all([
+          import("../check/runCheck.ts"),
+          import("../check/checkRows.ts"),
+        ]);
+        const report = await runCheck(session, request, (row) => {
+          if (!session.json()) for (const line of linesOf(row, cli.out)) void session.print(line);
+        });
+        if (report.broken > 0) session.exitCode = calculationFailed;
+        if (session.json()) return await session.printJson(report);
+        await session.print(verdictOf(report));
+      },
+    );
 }
 
 function verdictOf({ broken, laws, calculation, chunks, count: all, seed }: CheckReport): string {

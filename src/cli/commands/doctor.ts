@@ -9,11 +9,6 @@ import type { ConnectOptions, Env } from "../connect.ts";
 import { failed } from "../exitCodes.ts";
 import { oneLine, paint } from "../render/text.ts";
 
-interface Options {
-  readonly settings?: string;
-  readonly host?: string;
-}
-
 /** `leasefold doctor`: checks the set-up of the app, and suggests a fix for each problem. */
 export function addDoctor(program: Command, session: Session): void {
   program
@@ -21,10 +16,10 @@ export function addDoctor(program: Command, session: Session): void {
     .description("check settings, host.json, storage, roles and queues, and suggest a fix for what is wrong")
     .option(
       "--settings <file>",
-      'settings of the app: local.settings.json, or what "az functionapp config appsettings list" prints',
+      'local.settings.json, or what "az functionapp config appsettings list" prints',
     )
     .option("--host <file>", "host.json of the app (default: the one in this folder)")
-    .action(async (options: Options, command: Command) => {
+    .action(async (options: { settings?: string; host?: string }, command: Command) => {
       const { cli } = session;
       const given = await textOf(cli.folder, options.settings, "local.settings.json");
       const env = given === undefined ? cli.env : { ...readAppSettings(given), ...cli.env };
@@ -71,13 +66,9 @@ async function tell(session: Session, findings: readonly Finding[]): Promise<voi
     if (cure !== undefined) await session.print(`${" ".repeat(11)}→ ${oneLine(cure)}`);
   }
   const count = (state: Finding["state"]): number => findings.filter((one) => one.state === state).length;
-  const wrong = count("wrong");
-  const warnings = count("warning");
-  await session.print(
-    wrong + warnings === 0
-      ? "nothing wrong"
-      : `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`,
-  );
+  const [wrong, warnings] = [count("wrong"), count("warning")];
+  const text = `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+  await session.print(wrong + warnings === 0 ? "nothing wrong" : text);
 }
 
 /** The settings in `local.settings.json`, in the output of `az functionapp config appsettings list`, or in a plain object. Throws `InputError`. */

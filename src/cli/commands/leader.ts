@@ -86,7 +86,7 @@ const acquired: Readonly<Record<NonNullable<Known["cameBy"]>, string>> = {
 };
 
 /** Who leads, on one line: the holder first, its notes last. */
-export function leaderLine(seen: LeaderView, nowMs: number): string {
+function leaderLine(seen: LeaderView, nowMs: number): string {
   if (seen.kind === "never") return "nobody has ever led here";
   if (seen.kind === "unreadable") return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
   const { term, region, since, beatAgeS, leaseLeftS, cameBy, notes } = seen;

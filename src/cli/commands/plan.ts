@@ -11,13 +11,13 @@ import {
 import type { CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
-import { fileAsked, nameAsked } from "../askedCalculation.ts";
+import { registryFor } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { calculationCommand, wholeOption } from "../options.ts";
-import { classesText, factLines } from "../render/runDetails.ts";
+import { classesText, type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, count, dollars, duration, oneLine, paint } from "../render/text.ts";
 
 interface Options {
@@ -54,9 +54,7 @@ async function planOne(
   { param, packSize, workers }: Options,
 ): Promise<RunEstimate> {
   const { cli } = session;
-  const file = fileAsked(cli.folder, asked);
-  const calculations = await cli.calculations(file);
-  const name = nameAsked(calculations, asked, file);
+  const { calculations, name, file } = await registryFor(cli, asked);
   const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
   const settings = readSettings(cli.env);
   const files = countedFiles(clientFiles(() => session.client(), cli.env));
@@ -84,8 +82,9 @@ function known(calculations: Calculations, name: string): AnyCalculation {
   }
 }
 
-function factsOf(run: RunEstimate): readonly (readonly [string, string])[] {
+function factsOf(run: RunEstimate): readonly Fact[] {
   const { calls, naive } = run;
+  const naiveCalls = count(naive.billed);
   return [
     ["chunks", `${count(run.chunks)}, each about ${short(run.chunkMs)} on this machine`],
     ["packs", `${count(run.packs)} of ${count(run.packSize)}, each about ${short(run.packMs)}`],
@@ -97,15 +96,12 @@ function factsOf(run: RunEstimate): readonly (readonly [string, string])[] {
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
     ["dollars", `${dollars(run.dollars)} for storage at list price`],
-    [
-      "naive",
-      `${dollars(naive.dollars)} and ${count(naive.billed)} calls with a message and a blob for each chunk`,
-    ],
+    ["naive", `${dollars(naive.dollars)} and ${naiveCalls} calls with a message and a blob for each chunk`],
   ];
 }
 
 /** Absent for a calculation that lists and reads no files. */
-function filesFacts({ files: { planning, computing } }: RunEstimate): readonly (readonly [string, string])[] {
+function filesFacts({ files: { planning, computing } }: RunEstimate): readonly Fact[] {
   if (planning.list + planning.read === 0) return [];
   const text = (use: FileUse): string => `${callsText(callsOf(use)) || "none"} (${bytes(use.bytes)})`;
   return [["", `files: to plan ${text(planning)}; to compute about ${text(computing)}`]];

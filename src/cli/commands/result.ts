@@ -109,9 +109,7 @@ function coverage(run: string, { folded, chunks, covers }: AnswerSoFar): string 
 export function addVerify(program: Command, session: Session): void {
   program
     .command("verify")
-    .description(
-      "compute a random sample of a finished run's packs again and compare with its result's hashes",
-    )
+    .description("compute random packs of a finished run again, and compare with the hashes of its result")
     .argument("<run>", "id of the run")
     .option("--sample <n>", "packs to compute again: a number, or a share such as 1%, which is the default")
     .option("--wait <s>", "give up after so many seconds without an answer", wholeOption)

@@ -18,7 +18,7 @@ export function addPauseAndResume(program: Command, session: Session): void {
     .description("send no more packs of a run; workers drop what they have not begun")
     .action((run: string) => giveCommand(session, run, { kind: "pause" }));
   onRun(program, "resume")
-    .description("go on with a paused run")
+    .description("continue a paused run")
     .action((run: string) => giveCommand(session, run, { kind: "resume" }));
 }
 
@@ -51,12 +51,7 @@ interface RetryOptions {
 export function addRetry(program: Command, session: Session): void {
   onRun(program, "retry")
     .description("compute what is missing of a failed, cancelled or incomplete run, for a new result")
-    .addOption(
-      new Option(
-        "--recompute",
-        "compute every pack anew, with the code that the instances have now",
-      ).conflicts("mix"),
-    )
+    .addOption(new Option("--recompute", "compute every pack anew, with the current code").conflicts("mix"))
     .option("--mix", "compute what is missing with other code than the rest; the result records both")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")

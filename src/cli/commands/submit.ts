@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { RunRequest } from "../../client/runRequest.ts";
 import type { Submitted } from "../../client/submit.ts";
-import type { Tolerance } from "../../model/run.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -10,14 +9,9 @@ import { paint } from "../render/text.ts";
 import { waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
-interface Options {
+interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts"> {
   readonly param: readonly string[];
-  readonly id?: string;
-  readonly packSize?: number;
-  readonly cap?: number;
-  readonly tolerate?: Tolerance;
   readonly packLimit?: number;
-  readonly attempts?: number;
   readonly deadline?: number;
   readonly keep?: boolean;
   readonly upload?: string;
@@ -33,47 +27,26 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
-    .option(
-      "--pack-limit <time>",
-      "time limit of one attempt, such as 30s, where the app allows more",
-      durationOption,
-    )
+    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", durationOption)
     .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
-    .option(
-      "--deadline <time>",
-      "fail the run if it is not complete after so long: 90s, 5m, 2h, 1d",
-      durationOption,
-    )
+    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", durationOption)
     .option("--keep", "with --deadline: finish with what is done then, and do not fail")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
     .action(async (asked: string, options: Options, { args: [, ...tokens] }: Command) => {
-      // Before the first call of storage, so that a mistake is told at once.
-      const limits = limitsOf(options);
+      const { id, packSize, cap, tolerate, attempts, packLimit: packLimitMs, upload, keep = false } = options;
+      if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
+      const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
       const calculation = await askedCalculation(session, asked);
       const given = readFreeOptions(tokens, options.param, calculation.params);
-      const { id, packSize, cap, tolerate, upload } = options;
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const submitted = await calculation.submit({ params, id, packSize, cap, tolerate, ...limits });
+      const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline };
+      const submitted = await calculation.submit(request);
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
       await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
       await waitForEnd(session, submitted.run, options.output);
     });
-}
-
-function limitsOf({
-  packLimit,
-  attempts,
-  deadline,
-  keep = false,
-}: Options): Pick<RunRequest, "packLimitMs" | "attempts" | "deadline"> {
-  if (keep && deadline === undefined) throw badOption("keep", "needs --deadline");
-  return {
-    packLimitMs: packLimit,
-    attempts,
-    ...(deadline === undefined ? {} : { deadline: { ms: deadline, keep } }),
-  };
 }
 
 async function tell(session: Session, submitted: Submitted): Promise<void> {

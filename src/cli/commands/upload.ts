@@ -1,15 +1,17 @@
 import type { Command } from "commander";
-import { type Uploaded, type UploadProgress, upload } from "../../client/upload/upload.ts";
+import {
+  type Uploaded,
+  type UploadProgress,
+  type UploadRequest,
+  upload,
+} from "../../client/upload/upload.ts";
 import type { AskedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { badOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { bytes, count, paint, percent } from "../render/text.ts";
 
-interface UploadOptions {
-  readonly to?: string;
-  readonly replace?: boolean;
-}
+type UploadOptions = Pick<UploadRequest, "to" | "replace">;
 
 /** `leasefold upload PATH…`: uploads local files as inputs, and prints what a calculation takes as its source. */
 export function addUpload(program: Command, session: Session): void {

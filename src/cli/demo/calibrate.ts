@@ -1,12 +1,9 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldNow } from "node:timers/promises";
 import { noFiles } from "../../calculations/files.ts";
 import { primes } from "../../calculations/primes.ts";
 import type { Clock } from "../../storage/ports.ts";
 
-/**
- * How many primes there are up to some numbers. Powers of ten: sequence A006880 (oeis.org/A006880); those between
- * were computed with primesieve 11 (github.com/kimwalisch/primesieve), whose counts are independent of ours.
- */
+/** Numbers of primes: powers of ten from oeis.org/A006880, the others from primesieve 11 (github.com/kimwalisch/primesieve). */
 export const publishedCounts: ReadonlyMap<number, number> = new Map([
   [1e1, 4],
   [1e2, 25],
@@ -28,35 +25,32 @@ export const publishedCounts: ReadonlyMap<number, number> = new Map([
   [1e12, 37_607_912_018],
 ]);
 
-/** What a demo may choose by itself: worth several instances on any machine. */
+/** Values that a demo may choose: large enough for several instances. */
 export const demoValues: readonly number[] = [...publishedCounts.keys()].filter((to) => to >= 1e9);
 
-/** Seconds that the run itself should take, in the middle of the 20 to 40 that a person likes to watch. */
-export const aimedS = 28;
-/**
- * A whole run against the bare kernel in one thread alone: messages, partials, the fold, a leader that dies, polling
- * beside it all; and threads that are slower beside each other than one alone. 1.5 to 1.9 were seen.
- */
+/** Intended seconds of the run, the middle of 20 to 40. */
+const aimedS = 28;
+/** Time of a whole run divided by that of the bare kernel: messages, partials, a killed leader, slower threads. Measured: 1.5 to 1.9. */
 export const overhead = 1.8;
 
-/** Time for one number in a run up to `to`, on one thread. */
+/** Time per number in a run up to `to`, on one thread. */
 export interface Speed {
   readonly to: number;
   readonly msPerNumber: number;
 }
 
-/** The value of the table whose run comes nearest to `aimedS`, and how long it should take. */
+/** The value whose run is nearest to `aimedS`, and its estimated time. */
 export function chooseValue(
   speeds: readonly Speed[],
   threads: number,
 ): { readonly to: number; readonly seconds: number } {
   const secondsOf = (to: number) => (to * costAt(speeds, to) * overhead) / threads / 1_000;
-  const farness = (to: number) => Math.abs(Math.log(secondsOf(to) / aimedS));
-  const to = demoValues.reduce((best, one) => (farness(one) < farness(best) ? one : best));
+  const distance = (to: number) => Math.abs(Math.log(secondsOf(to) / aimedS));
+  const to = demoValues.reduce((best, one) => (distance(one) < distance(best) ? one : best));
   return { to, seconds: secondsOf(to) };
 }
 
-/** Larger numbers cost more each; between two measured ones in proportion to the digits, beyond them like the nearest. */
+/** Larger numbers cost more each: interpolated by the number of digits, and beyond the measured ones as the nearest. */
 function costAt(speeds: readonly Speed[], to: number): number {
   const [low, high] = [speeds[0], speeds.at(-1)];
   if (low === undefined || high === undefined) return Number.NaN;
@@ -68,7 +62,7 @@ function costAt(speeds: readonly Speed[], to: number): number {
 const measured = [1e10, 1e12] as const;
 const measureMs = 300;
 
-/** Times the kernel itself on this thread, for well under two seconds; the screen gets its turns in between. */
+/** Times the kernel on this thread for less than two seconds, without blocking the screen. */
 export async function measureSpeeds(clock: Clock, signal: AbortSignal): Promise<readonly Speed[]> {
   const speeds: Speed[] = [];
   for (const to of measured) {
@@ -76,14 +70,14 @@ export async function measureSpeeds(clock: Clock, signal: AbortSignal): Promise<
     const count = primes.plan(params, { files: noFiles }) as number;
     const compute = (at: number) =>
       primes.compute({ index: Math.floor(at * count), count, input: undefined, params, files: noFiles });
-    // The first one makes tables and is compiled.
+    // The first call makes tables and is compiled.
     compute(0.5);
     const startedMs = clock.monotonicMs();
     let chunks = 0;
     while (clock.monotonicMs() - startedMs < measureMs && !signal.aborted) {
       compute(((chunks * 7) % 16) / 16);
       chunks += 1;
-      await turn();
+      await yieldNow();
     }
     const ms = (clock.monotonicMs() - startedMs) / Math.max(1, chunks);
     speeds.push({ to, msPerNumber: (ms * count) / to });

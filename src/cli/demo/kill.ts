@@ -1,4 +1,4 @@
-import type { Instances } from "../../local/instances.ts";
+import type { Embedded } from "../../local/embedded.ts";
 import { duration } from "../render/text.ts";
 import type { Note } from "./screen.ts";
 import type { Tracker } from "./tracker.ts";
@@ -15,7 +15,7 @@ export interface KillState {
   readonly restarted: boolean;
 }
 
-export interface LeaderTerm {
+interface LeaderTerm {
   readonly name: string;
   readonly term: number;
 }
@@ -28,8 +28,6 @@ export interface KillFacts {
   readonly instances: number;
 }
 
-export type KillStep = "kill" | "taken-over" | "restart";
-
 export const noKillYet: KillState = { restarted: false };
 
 const killShare = 0.4;
@@ -41,7 +39,7 @@ const noTakeoverMs = 30_000;
 export function nextStep(
   state: KillState,
   { nowMs, leader, share, instances }: KillFacts,
-): { readonly step?: KillStep; readonly state: KillState } {
+): { readonly step?: "kill" | "taken-over" | "restart"; readonly state: KillState } {
   const { killed, takeover } = state;
   if (killed === undefined) {
     if (share < killShare || share >= 1 || leader === undefined) return { state };
@@ -58,14 +56,15 @@ export function nextStep(
 
 export interface KillStage {
   readonly tracker: Tracker;
-  readonly instances: Instances;
+  readonly embedded: Embedded;
   readonly now: () => number;
   readonly note: (text: string, mood?: Note["mood"]) => void;
 }
 
 /** Kills the leader, notes the takeover, or restarts the killed instance, whichever is due. */
 export async function killAndRestart(stage: KillStage, before: KillState): Promise<KillState> {
-  const { tracker, instances, now, note } = stage;
+  const { tracker, now, note } = stage;
+  const { instances } = stage.embedded;
   const all = instances.instances;
   const facts = { nowMs: now(), share: tracker.share(), leader: tracker.leader(), instances: all.length };
   const { step, state } = nextStep(before, facts);

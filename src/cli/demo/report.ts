@@ -1,16 +1,13 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
 import { z } from "zod";
 import type { Client } from "../../client/client.ts";
-import type { RunView } from "../../client/runView.ts";
-import { type CallCounts, dollarsOf, totalCalls } from "../../model/calls.ts";
+import { type CallCounts, totalCalls } from "../../model/calls.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
 import { count, dollars, duration, paint, type Screen } from "../render/text.ts";
 import { saveResult } from "../saveBytes.ts";
-import { publishedCounts } from "./calibrate.ts";
-import type { KillState } from "./kill.ts";
 
 /** The demo's result and figures, as `--json` prints them. */
 export interface DemoReport {
@@ -35,32 +32,6 @@ export interface DemoReport {
   readonly hostCalls: CallCounts;
   readonly dollars: number;
   readonly hostDollars: number;
-}
-
-export function reportOf(of: {
-  readonly to: number;
-  readonly view: RunView;
-  readonly kill: KillState;
-  readonly saved: SavedResult;
-  readonly startMs: number;
-  readonly hostCalls: CallCounts;
-  readonly out: string;
-}): DemoReport {
-  const { to, view, saved, hostCalls } = of;
-  const published = publishedCounts.get(to);
-  const { killed, takeover } = of.kill;
-  return {
-    ...{ to, primes: saved.primes, file: of.out, manifestFile: saved.manifestFile },
-    ...(published === undefined ? {} : { published, correct: published === saved.primes }),
-    ...{ startUpS: of.startMs / 1_000, runS: view.elapsedS, totalS: 0 },
-    ...(killed === undefined || takeover === undefined
-      ? {}
-      : { takeover: { from: killed.name, to: takeover.by, seconds: takeover.afterMs / 1_000 } }),
-    terms: view.terms.map(({ term, holder }) => ({ term, holder })),
-    ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
-    ...{ calls: view.calls, hostCalls },
-    ...{ dollars: dollarsOf(view.calls), hostDollars: dollarsOf(hostCalls) },
-  };
 }
 
 /** For people, within 80 columns. */
@@ -94,19 +65,13 @@ function verdict({ primes, to, published, correct }: DemoReport, screen: Pick<Sc
 const totalText = (calls: CallCounts, cost: number): string =>
   `${count(totalCalls(calls))} storage calls, about ${dollars(cost)}`;
 
-export interface SavedResult {
-  readonly primes: number;
-  readonly manifestFile: string;
-}
-
 /** Downloads the result, checked against the manifest's hash, and writes the manifest beside it. */
 export async function saveDemoResult(
   cli: Cli,
   client: Client,
   manifest: Manifest,
   out: string,
-): Promise<SavedResult> {
-  await mkdir(dirname(resolve(cli.folder, out)), { recursive: true });
+): Promise<Pick<DemoReport, "primes" | "manifestFile">> {
   const path = await saveResult(cli, client, manifest, out);
   const manifestPath = join(dirname(path), `${basename(path, extname(path))}.manifest.json`);
   await writeFile(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);

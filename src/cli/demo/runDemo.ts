@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Client } from "../../client/client.ts";
 import { leader } from "../../client/leader.ts";
 import { findManifest } from "../../client/result.ts";
@@ -6,32 +7,31 @@ import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import { instanceName, threadsPerInstance } from "../../local/instanceEnv.ts";
+import { localFilePath, readLocalFile } from "../../local/localFile.ts";
+import { dollarsOf } from "../../model/calls.ts";
 import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
-import { count, duration, type Screen } from "../render/text.ts";
-import { chooseValue, measureSpeeds } from "./calibrate.ts";
+import { count, duration } from "../render/text.ts";
+import { chooseValue, measureSpeeds, publishedCounts } from "./calibrate.ts";
 import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
-import { type DemoReport, reportOf, saveDemoResult } from "./report.ts";
+import { type DemoReport, saveDemoResult } from "./report.ts";
 import { type DemoOutput, demoOutput } from "./screen.ts";
 import { makeTracker } from "./tracker.ts";
 
 export interface DemoOptions {
-  readonly to?: number | undefined;
+  readonly to?: number;
   readonly instances: number;
   readonly kill: boolean;
   readonly out: string;
-  readonly cores: number;
-  /** Where other commands find the instances. */
-  readonly stateFile: string | undefined;
-  readonly screen: Screen;
 }
+
+const cores = availableParallelism();
 
 /** What the steps of the demo share. */
 interface Stage extends KillStage {
   readonly session: Session;
   readonly options: DemoOptions;
-  readonly embedded: Embedded;
   readonly client: Client;
   readonly output: DemoOutput;
 }
@@ -46,16 +46,20 @@ const busyMax = 40;
  */
 export async function runDemo(session: Session, options: DemoOptions): Promise<DemoReport | undefined> {
   const { cli } = session;
-  const { instances, cores, stateFile } = options;
+  const { instances } = options;
+  session.stopMs = 15_000;
+  // Other commands go on finding the instances of a running `up`, and not those of the demo.
+  const localFile = await localFilePath(cli.env, cli.folder);
+  const stateFile = (await readLocalFile(localFile)).kind === "found" ? undefined : localFile;
+  const screen = session.json() ? { ...cli.err, isTty: false } : cli.out;
   const now = () => cli.clock.monotonicMs();
   const startedMs = now();
   const tracker = makeTracker({
     names: Array.from({ length: instances }, (_, index) => instanceName(index)),
     ...{ cores, threads: threadsPerInstance(cores, instances), startedMs },
-    onNote: (note) => output.note(note),
   });
-  const note: KillStage["note"] = (text, mood = "plain") => tracker.note(text, mood, now());
-  const output = demoOutput(options.screen, () => tracker.view(now()));
+  const note: KillStage["note"] = (text, mood = "plain") => output.note(tracker.note(text, mood, now()));
+  const output = demoOutput(screen, () => tracker.view(now()));
   cli.signal.addEventListener("abort", () => tracker.enter("stopping"));
   let embedded: Embedded | undefined;
   try {
@@ -66,7 +70,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
     const client = await cli.connect({ connection: embedded.connectionString });
-    const stage = { session, options, tracker, embedded, instances: embedded.instances, client, output };
+    const stage = { session, options, tracker, embedded, client, output };
     const report = await countPrimes({ ...stage, now, note });
     await output.end();
     return report === undefined ? undefined : { ...report, totalS: (now() - startedMs) / 1_000 };
@@ -96,27 +100,33 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   }
   if (options.kill && kill.killed === undefined) stage.note("the run ended before a leader could be killed");
   const saved = await saveDemoResult(session.cli, client, await findManifest(client, run), options.out);
-  const { startMs } = stage.embedded;
-  return reportOf({ to, view, kill, saved, startMs, hostCalls: tracker.hostCalls(), out: options.out });
+  const published = publishedCounts.get(to);
+  const { killed, takeover } = kill;
+  const hostCalls = tracker.hostCalls();
+  return {
+    ...{ to, primes: saved.primes, file: options.out, manifestFile: saved.manifestFile },
+    ...(published === undefined ? {} : { published, correct: published === saved.primes }),
+    ...{ startUpS: stage.embedded.startMs / 1_000, runS: view.elapsedS, totalS: 0 },
+    ...(killed === undefined || takeover === undefined
+      ? {}
+      : { takeover: { from: killed.name, to: takeover.by, seconds: takeover.afterMs / 1_000 } }),
+    terms: view.terms.map(({ term, holder }) => ({ term, holder })),
+    ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
+    ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
+    ...{ hostCalls, hostDollars: dollarsOf(hostCalls) },
+  };
 }
 
 /** A value that keeps this machine busy for about half a minute; undefined after Ctrl-C. */
 async function chooseTo({ session, options, tracker, note }: Stage): Promise<number | undefined> {
   const { clock, signal } = session.cli;
   tracker.enter("measuring how fast this machine counts");
-  const threads = options.instances * threadsPerInstance(options.cores, options.instances);
+  const threads = options.instances * threadsPerInstance(cores, options.instances);
   const speeds = await measureSpeeds(clock, signal);
   if (signal.aborted) return undefined;
-  const { to, seconds } = chooseValue(speeds, Math.min(options.cores, threads));
+  const { to, seconds } = chooseValue(speeds, Math.min(cores, threads));
   note(`${count(to)} should take about ${duration(seconds)} here`);
   return to;
-}
-
-/** The demo's own storage has ended. */
-class BrokenError extends StorageError {
-  constructor(why: string) {
-    super("busy", "", undefined, why);
-  }
 }
 
 /** Polls the run until it has ended, and kills on the way. Undefined after Ctrl-C. */
@@ -128,8 +138,12 @@ async function untilEnded(
   const { clock, signal } = session.cli;
   let kill = noKillYet;
   let busy = 0;
+  let isBroken = false;
   // A client would retry for a long time if storage is gone.
-  const broken = stage.embedded.broken.then((why) => Promise.reject(new BrokenError(why)));
+  const broken = stage.embedded.broken.then((why) => {
+    isBroken = true;
+    throw new StorageError("busy", "", undefined, why);
+  });
   broken.catch(() => undefined);
   while (!signal.aborted) {
     try {
@@ -147,8 +161,7 @@ async function untilEnded(
       if (!view.active) return { view, kill };
     } catch (error) {
       busy += 1;
-      const isBusy =
-        error instanceof StorageError && error.kind === "busy" && !(error instanceof BrokenError);
+      const isBusy = error instanceof StorageError && error.kind === "busy" && !isBroken;
       if (!isBusy || busy > busyMax) throw error;
     }
     if (options.kill) kill = await killAndRestart(stage, kill);

@@ -14,7 +14,6 @@ export function makeTracker(of: {
   /** Of one instance. */
   readonly threads: number;
   readonly startedMs: number;
-  readonly onNote?: (note: Note) => void;
 }) {
   const instances = new Map(of.names.map((name) => [name, new InstanceTrack(name, of.threads)]));
   const notes: Note[] = [];
@@ -76,10 +75,10 @@ export function makeTracker(of: {
       to = value;
       hostCallsBefore = hostCallsNow();
     },
-    note(text: string, mood: Note["mood"], nowMs: number): void {
+    note(text: string, mood: Note["mood"], nowMs: number): Note {
       const note = { atMs: nowMs - of.startedMs, text, mood };
       notes.push(note);
-      of.onNote?.(note);
+      return note;
     },
     leader: () => leading,
     /** Share of the packs that are done, 0 to 1. */

@@ -48,21 +48,15 @@ function termOf({ active, terms }: RunView): readonly string[] {
   return active && last !== undefined ? [`term ${last.term}`] : [];
 }
 
-/** A line that is rewritten in place on a terminal; elsewhere a new line for each change. */
-export interface LiveLine {
-  /** Without a terminal, a line with the same `key` is repeated only now and then. */
-  show(line: string, key: string): Promise<void>;
-  /** Ends the line. */
-  end(): Promise<void>;
-}
-
-/** Minimum time between lines with the same key without a terminal. */
+/** Without a terminal, the minimum time between lines with the same key. */
 const quietMs = 5_000;
 
-export function liveLine(screen: Screen, clock: Clock): LiveLine {
+/** A line that is rewritten in place on a terminal; elsewhere a new line for each change. */
+export function liveLine(screen: Screen, clock: Clock) {
   let shown: { readonly key: string; readonly line: string; readonly atMs: number } | undefined;
   return {
-    show: async (line, key) => {
+    /** Without a terminal, a line with the same `key` is repeated only now and then. */
+    show: async (line: string, key: string): Promise<void> => {
       if (line === shown?.line) return;
       const nowMs = clock.monotonicMs();
       const due = shown === undefined || key !== shown.key || nowMs - shown.atMs >= quietMs;
@@ -70,7 +64,7 @@ export function liveLine(screen: Screen, clock: Clock): LiveLine {
       await screen.write(screen.isTty ? `\r\u001b[2K${line}` : `${line}\n`);
       shown = { key, line, atMs: nowMs };
     },
-    end: async () => {
+    end: async (): Promise<void> => {
       if (screen.isTty && shown !== undefined) await screen.write("\n");
       shown = undefined;
     },

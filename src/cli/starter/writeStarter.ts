@@ -4,123 +4,109 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { loadCalculations, namePattern } from "../../calculations/registry.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
+import { badOption, systemCode } from "../options.ts";
 
 export interface Started {
   /** Full paths of what was written. */
   readonly calculation: string;
   readonly test: string;
-  /** The link by which the test finds `leasefold`, where one had to be made. */
+  /** The link by which the test finds `leasefold`, if one had to be made. */
   readonly linked?: string;
   /** Why it could not be made, and what to do. */
   readonly unlinked?: string;
 }
 
 /**
- * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` where `leasefold` is not
- * found from there, so that editors and `node --test` find it. Throws `InputError` for a bad name and for a file
- * that is there already; then nothing was written.
+ * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` unless `leasefold` is
+ * found from there, for editors and `node --test`. Throws `InputError` before anything is written.
  */
 export async function writeStarter(name: string, at: { folder: string; dir: string }): Promise<Started> {
   if (!namePattern.test(name)) {
-    const rule = "is not 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
-    throw new InputError("invalid", "bad-name", `name: ${JSON.stringify(name)} ${rule}`, { field: "name" });
+    const rule = "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
+    const message = `invalid name: ${JSON.stringify(name)}: ${rule}`;
+    throw new InputError("invalid", "bad-name", message, { field: "name" });
   }
   if ((await loadCalculations([])).list().some((known) => known.name === name)) {
-    throw new InputError(
-      "conflict",
-      "calculation-name",
-      `name: there is a calculation named ${name} already`,
-      {
-        field: "name",
-      },
-    );
+    const message = `the name is taken: there is a calculation named ${name} already`;
+    throw new InputError("conflict", "calculation-name", message, { field: "name" });
   }
   const folder = resolve(at.folder, at.dir);
   const end = isCommonJs(folder) ? "mts" : "ts";
   const [calculation, test] = [join(folder, `${name}.${end}`), join(folder, `${name}.test.${end}`)];
   const taken = [calculation, test].find((path) => existsSync(path));
   if (taken !== undefined) {
-    throw new InputError(
-      "conflict",
-      "file-exists",
-      `${taken} is there already; choose another name or --dir`,
-    );
+    const message = `the file exists: ${taken}: choose another name or --dir`;
+    throw new InputError("conflict", "file-exists", message);
   }
-  const root = packageRoot();
-  const named = async (file: string): Promise<string> =>
-    (await readFile(join(starterFolder(), file), "utf8"))
-      // The linter of this project is not the reader's.
+  const root = folderAbove(import.meta.dirname, "package.json");
+  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
+  const source = starterFolder();
+  const write = async (file: string, to: string): Promise<void> => {
+    const text = (await readFile(join(source, file), "utf8"))
+      // The reader may use another linter.
       .replace(/^ *\/\/ biome-ignore .*\n/gm, "")
       .replaceAll("STARTING-NAME", name)
       .replaceAll("./calculation.ts", `./${name}.${end}`);
-  const texts = [await named("calculation.ts"), await named("calculation.test.ts")] as const;
-  try {
     await mkdir(folder, { recursive: true });
-    await writeFile(calculation, texts[0], { flag: "wx" });
-    await writeFile(test, texts[1], { flag: "wx" });
+    await writeFile(to, text, { flag: "wx" });
+  };
+  try {
+    await write("calculation.ts", calculation);
+    await write("calculation.test.ts", test);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-    throw new InputError("invalid", "bad-folder", `--dir: cannot write in ${folder} (${code})`, {
-      field: "dir",
-    });
+    throw badOption("dir", `cannot write in ${folder} (${systemCode(cause)})`, "bad-folder");
   }
   return { calculation, test, ...(await link(folder, root)) };
 }
 
-/** Makes `import "leasefold"` work in the folder, as `npm install` of this very package would. */
+/** Makes `import "leasefold"` work in the folder, as `npm install` of this package would. */
 async function link(folder: string, root: string): Promise<Pick<Started, "linked" | "unlinked">> {
   try {
     createRequire(join(folder, "x.js")).resolve("leasefold/package.json");
     return {};
   } catch {
-    // Not found from there, which is the reason for all this.
+    // Not found, so a link is needed.
   }
   const linked = join(folder, "node_modules", "leasefold");
   try {
     await mkdir(dirname(linked), { recursive: true });
-    // A junction needs no rights on Windows; elsewhere the kind means nothing.
+    // A junction needs no rights on Windows; other systems ignore the type.
     await symlink(root, linked, "junction");
     await linkBin(folder, root);
     return { linked };
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-    return {
-      unlinked: `the test needs the package leasefold: npm install ${root} (a link could not be made: ${code})`,
-    };
+    const why = `a link could not be made: ${systemCode(cause)}`;
+    return { unlinked: `the test needs the package leasefold: npm install ${root} (${why})` };
   }
 }
 
-/** Makes `npx --no-install leasefold` work in the folder. Windows starts no such links; there the link above has to do. */
+/** Makes `npx --no-install leasefold` work in the folder, except on Windows, which does not start such links. */
 async function linkBin(folder: string, root: string): Promise<void> {
   const bin = join(folder, "node_modules", ".bin", "leasefold");
   if (process.platform === "win32" || existsSync(bin)) return;
   await mkdir(dirname(bin), { recursive: true });
-  // One that leads nowhere may be there; the program can still be called by its path.
+  // A dangling link may exist; the program can still be called by its path.
   await symlink(join(root, "bin", "leasefold.js"), bin).catch(() => {});
 }
 
-/** Where the nearest package.json says so, a `.ts` file could not import anything. */
+/** The folder itself, or the nearest one above it, that has the file. */
+function folderAbove(folder: string, file: string): string | undefined {
+  if (existsSync(join(folder, file))) return folder;
+  return dirname(folder) === folder ? undefined : folderAbove(dirname(folder), file);
+}
+
+/** In a CommonJS package a `.ts` file cannot import ES modules. */
 function isCommonJs(folder: string): boolean {
-  for (let at = folder; ; at = dirname(at)) {
-    const file = join(at, "package.json");
-    if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")).type === "commonjs";
-    if (dirname(at) === at) return false;
-  }
-}
-
-/** In the bundle it lies beside the program, in the source it is the folder of this file. */
-function starterFolder(): string {
-  const found = [join(import.meta.dirname, "starter"), import.meta.dirname].find((folder) =>
-    existsSync(join(folder, "calculation.ts")),
+  const root = folderAbove(folder, "package.json");
+  return (
+    root !== undefined && JSON.parse(readFileSync(join(root, "package.json"), "utf8")).type === "commonjs"
   );
-  if (found === undefined)
-    throw new ConfigError("no-starter", "the starting file is missing; run npm run build");
-  return found;
 }
 
-function packageRoot(): string {
-  for (let at = import.meta.dirname; dirname(at) !== at; at = dirname(at)) {
-    if (existsSync(join(at, "package.json"))) return at;
-  }
-  throw new ConfigError("no-package", "package.json is missing above the program");
+/** In the bundle it is beside the program, in the source it is the folder of this file. */
+function starterFolder(): string {
+  const folders = [join(import.meta.dirname, "starter"), import.meta.dirname];
+  const found = folders.find((folder) => existsSync(join(folder, "calculation.ts")));
+  if (found !== undefined) return found;
+  throw new ConfigError("no-starter", "the starting file is missing: run npm run build");
 }

@@ -29,15 +29,12 @@ export async function detachUp(session: Session, args: readonly string[]): Promi
     stdio: ["ignore", log.fd, log.fd],
   });
   await log.close();
-  let ended = false;
-  const onEnd = (): void => {
-    ended = true;
-  };
-  child.once("exit", onEnd).once("error", onEnd);
+  const ended = new AbortController();
+  child.once("exit", () => ended.abort()).once("error", () => ended.abort());
 
-  const local = await untilReady(cli, stateFile, child.pid, () => ended);
+  const local = await untilReady(cli, stateFile, child.pid, ended.signal);
   if (local === undefined) {
-    if (!ended) child.kill("SIGTERM");
+    if (!ended.signal.aborted) child.kill("SIGTERM");
     const last = (await readFile(logFile, "utf8")).trim().split("\n").at(-1) ?? "";
     const why = last.replace(/^leasefold: /, "") || `not ready after ${readyMs / 1_000} s`;
     throw new ConfigError("not-up", `the instances did not start: ${why}`);
@@ -56,10 +53,10 @@ async function untilReady(
   { clock, signal }: Cli,
   stateFile: string,
   pid: number | undefined,
-  ended: () => boolean,
+  ended: AbortSignal,
 ): Promise<LocalFile | undefined> {
   const untilMs = clock.monotonicMs() + readyMs;
-  while (!ended() && !signal.aborted && clock.monotonicMs() < untilMs) {
+  while (!ended.aborted && !signal.aborted && clock.monotonicMs() < untilMs) {
     const found = await readLocalFile(stateFile);
     if (found.kind === "found" && found.local.supervisorPid === pid) return found.local;
     await clock.sleep(pollMs, signal);

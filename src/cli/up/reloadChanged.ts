@@ -17,18 +17,18 @@ const pollMs = 300;
  * Not promised: that a file is watched which was first imported after the start.
  */
 export async function reloadChanged(
-  cli: Pick<Cli, "clock" | "env" | "folder">,
+  cli: Pick<Cli, "clock" | "env" | "folder" | "signal">,
   files: readonly string[],
   { instances, restart }: Instances,
-  signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<void> {
+  const { clock, signal } = cli;
   const urls = files.map((file) => pathToFileURL(file).href);
   const hashes = (): string => urls.map(hashNow).join();
   let loaded = hashes();
   let before = loaded;
   while (!signal.aborted) {
-    await cli.clock.sleep(pollMs, signal);
+    await clock.sleep(pollMs, signal);
     const now = hashes();
     const isWhole = now === before;
     before = now;
@@ -42,8 +42,7 @@ export async function reloadChanged(
     tell(`a calculation has changed: the instances load ${urls.flatMap(filesBehind).length} files anew`);
     for (const [index, { name }] of instances.entries()) {
       if (signal.aborted) return;
-      const onError = (error: unknown): void => tell(`${name} did not start again: ${messageOf(error)}`);
-      await restart(index).catch(onError);
+      await restart(index).catch((error) => tell(`${name} did not start again: ${messageOf(error)}`));
     }
   }
 }

@@ -70,7 +70,7 @@ async function check(session: Session, options: Options): Promise<readonly strin
       throw badOption("data", `cannot make the folder ${data} (${systemCode(cause)})`);
     });
   const asked = options.calculation.map((file) => resolve(folder, file));
-  const files = [...new Set([...calculationFiles(env, folder), ...asked])];
+  const files = [...new Set([...calculationFiles(session.cli), ...asked])];
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
   await loadCalculations(files);
@@ -132,8 +132,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     await tellReady(session, embedded, data);
     isUp = true;
     ready.resolve();
-    if (options.watch === true)
-      void reloadChanged(cli, calculations, embedded.instances, cli.signal, printNow);
+    if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
     await untilStopped(cli.signal, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {

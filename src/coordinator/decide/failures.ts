@@ -1,8 +1,8 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
-import { workName } from "../../model/runBlobs.ts";
 import type { Spec, Tolerance } from "../../model/run.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../poll/seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
