@@ -9,7 +9,7 @@ import { isAlive } from "../../src/local/supervisor.ts";
 
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");
 
-export interface Ended {
+interface Ended {
   readonly code: number;
   readonly out: string;
   readonly err: string;
