@@ -8,6 +8,7 @@ import { linesOf } from "../../src/cli/check/checkRows.ts";
 import { twinRun } from "../../src/cli/check/twinRun.ts";
 import { systemClock, systemRandom } from "../../src/storage/system.ts";
 import { sound } from "../calculations/laws/fixtures.ts";
+import { fileThere, writesFile } from "../support/fileThere.ts";
 import { inlineCode } from "../worker/workerWorld.ts";
 import { runAlone } from "./aloneCli.ts";
 import { printed } from "./cliWorld.ts";
@@ -96,8 +97,9 @@ mine: 1 broken, 2 not tried (seed 1)
 
   it("Ctrl-C ends check although user code never returns", async () => {
     const interrupt = new AbortController();
-    const checking = check("merge() { for (;;); }", "", interrupt.signal);
-    await systemClock.sleep(700);
+    const began = join(folder, "began");
+    const checking = check(`merge() { ${writesFile(began)} for (;;); }`, "", interrupt.signal);
+    await fileThere(began);
     interrupt.abort();
     expect((await checking).exitCode).toBe(130);
   });

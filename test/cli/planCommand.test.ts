@@ -8,6 +8,7 @@ import { startThread } from "../../src/cli/main.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/storage/system.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
+import { fileThere, writesFile } from "../support/fileThere.ts";
 import { localCode } from "../support/localCode.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 
@@ -120,8 +121,9 @@ describe("leasefold plan in a thread of its own", () => {
 
   it("Ctrl-C ends plan although the calculation's plan never returns", async () => {
     const interrupt = new AbortController();
-    const planning = plan({ plan: "for (;;);" }, { signal: interrupt.signal });
-    await systemClock.sleep(500);
+    const began = join(folder, "began");
+    const planning = plan({ plan: `${writesFile(began)} for (;;);` }, { signal: interrupt.signal });
+    await fileThere(began);
     interrupt.abort();
     expect(await planning).toMatchObject({ exitCode: 130, out: "" });
   });

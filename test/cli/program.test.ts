@@ -18,33 +18,14 @@ import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { abortError } from "../../src/storage/system.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
+import { commandNames } from "./commandNames.ts";
 
 describe("the program", () => {
   it("lists its commands, where storage is found, and what the exit codes mean", async () => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run("--help");
     expect([exitCode, err]).toEqual([0, ""]);
-    for (const name of [
-      "new",
-      "check",
-      "upload",
-      "plan",
-      "submit",
-      "runs",
-      "status",
-      "pause",
-      "resume",
-      "cap",
-      "cancel",
-      "failures",
-      "retry",
-      "result",
-      "delete",
-      "leader",
-      "queues",
-      "verify",
-      "doctor",
-    ]) {
+    for (const name of commandNames) {
       expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
     }
     for (const [code, meaning] of exitCodes) expect(out).toContain(`  ${String(code).padEnd(4)}${meaning}`);

@@ -55,7 +55,7 @@ describe("leasefold result --so-far", () => {
     });
     while (!done) {
       await world.world.advance(100);
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setImmediate(resolve));
     }
     const { exitCode, out } = await ended;
     expect([exitCode, await readFile(join(folder, "out.json"), "utf8")]).toEqual([0, "4950"]);

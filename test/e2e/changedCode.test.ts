@@ -1,91 +1,20 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { startInstances } from "../../src/local/instances.ts";
-import { type LocalFile, localFilePath, readLocalFile } from "../../src/local/localFile.ts";
-import { isAlive } from "../../src/local/supervisor.ts";
+import { builtProgram, until } from "../support/builtProgram.ts";
 
-/** The stories of docs/CHANGING.md, with the built program on this machine. `npm test` builds before. */
+/** The stories of docs/CHANGING.md, with the built program on this machine. */
 const root = join(import.meta.dirname, "../..");
-const bin = join(root, "bin/leasefold.js");
+const { folder, leasefold, startUp, down } = builtProgram();
 
-const environment = (): Record<string, string | undefined> => ({
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
-  ),
-  TMPDIR: join(folder, "tmp"),
-  XDG_RUNTIME_DIR: join(folder, "run"),
-});
-
-let folder: string;
-let up: ChildProcess | undefined;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "leasefold-e2e-"));
-  await mkdir(join(folder, "tmp"));
-  await mkdir(join(folder, "run"), { mode: 0o700 });
-});
-afterEach(async () => {
-  await down();
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** Ends with `up`: its instances and the storage see that it is gone. */
-async function down(): Promise<void> {
-  const child = up;
-  up = undefined;
-  if (child === undefined || child.exitCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGINT");
-  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  await gone;
-  clearTimeout(late);
-}
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-const leasefold = (...args: readonly string[]): Promise<Ended> =>
-  new Promise((resolve) => {
-    const options = { cwd: folder, env: environment(), timeout: 60_000 };
-    execFile(process.execPath, [bin, ...args], options, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-
-async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  const endMs = performance.now() + 45_000;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    if (performance.now() > endMs) throw new Error(`not in time: ${what}`);
-    await sleep(100);
-  }
-}
-
-async function startUp(...args: readonly string[]): Promise<{ local: LocalFile; out: () => string }> {
-  let out = "";
-  const child = spawn(process.execPath, [bin, "up", ...args], { cwd: folder, env: environment() });
-  up = child;
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
-  const local = await until("ready", async () => {
-    if (!out.includes("ready in")) return undefined;
-    const found = await readLocalFile(await localFilePath(environment(), folder));
-    return found.kind === "found" && isAlive(found.local.supervisorPid) ? found.local : undefined;
-  });
-  return { local, out: () => out };
-}
+afterEach(down);
 
 /** Each chunk gives `gives`; those from `breaksFrom` on throw. The unit is in a file of its own. */
 async function writeCalculation(name: string, gives: number, breaksFrom = 1_000_000): Promise<void> {
-  await writeFile(join(folder, "unit.mjs"), `export const unit = ${gives};\n`);
+  await writeFile(join(folder(), "unit.mjs"), `export const unit = ${gives};\n`);
   await writeFile(
-    join(folder, name),
+    join(folder(), name),
     `import { defineCalculation, z } from "leasefold";
     import { unit } from "./unit.mjs";
     export default defineCalculation({
@@ -98,6 +27,9 @@ async function writeCalculation(name: string, gives: number, breaksFrom = 1_000_
     });`,
   );
 }
+
+/** Starting a process takes a good part of a second of a core. */
+const eachStartsAProcess = { everyMs: 1_000 };
 
 const statusOf = async (run: string) => JSON.parse((await leasefold("status", run, "--json")).out);
 
@@ -159,16 +91,16 @@ test("a retry after a restart with changed code is refused, computes everything 
 test("of two instances with different files only the one with the run's code computes, and without it the run waits in words", async () => {
   await writeCalculation("units.mjs", 1);
   const { local } = await startUp("--instances", "1", "--calculation", "units.mjs");
-  await mkdir(join(folder, "other"));
-  await writeFile(join(folder, "other", "unit.mjs"), "export const unit = 10;\n");
-  await copyFile(join(folder, "units.mjs"), join(folder, "other", "units.mjs"));
+  await mkdir(join(folder(), "other"));
+  await writeFile(join(folder(), "other", "unit.mjs"), "export const unit = 10;\n");
+  await copyFile(join(folder(), "units.mjs"), join(folder(), "other", "units.mjs"));
   const others = await startInstances({
     count: 1,
     appDir: root,
     connectionString: local.connectionString,
     instanceEntry: join(root, "dist", "instance.cjs"),
     env: {
-      LEASEFOLD_CALCULATIONS: join(folder, "other", "units.mjs"),
+      LEASEFOLD_CALCULATIONS: join(folder(), "other", "units.mjs"),
       LEASEFOLD_SCHEDULE: "*/2 * * * * *",
       LEASEFOLD_NAMESPACE: local.namespace,
       AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.500",
@@ -186,10 +118,14 @@ test("of two instances with different files only the one with the run's code com
     process.kill(pid, "SIGSTOP");
     try {
       expect((await leasefold("submit", "./units.mjs", "--id", "waits")).out).toContain("waits");
-      const { otherCode: refused } = await until("it says what it waits for", async () => {
-        const view = await statusOf("waits");
-        return view.otherCode === undefined ? undefined : view;
-      });
+      const { otherCode: refused } = await until(
+        "it says what it waits for",
+        async () => {
+          const view = await statusOf("waits");
+          return view.otherCode === undefined ? undefined : view;
+        },
+        eachStartsAProcess,
+      );
       expect(refused.theirs).not.toContain(refused.wanted);
       expect((await leasefold("status", "waits")).out).toMatch(
         /waiting +no instance has units [0-9a-f]{12};\s+they\s+have\s+units/,
@@ -197,7 +133,11 @@ test("of two instances with different files only the one with the run's code com
     } finally {
       process.kill(pid, "SIGCONT");
     }
-    await until("the right one goes on", async () => (await statusOf("waits")).word === "complete");
+    await until(
+      "the right one goes on",
+      async () => (await statusOf("waits")).word === "complete",
+      eachStartsAProcess,
+    );
     expect((await leasefold("result", "waits")).out).toContain("40");
   } finally {
     await others.stopAll();

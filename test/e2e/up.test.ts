@@ -1,80 +1,14 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LocalFile, localFilePath, readLocalFile } from "../../src/local/localFile.ts";
+import { expect, test } from "vitest";
+import type { LocalFile } from "../../src/local/localFile.ts";
 import { isAlive } from "../../src/local/supervisor.ts";
+import { builtProgram, until } from "../support/builtProgram.ts";
 
-/** The built program as a user calls it, in a folder of its own. `npm test` builds before. */
-const bin = join(import.meta.dirname, "../../bin/leasefold.js");
-
-/** Without the settings of whoever runs the tests, and with folders of its own for state and temporary files. */
-const environment = (): Record<string, string | undefined> => ({
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
-  ),
-  TMPDIR: join(folder, "tmp"),
-  XDG_RUNTIME_DIR: join(folder, "run"),
-});
-
-let folder: string;
-let up: ChildProcess | undefined;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "leasefold-e2e-"));
-  await mkdir(join(folder, "tmp"));
-  await mkdir(join(folder, "run"), { mode: 0o700 });
-});
-afterEach(async () => {
-  up?.kill("SIGKILL");
-  up = undefined;
-  const local = await localFile();
-  if (local !== undefined && isAlive(local.supervisorPid)) process.kill(local.supervisorPid, "SIGKILL");
-  await rm(folder, { recursive: true, force: true });
-});
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-const leasefold = (...args: readonly string[]): Promise<Ended> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [bin, ...args], { cwd: folder, env: environment() }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-
-async function localFile(): Promise<LocalFile | undefined> {
-  const found = await readLocalFile(await localFilePath(environment(), folder));
-  return found.kind === "missing" ? undefined : found.local;
-}
-
-async function until<T>(
-  what: string,
-  look: () => Promise<T | undefined | false>,
-  withinMs = 30_000,
-): Promise<T> {
-  const endMs = performance.now() + withinMs;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    if (performance.now() > endMs) throw new Error(`not in ${withinMs} ms: ${what}`);
-    await sleep(50);
-  }
-}
-
-async function startUp(...args: readonly string[]): Promise<{ local: LocalFile; out: () => string }> {
-  let out = "";
-  const child = spawn(process.execPath, [bin, "up", ...args], { cwd: folder, env: environment() });
-  up = child;
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
-  const ready = async () => out.includes("ready in") && (await localFile());
-  return { local: await until("ready", ready), out: () => out };
-}
+const { folder, leasefold, localFile, startUp, up } = builtProgram();
 
 const exitOf = (child: ChildProcess | undefined): Promise<number | null> =>
   new Promise((resolve) => child?.once("exit", (code) => resolve(code)));
@@ -95,9 +29,9 @@ const listens = (port: number): Promise<boolean> =>
 
 /** No process, no port, no temporary file. */
 async function expectNothingLeft(local: LocalFile): Promise<void> {
-  await until("all processes are gone", async () => !processesOf(local).some(isAlive), 3_000);
+  await until("all processes are gone", async () => !processesOf(local).some(isAlive), { withinMs: 3_000 });
   expect(await Promise.all(portsOf(local).map(listens))).toEqual(portsOf(local).map(() => false));
-  expect(await readdir(join(folder, "tmp"))).toEqual([]);
+  expect(await readdir(join(folder(), "tmp"))).toEqual([]);
 }
 
 test("up in the background runs a job that another command submits, and down leaves nothing", async () => {
@@ -131,14 +65,14 @@ test("up in the background runs a job that another command submits, and down lea
   expect(await leasefold("down")).toEqual({ code: 0, out: "stopped 2 instances\n", err: "" });
   await expectNothingLeft(local);
   expect(await localFile()).toBeUndefined();
-  expect((await readdir(folder)).sort()).toEqual(["kept", "run", "tmp"]);
+  expect((await readdir(folder())).sort()).toEqual(["kept", "run", "tmp"]);
   expect((await leasefold("down")).out).toBe("nothing runs here\n");
 
   const kept = await startUp("--instances", "1", "--data", "kept");
   expect(kept.local.functionKey).not.toBe(local.functionKey);
   expect(JSON.parse((await leasefold("result", "kept-run")).out)).toMatchObject({ primes: 78_498 });
-  up?.kill("SIGTERM");
-  await exitOf(up);
+  up()?.kill("SIGTERM");
+  await exitOf(up());
   await expectNothingLeft(kept.local);
 });
 
@@ -153,26 +87,26 @@ test("Ctrl-C ends up, its instances and its storage; an instance that dies is to
   });
   expect(out()).toMatch(/node-2 ended \(signal SIGKILL\) and is started again\n.*node-2 is ready/);
 
-  const exited = exitOf(up);
-  up?.kill("SIGINT");
-  up?.kill("SIGINT"); // As npm passes it on.
+  const exited = exitOf(up());
+  up()?.kill("SIGINT");
+  up()?.kill("SIGINT"); // As npm passes it on.
   expect(await exited).toBe(130);
   await expectNothingLeft(anew);
-  expect(await readdir(join(folder, "run", "leasefold"))).toEqual([]);
+  expect(await readdir(join(folder(), "run", "leasefold"))).toEqual([]);
 });
 
 test("where no instance can run, everyone is told, and all goes on by itself when the cause is gone", async () => {
   // Instances load it at their first tick; the program itself loads it too, and must not end by it.
   await writeFile(
-    join(folder, "quits.mjs"),
+    join(folder(), "quits.mjs"),
     `import { existsSync } from "node:fs";
      import { defineCalculation, z } from "leasefold";
-     if (process.env.LEASEFOLD_INSTANCE && existsSync(${JSON.stringify(join(folder, "broken"))})) process.exit(3);
+     if (process.env.LEASEFOLD_INSTANCE && existsSync(${JSON.stringify(join(folder(), "broken"))})) process.exit(3);
      export default defineCalculation({ name: "sum", summary: "adds", params: z.strictObject({ n: z.coerce.number() }),
        plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0 });`,
   );
   const { local, out } = await startUp("--instances", "1", "--calculation", "quits.mjs");
-  await writeFile(join(folder, "broken"), "");
+  await writeFile(join(folder(), "broken"), "");
   process.kill(local.instances[0]?.pid ?? 0, "SIGKILL");
   await until("it has ended three times", async () => {
     const down = (await localFile())?.instances[0]?.down;
@@ -185,7 +119,7 @@ test("where no instance can run, everyone is told, and all goes on by itself whe
 
   const waiting = leasefold("submit", "./quits.mjs", "--n", "10", "--wait");
   await sleep(3_000);
-  await rm(join(folder, "broken"));
+  await rm(join(folder(), "broken"));
   const job = await waiting;
   expect({ code: job.code, out: job.out }).toEqual({ code: 0, out: "45\n" });
   expect(job.err).toMatch(/no instance runs: one ended[\s\S]*all instances run again/);
@@ -194,21 +128,21 @@ test("where no instance can run, everyone is told, and all goes on by itself whe
 
 test("SIGKILL of up leaves no instance and no storage after a moment, and the next up starts", async () => {
   const { local } = await startUp("--instances", "2");
-  const exited = exitOf(up);
-  up?.kill("SIGKILL");
+  const exited = exitOf(up());
+  up()?.kill("SIGKILL");
   await exited;
   await expectNothingLeft(local);
   expect((await leasefold("leader")).err).toContain("have ended");
   const next = await startUp("--instances", "1");
   process.kill(next.local.supervisorPid, "SIGHUP");
-  await exitOf(up);
+  await exitOf(up());
   await expectNothingLeft(next.local);
 });
 
 test("a user's own calculation is known to the instances, and to submit without loading its code", async () => {
-  const loads = join(folder, "loads");
+  const loads = join(folder(), "loads");
   await writeFile(
-    join(folder, "sum.mjs"),
+    join(folder(), "sum.mjs"),
     `import { appendFileSync } from "node:fs";
      appendFileSync(${JSON.stringify(loads)}, process.argv.slice(1).join(" ") + "\\n");
      import { defineCalculation, z } from "leasefold";
@@ -241,8 +175,8 @@ test("the demo checks its count, writes result and manifest and leaves nothing",
   const demo = await ended;
   expect(demo.code, demo.err).toBe(0);
   expect(JSON.parse(demo.out)).toMatchObject({ primes: 5_761_455, correct: true });
-  const written = await readdir(join(folder, "leasefold-demo"));
+  const written = await readdir(join(folder(), "leasefold-demo"));
   expect(written.sort()).toEqual(["result.json", "result.manifest.json"]);
   await expectNothingLeft(local);
-  expect((await readdir(folder)).sort()).toEqual(["leasefold-demo", "run", "tmp"]);
+  expect((await readdir(folder())).sort()).toEqual(["leasefold-demo", "run", "tmp"]);
 });

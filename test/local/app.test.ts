@@ -77,7 +77,7 @@ describe("the queue function of an app", () => {
   it("is reported when it runs longer than functionTimeout", async () => {
     await storage.queues.send("jobs", '{"do":"sleep","ms":60}');
     await clock.advance(2_100);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    while (host.stats().running > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(timedOut).toEqual([]);
     await storage.queues.send("jobs", '{"do":"hang"}');
     await clock.advance(4_500);

@@ -150,18 +150,8 @@ export function virtualWorld(options: { readonly seed?: number } = {}): VirtualW
   };
 }
 
-/**
- * A tick of the process comes after every promise callback there is, and those that they bring about. It is much
- * cheaper than a turn of the real event loop, which only every 200th step takes: for timeouts and messages of the
- * process that the world runs in.
- */
-let steps = 0;
-const settle = (): Promise<void> =>
-  new Promise((resolve) => {
-    steps += 1;
-    if (steps % 200 === 0) setImmediate(resolve);
-    else process.nextTick(resolve);
-  });
+/** One turn of the real event loop runs every promise callback there is, and those that they bring about. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Small, fast, and the same everywhere: mulberry32. */
 export function seededRandom(seed: number): Random {

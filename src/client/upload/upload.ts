@@ -7,7 +7,7 @@ import type { Client } from "../client.ts";
 import { ensuringContainers, pages } from "../containersAndQueues.ts";
 import { fileBody, findLocalFiles, type LocalFile, sha256OfFile } from "./localFiles.ts";
 
-interface UploadRequest {
+export interface UploadRequest {
   /** Base of relative paths. */
   readonly folder: string;
   readonly paths: readonly string[];

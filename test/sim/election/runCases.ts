@@ -14,9 +14,12 @@ export async function runCases<OneCase = Case, Done = CaseDone>(
   const left = cases[Symbol.iterator]();
   let stop = false;
   const oneThread = async (): Promise<void> => {
+    let next = left.next();
+    // A thread takes longer to start than a case to play: none is started for nothing.
+    if (stop || next.done === true) return;
     const worker = new Worker(code);
     try {
-      for (let next = left.next(); !stop && next.done !== true; next = left.next()) {
+      for (; !stop && next.done !== true; next = left.next()) {
         worker.postMessage(next.value);
         const [done] = (await once(worker, "message")) as [Done];
         if (options.enough(done)) stop = true;

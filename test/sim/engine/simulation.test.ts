@@ -9,11 +9,12 @@ import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
+import { changingWorlds, worlds } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import type { EngineCaseDone } from "./simulationWorker.ts";
 
 /** `LEASEFOLD_SIM_RUNS=5000` plays so many worlds, `LEASEFOLD_SIM_SEEDS=201-400` a range; `npm run sim` one of them again. */
-const asked = process.env["LEASEFOLD_SIM_SEEDS"] ?? `1-${process.env["LEASEFOLD_SIM_RUNS"] ?? 200}`;
+const asked = process.env["LEASEFOLD_SIM_SEEDS"] ?? `1-${process.env["LEASEFOLD_SIM_RUNS"] ?? worlds}`;
 const [from = 1, to = from] = asked.split("-").map(Number);
 /** Whoever asks for more worlds gets every fault at every call as well. */
 const thorough = process.env["LEASEFOLD_SIM_RUNS"] !== undefined;
@@ -76,12 +77,12 @@ test(`worlds ${from} to ${to}: whatever happens, every promise of the engine is 
   const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
   console.log(`${seeds.length} worlds in ${seconds} s: ${JSON.stringify(sum)}`);
   // A simulation in which little happens would prove little.
-  if (seeds.length < 200) return;
+  if (seeds.length < worlds) return;
   for (const [name, count] of Object.entries(sum)) expect([name, count > 5]).toEqual([name, true]);
 }, 36_000_000);
 
-test("worlds -1 to -60: whoever has which code, no result folds two unless it was asked to, and every run ends", async () => {
-  const seeds = Array.from({ length: thorough ? to : 60 }, (_, index) => -1 - index);
+test("worlds with changing code: whoever has which code, no result folds two unless it was asked to, and every run ends", async () => {
+  const seeds = Array.from({ length: thorough ? to : changingWorlds }, (_, index) => -1 - index);
   let sum = noFigures;
   await all(seeds, ({ result }) => {
     sum = addFigures(sum, result.figures);

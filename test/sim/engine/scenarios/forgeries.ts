@@ -1,6 +1,5 @@
 import { findManifest } from "../../../../src/client/result.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../../src/model/bitmap.ts";
-
 import { encodeMessage, type MessageOf } from "../../../../src/model/message.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
@@ -22,6 +21,25 @@ async function forge(script: Script, what: Forged): Promise<void> {
   await script.engine.storage.queues.send(names.urgent, text);
 }
 
+async function startRun(script: Script): Promise<void> {
+  script.start(leaderOnly);
+  script.start(workerOnly);
+  await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+  await script.until("the first pack is done", () => script.run()?.parts.has(0) === true);
+}
+
+/** The run fails by the manifest that differs, gives nobody a result, and a retry folds every chunk. */
+async function mustFailAndBeRetried(script: Script): Promise<void> {
+  const { run, must } = script;
+  script.mustBe("failed");
+  must(run()?.state?.error?.code === "manifest-differs", "its error says why");
+  await mustBeWithoutResult(script);
+  await script.tell("retry");
+  await script.untilEnded(2);
+  script.mustBe("complete", 2);
+  must(run()?.manifests.get(2)?.complete === true, "the retry has every chunk");
+}
+
 async function mustBeWithoutResult(script: Script): Promise<void> {
   const given = await script.world.finish(
     findManifest(script.engine.client, "r").then(
@@ -36,49 +54,27 @@ export const forgeries: Readonly<Record<string, Scenario>> = {
   "a forged finish with other members ends in a failure and not in a result": () =>
     play({ seed: 41, chunkMs: () => 400 }, async (script) => {
       const { run, must } = script;
-      script.start(leaderOnly);
-      script.start(workerOnly);
-      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
-      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await startRun(script);
       await forge(script, { kind: "finish" });
       await script.until("there is a manifest", () => run()?.manifests.has(1) === true);
       must(run()?.state?.phase === "computing", "the run is still at work");
       await mustBeWithoutResult(script);
       await script.untilEnded();
-      script.mustBe("failed");
-      must(run()?.state?.error?.code === "manifest-differs", "its error says why");
-      await mustBeWithoutResult(script);
-      await script.tell("retry");
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
-      must(run()?.manifests.get(2)?.complete === true, "the retry has every chunk");
+      await mustFailAndBeRetried(script);
     }),
 
   "a forged combine with other members ends in a failure, and a retry folds all of them": () =>
     play({ seed: 42, tree: deepTree, chunkMs: () => 400 }, async (script) => {
-      const { run, must } = script;
-      script.start(leaderOnly);
-      script.start(workerOnly);
-      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
-      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await startRun(script);
       await forge(script, { kind: "combine", level: 1, index: 0 });
       await script.untilEnded();
-      script.mustBe("failed");
-      must(run()?.state?.error?.code === "manifest-differs", "its error says why");
-      await mustBeWithoutResult(script);
-      await script.tell("retry");
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
-      must(run()?.manifests.get(2)?.complete === true, "the retry has every chunk");
+      await mustFailAndBeRetried(script);
     }),
 
   "a forged finish in a run that is cancelled gives it no result": () =>
     play({ seed: 43, chunkMs: () => 400 }, async (script) => {
       const { run } = script;
-      script.start(leaderOnly);
-      script.start(workerOnly);
-      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
-      await script.until("the first pack is done", () => run()?.parts.has(0) === true);
+      await startRun(script);
       await forge(script, { kind: "finish" });
       await script.until("there is a manifest", () => run()?.manifests.has(1) === true);
       await script.tell("cancel");

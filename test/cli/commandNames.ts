@@ -1,0 +1,22 @@
+/** What `leasefold --help` lists, without `calculations` and the commands of this machine. */
+export const commandNames: readonly string[] = [
+  "new",
+  "check",
+  "upload",
+  "plan",
+  "submit",
+  "runs",
+  "status",
+  "pause",
+  "resume",
+  "cap",
+  "cancel",
+  "failures",
+  "retry",
+  "result",
+  "delete",
+  "leader",
+  "queues",
+  "verify",
+  "doctor",
+];
