@@ -4,9 +4,9 @@ import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
-import { RunBackoff } from "./perform/runErrors.ts";
 import { listMarkers } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
+import { RunBackoff } from "./term.ts";
 
 export interface CoordinateSettings {
   readonly loopMs: number;

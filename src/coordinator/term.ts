@@ -1,4 +1,5 @@
 import type { Leadership } from "../election/hold/leadership.ts";
+import { limits } from "../model/limits.ts";
 import type { Log } from "../model/log.ts";
 import type { Marker } from "../model/marker.ts";
 import type { Names } from "../model/names.ts";
@@ -6,8 +7,6 @@ import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
 import type { RunNotes } from "./decide/draft.ts";
-import type { RunBackoff } from "./perform/runErrors.ts";
-import type { StateChain } from "./perform/stateChain.ts";
 
 /** What every term of this process acts on. */
 export interface CoordinatorPorts {
@@ -49,6 +48,55 @@ export interface ListedMarker {
   readonly metadata: Readonly<Record<string, string>>;
   /** Storage's time of the list. */
   readonly nowMs: number;
+}
+
+/**
+ * Runs whose poll failed wait for longer and longer before the next one, and their log line comes once a minute.
+ * A command ends the wait.
+ */
+export class RunBackoff {
+  readonly #runs = new Map<string, { etag: string; untilMs: number; pauseMs: number; toldMs: number }>();
+
+  /** Whether this run is skipped for now. */
+  waits({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(id);
+    return known !== undefined && known.etag === etag && localMs < known.untilMs;
+  }
+
+  /** Takes note of another failure; true if it is to be logged. */
+  add({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
+    const known = this.#runs.get(id);
+    const pauseMs = Math.min(known === undefined ? limits.backoffMs : 2 * known.pauseMs, limits.backoffMsMax);
+    const tell = known === undefined || localMs - known.toldMs >= limits.backoffToldEveryMs;
+    const toldMs = tell ? localMs : known.toldMs;
+    this.#runs.set(id, { etag, untilMs: localMs + pauseMs, pauseMs, toldMs });
+    return tell;
+  }
+
+  clear({ id }: Pick<ListedMarker, "id">): void {
+    this.#runs.delete(id);
+  }
+}
+
+/**
+ * The If-Match chain of a run's `state.json`. A new term seals it first, so that every write still in flight from
+ * an older term fails; from then on each write is conditional on the one before.
+ *
+ * Not promised: that a write which failed had no effect. Its bytes are repeated, and nothing else is written,
+ * until one reply is definite; then the state is read back. A write of mine happened only if my termid and the
+ * sequence of those very bytes are there.
+ */
+export interface StateChain {
+  /** As last confirmed. */
+  state(): State;
+  /** True while the outcome of a write is unknown; the next write settles it. */
+  unsettled(): boolean;
+  /**
+   * Writes the next state under my term. `adopted`: an earlier write of mine, whose outcome was unknown until now,
+   * stands instead; `state()` gives it, and whoever wrote decides again. Throws `DeposedError` if the chain is
+   * another's, and `StorageError` when the outcome is still unknown; the next write then settles it first.
+   */
+  write(next: State): Promise<"written" | "adopted">;
 }
 
 /** A run that this term has taken over. */

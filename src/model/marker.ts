@@ -6,7 +6,7 @@ import { CorruptDataError, NewerVersionError } from "./errors.ts";
  * The marker of an active run: what its user wants, in the metadata of an empty blob, so that one list call reads all
  * markers. Clients read, modify and write it with If-Match; each write raises `command`.
  */
-export const wants = ["run", "paused", "cancelled", "delete"] as const;
+const wants = ["run", "paused", "cancelled", "delete"] as const;
 export type Want = (typeof wants)[number];
 
 const number = z.coerce.number().int().nonnegative();

@@ -7,7 +7,7 @@ import { idSchema, wireVersion } from "./decode.ts";
  * one before. Each new term takes over the state and continues from it.
  */
 
-export const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
+const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
 export type Phase = (typeof phases)[number];
 
 /** The legal moves within a generation; a phase without moves is final. */

@@ -1,7 +1,7 @@
 import { decide } from "../../src/coordinator/decide/decide.ts";
 import { type Draft, newDraft, type RunNotes, unsentTasks } from "../../src/coordinator/decide/draft.ts";
 import { taskMessage } from "../../src/coordinator/decide/messages.ts";
-import { silentAfterMs } from "../../src/coordinator/decide/resend.ts";
+import { silentAfterMs } from "../../src/coordinator/decide/pace.ts";
 import type { Seen } from "../../src/coordinator/poll/seen.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { runNotes, seen } from "../support/runFixtures.ts";

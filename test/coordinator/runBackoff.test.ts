@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RunBackoff } from "../../src/coordinator/perform/runErrors.ts";
+import { RunBackoff } from "../../src/coordinator/term.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";

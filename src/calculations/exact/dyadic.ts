@@ -52,7 +52,7 @@ export function nearestDouble({ mantissa, exponent }: Dyadic): number {
 }
 
 /** Moves factors of 2 from the mantissa to the exponent. */
-export function canonical({ mantissa, exponent }: Dyadic): Dyadic {
+function canonical({ mantissa, exponent }: Dyadic): Dyadic {
   if (mantissa === 0n) return { mantissa, exponent: 0 };
   let odd = mantissa;
   let raised = exponent;

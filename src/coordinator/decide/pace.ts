@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import { type Draft, layoutOf, type RunNotes } from "./draft.ts";
+import { type DecideTime, type Draft, layoutOf, type RunNotes } from "./draft.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -63,6 +63,13 @@ export function outOfOrderMs(state: State): number {
   const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
   return passedBy * mean(state.durationsMs);
 }
+
+/**
+ * Longer than a send can be silent after it has begun: its limit, the time for which the host hides the message of a
+ * worker that died, and the retries of the worker that then writes the record.
+ */
+export const silentAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
+  limits.hostHidesMs + limitMs + limits.endRetryMs;
 
 /** Packs computed at the same moment until the last one ended. Unlike the rate, silence does not lower it. */
 function atOnceSoFar({ progress: { marks } }: State): number {

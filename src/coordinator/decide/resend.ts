@@ -3,22 +3,14 @@ import { packsOf, shardOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
-import {
-  addSend,
-  type DecideTime,
-  type Draft,
-  layoutOf,
-  nodeOf,
-  type RunNotes,
-  resendTask,
-  roomToWrite,
-} from "./draft.ts";
-import { outOfOrderMs, p95, packsAtOnce, stragglerAfterMs } from "./pace.ts";
+import { addSend, type Draft, layoutOf, nodeOf, type RunNotes, resendTask, roomToWrite } from "./draft.ts";
+import { outOfOrderMs, p95, packsAtOnce, silentAfterMs, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
  * Resends stragglers and silent work. The host hides a dead worker's message for ten minutes; waiting for that would
  * make every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial wins.
+ * See docs/ARCHITECTURE.md, rule 18.
  *
  * All times are storage's and are in the state, so that a new leader knows at once what the one before knew. Time
  * counts from when a pack is presumed begun, never while it only waits in the queue. A resend takes nothing away from
@@ -141,13 +133,6 @@ function begunAtMs(state: State, pack: number): number | undefined {
   if (begun !== undefined) return Math.max(begun.atMs, sentMs);
   return state.durationsMs.length === 0 ? sentMs : undefined;
 }
-
-/**
- * Longer than a send can be silent after it has begun: its limit, the time for which the host hides the message of a
- * worker that died, and the retries of the worker that then writes the record.
- */
-export const silentAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
-  limits.hostHidesMs + limitMs + limits.endRetryMs;
 
 /** What is known of the sends of a pack that the cursor has passed. */
 export const sendsOf = (state: State, pack: number): Sends =>

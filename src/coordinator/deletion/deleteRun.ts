@@ -12,7 +12,7 @@ export type DeletingTerm = Pick<Term, "storage" | "names" | "log" | "leader">;
 
 /**
  * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose
- * age was judged: it is outdated where a retry that it did not see has begun since.
+ * age was judged: it is outdated where a retry that it did not see has begun since (docs/ARCHITECTURE.md, rule 10).
  */
 export async function beginDeletion(
   { storage: { blobs }, names: { runs }, leader }: DeletingTerm,

@@ -10,7 +10,7 @@ import { sendAll } from "./send.ts";
 
 /**
  * Performs a draft in the order that makes a crash harmless: packs are sent first and recorded after (a crash
- * sends them again), everything else is recorded first and sent only from a confirmed state.
+ * resends them), everything else is recorded first and sent only from a confirmed state (docs/ARCHITECTURE.md, rule 4).
  */
 export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "written" | "adopted"> {
   const { term, chain, notes } = run;

@@ -20,34 +20,6 @@ import { DeposedError } from "./stateChain.ts";
 export class GiveWayError extends LeasefoldError {}
 
 /**
- * Runs whose poll failed wait for longer and longer before the next one, and their log line comes once a minute.
- * A command ends the wait.
- */
-export class RunBackoff {
-  readonly #runs = new Map<string, { etag: string; untilMs: number; pauseMs: number; toldMs: number }>();
-
-  /** Whether this run is skipped for now. */
-  waits({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
-    const known = this.#runs.get(id);
-    return known !== undefined && known.etag === etag && localMs < known.untilMs;
-  }
-
-  /** Takes note of another failure; true if it is to be logged. */
-  add({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
-    const known = this.#runs.get(id);
-    const pauseMs = Math.min(known === undefined ? limits.backoffMs : 2 * known.pauseMs, limits.backoffMsMax);
-    const tell = known === undefined || localMs - known.toldMs >= limits.backoffToldEveryMs;
-    const toldMs = tell ? localMs : known.toldMs;
-    this.#runs.set(id, { etag, untilMs: localMs + pauseMs, pauseMs, toldMs });
-    return tell;
-  }
-
-  clear({ id }: Pick<ListedMarker, "id">): void {
-    this.#runs.delete(id);
-  }
-}
-
-/**
  * Handles the error of one run. After a storage error the run stays as it is for the next poll; bytes that do not
  * decode end the run; only the loss of leadership and a newer version's first appearance end the term.
  */

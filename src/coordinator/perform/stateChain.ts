@@ -6,7 +6,7 @@ import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import type { Storage } from "../../storage/ports.ts";
 import { beginGeneration } from "../decide/restart.ts";
-import type { CoordinatorPorts, Leader } from "../term.ts";
+import type { CoordinatorPorts, Leader, StateChain } from "../term.ts";
 
 /** Another term owns the state of some run, so mine is over for all of them. `seenTerm` is the term found there. */
 export class DeposedError extends LeasefoldError {
@@ -20,27 +20,6 @@ export class DeposedError extends LeasefoldError {
 export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
 };
-
-/**
- * The If-Match chain of a run's `state.json`. A new term seals it first, so that every write still in flight from
- * an older term fails; from then on each write is conditional on the one before.
- *
- * Not promised: that a write which failed had no effect. Its bytes are repeated, and nothing else is written,
- * until one reply is definite; then the state is read back. A write of mine happened only if my termid and the
- * sequence of those very bytes are there.
- */
-export interface StateChain {
-  /** As last confirmed. */
-  state(): State;
-  /** True while the outcome of a write is unknown; the next write settles it. */
-  unsettled(): boolean;
-  /**
-   * Writes the next state under my term. `adopted`: an earlier write of mine, whose outcome was unknown until now,
-   * stands instead; `state()` gives it, and whoever wrote decides again. Throws `DeposedError` if the chain is
-   * another's, and `StorageError` when the outcome is still unknown; the next write then settles it first.
-   */
-  write(next: State): Promise<"written" | "adopted">;
-}
 
 export type SealRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
   readonly id: string;

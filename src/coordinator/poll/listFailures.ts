@@ -1,8 +1,7 @@
 import { parseBegun, parseFailure, parseOtherCode, parseTried } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { takePages } from "../term.ts";
-import type { Poll } from "./poll.ts";
-import type { Seen, SeenFailure, ShardGroup } from "./seen.ts";
+import type { Poll, Seen, SeenFailure, ShardGroup } from "./seen.ts";
 
 /** Failure records, and the notes of attempts beside them: which are listed, and what they tell. */
 

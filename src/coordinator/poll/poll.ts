@@ -5,24 +5,18 @@ import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import type { DecideTime, RunNotes } from "../decide/draft.ts";
+import type { DecideTime } from "../decide/draft.ts";
 import { type PageBudget, type Term, type TermRun, takePages } from "../term.ts";
 import { inTurn, listFailures, toldBy } from "./listFailures.ts";
-import { groupsOf, type Seen, type SeenNode, type SeenOutput, type ShardGroup, wantedOf } from "./seen.ts";
-
-/** What the steps of one poll share. */
-export interface Poll {
-  readonly term: Pick<Term, "storage" | "names" | "leader">;
-  readonly state: State;
-  readonly notes: RunNotes;
-  readonly at: ReturnType<typeof runBlobs>;
-  readonly pages: PageBudget;
-  /** Lists within the budget: whoever calls has taken the first page out of it. */
-  list(
-    prefix: string,
-    options: { readonly metadata: boolean; readonly firstPage?: boolean },
-  ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
-}
+import {
+  groupsOf,
+  type Poll,
+  type Seen,
+  type SeenNode,
+  type SeenOutput,
+  type ShardGroup,
+  wantedOf,
+} from "./seen.ts";
 
 type PolledRun = Pick<Poll, "term"> & Pick<TermRun, "spec" | "working" | "marker" | "notes">;
 

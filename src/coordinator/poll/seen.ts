@@ -2,11 +2,12 @@ import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../model/run.ts";
-import type { Work } from "../../model/runBlobs.ts";
+import type { runBlobs, Work } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import type { ListedBlob } from "../../storage/ports.ts";
 import { type DecideTime, nodeOf, type RunNotes } from "../decide/draft.ts";
-import { isInFullSwing, outOfOrderMs } from "../decide/pace.ts";
-import { silentAfterMs } from "../decide/resend.ts";
+import { isInFullSwing, outOfOrderMs, silentAfterMs } from "../decide/pace.ts";
+import type { PageBudget, Term } from "../term.ts";
 
 /** What one poll found of one run. The decisions see storage only through this. */
 export interface Seen {
@@ -135,4 +136,18 @@ export function groupsOf(shards: readonly number[], shardSize: number): ShardGro
     groups = [...firsts].map((shard) => ({ shard, digits }));
   }
   return groups;
+}
+
+/** What the steps of one poll share. */
+export interface Poll {
+  readonly term: Pick<Term, "storage" | "names" | "leader">;
+  readonly state: State;
+  readonly notes: RunNotes;
+  readonly at: ReturnType<typeof runBlobs>;
+  readonly pages: PageBudget;
+  /** Lists within the budget: whoever calls has taken the first page out of it. */
+  list(
+    prefix: string,
+    options: { readonly metadata: boolean; readonly firstPage?: boolean },
+  ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
 }

@@ -9,7 +9,7 @@ import { pagesOf, persist } from "../storageCalls.ts";
 
 /**
  * What earlier sends and deliveries of a message's work left behind. Only work that was sent or delivered before asks,
- * so the common path makes none of these calls.
+ * so the common path makes none of these calls (docs/ARCHITECTURE.md, rule 17).
  */
 
 /** Processes keep dying with this work, so no other one begins it. */

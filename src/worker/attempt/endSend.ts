@@ -14,7 +14,7 @@ type FailedAttempt = Omit<Failure, "v" | "chunks">;
 /**
  * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there is
  * none. A run that is gone, or no longer wants this work, gets no record, because nobody would read or delete it. Neither
- * does a message whose uid is not that of the run's spec, because it may be forged.
+ * does a message whose uid is not that of the run's spec, because it may be forged. See docs/ARCHITECTURE.md, rule 7.
  */
 export async function endSend(
   ports: WorkerPorts,

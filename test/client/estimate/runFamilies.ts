@@ -10,7 +10,7 @@ export interface SuiteRun {
 }
 
 /** A uniform run, which a family transforms. */
-export interface Even extends SuiteRun {
+interface Even extends SuiteRun {
   readonly most: number;
   readonly random: Random;
 }

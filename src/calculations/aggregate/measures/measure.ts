@@ -1,6 +1,11 @@
 import type { Reader, Writer } from "../partial/bytes.ts";
 import type { Field, Row } from "../records.ts";
-import type { NumberColumn } from "../rows/numberColumns.ts";
+
+/** One column of the current batch as numbers; each is parsed when it is first needed. */
+export interface NumberColumn {
+  /** The number in row `index`; NaN for an empty field and for a bad number. */
+  at(index: number): number;
+}
 
 /**
  * Something kept for each group, such as the sum of a column, as a state that can be merged. It must not depend on how
@@ -15,7 +20,7 @@ export interface Measure<State> {
 }
 
 /** States of all groups of a chunk, side by side, so that a batch of rows is one loop. */
-export interface Accumulator<State> {
+interface Accumulator<State> {
   /** Adds the selected rows of a batch; `groups` is one more than the highest group so far. */
   add(selection: Selection, groups: number): void;
   /** To be called once for each group. */

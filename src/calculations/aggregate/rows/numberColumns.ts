@@ -1,14 +1,9 @@
 import { CalculationError } from "../../../model/errors.ts";
 import { numberOf, quotedCell, shapeOf } from "../fields.ts";
 import { aggregateLimits } from "../limits.ts";
+import type { NumberColumn } from "../measures/measure.ts";
 import { type Incidents, incidents } from "../partial/partial.ts";
 import type { Field, Offender, RecordBatch, Row } from "../records.ts";
-
-/** One column of the current batch as numbers; each is parsed when it is first needed. */
-export interface NumberColumn {
-  /** The number in row `index`; NaN for an empty field and for a bad number. */
-  at(index: number): number;
-}
 
 const { offendersMax } = aggregateLimits;
 const unread = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import type { Mutation } from "../../election/simulationCode.ts";
 import type { Checker } from "../checks/judge.ts";
 import type { EngineCase } from "../engineCase.ts";
 
-/** A rule of DESIGN, section 3, broken in the code under test, often in one place and at times in two. */
+/** A rule of docs/ARCHITECTURE.md, section 4, broken in the code under test, often in one place and at times in two. */
 export interface Mutant {
   /** What is missing. */
   readonly without: string;

@@ -13,7 +13,7 @@ import { rules10to12 } from "./rules10to12.ts";
 import { rules14to25 } from "./rules14to25.ts";
 
 /**
- * A simulation that cannot fail proves nothing. Each rule of DESIGN, section 3, is broken in turn, and the checker
+ * A simulation that cannot fail proves nothing. Each rule of docs/ARCHITECTURE.md, section 4, is broken in turn, and the checker
  * that the table names has to see it; the code as it is has to pass the very same cases. Of these, simulation.test.ts
  * plays the scenarios and the first seeds anyway.
  */
