@@ -46,7 +46,7 @@ export interface Ending {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** A draft on a copy of the state, which is what its JSON says; a copy by JSON takes half the time of `structuredClone`. */
+/** A draft on a copy of the state, which is what its JSON says; a copy by JSON takes less time than `structuredClone`. */
 export const newDraft = (state: State, notes: RunNotes, at: DecideAt): Draft => ({
   ...{ state: JSON.parse(JSON.stringify(state)) as State, notes, at, packs: [] },
   ...{ unsent: at.owed ?? 0, gained: 0, decided: false, noted: false },
