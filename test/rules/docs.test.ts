@@ -127,6 +127,22 @@ test("each figure of the README is on the page that it names", () => {
   expect(missing).toEqual([]);
 });
 
+test("each decision has a status with its date, a context, a decision and consequences", () => {
+  const entries = read("docs/DECISIONS.md").split(/^### /m).slice(1);
+  expect(entries.length).toBeGreaterThan(50);
+  const parts = [
+    /\*\*Status\.\*\* \w+, \d{4}-\d\d-\d\d\./,
+    /\*\*Context\.\*\*/,
+    /\*\*Decision\.\*\*/,
+    /\*\*Consequences\.\*\*/,
+  ];
+  // A list of libraries, each with its reason.
+  const others = entries.filter((entry) => !entry.startsWith("Libraries"));
+  expect(
+    others.filter((entry) => !parts.every((part) => part.test(entry))).map((entry) => entry.split("\n")[0]),
+  ).toEqual([]);
+});
+
 test("the README is short enough to be read", () => {
   expect(read("README.md").split("\n").length).toBeLessThanOrEqual(221);
 });
