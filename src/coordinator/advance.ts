@@ -9,7 +9,7 @@ import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
 import { perform, writeState } from "./perform/perform.ts";
 import { handleRunError } from "./perform/runErrors.ts";
-import { sealState } from "./perform/stateChain.ts";
+import { takeOverState } from "./perform/stateChain.ts";
 import { poll, readSpec } from "./poll/poll.ts";
 import type { ListedMarker, PageBudget, Term, TermRun } from "./term.ts";
 
@@ -59,7 +59,7 @@ async function openRun(
   const spec = await readSpec(term, id);
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
   if (spec?.uid !== marker.uid) return "to-delete";
-  const chain = await sealState(term, term.leader, { ...marker, id, nowMs });
+  const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs });
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, state, await manifestOrNone(term, state));

@@ -1,4 +1,4 @@
-import { DeposedError, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, takeOverState } from "../../src/coordinator/perform/stateChain.ts";
 import type { Leader } from "../../src/coordinator/term.ts";
 import { type Leadership, LostLeadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
@@ -53,7 +53,7 @@ async function lead(leadership: Leadership): Promise<void> {
   };
   const store = { storage, names, nextSequence: () => ++sequence };
   try {
-    const chain = await sealState(store, leader, {
+    const chain = await takeOverState(store, leader, {
       ...{ id: "run", uid: "uid", generation: 1, cap: 1, nowMs: clock.wallMs() },
     });
     say({ kind: "sealed", term });

@@ -21,7 +21,7 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
 };
 
-export type SealRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
+export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
   readonly id: string;
   readonly nowMs: number;
 };
@@ -30,7 +30,11 @@ export type SealRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written
  * again for its generation; a marker of a higher one begins that.
  */
-export async function sealState(store: StateStore, leader: Leader, run: SealRequest): Promise<StateChain> {
+export async function takeOverState(
+  store: StateStore,
+  leader: Leader,
+  run: TakeOverRequest,
+): Promise<StateChain> {
   const { id, uid, generation, cap, nowMs } = run;
   const blob = runBlobs(id, uid).state;
   const mine = { term: leader.term, holder: leader.holder, atMs: nowMs };

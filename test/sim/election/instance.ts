@@ -1,4 +1,4 @@
-import { DeposedError, type StateStore, sealState } from "../../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, type StateStore, takeOverState } from "../../../src/coordinator/perform/stateChain.ts";
 import type { Leader } from "../../../src/coordinator/term.ts";
 import type { ElectionEvent } from "../../../src/election/events.ts";
 import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
@@ -158,7 +158,7 @@ export function startInstance(parts: InstanceParts): Instance {
 
   /** Seals the state and then writes it again and again, as a coordinator does. */
   async function work(leader: Leader, leadership: Leadership): Promise<void> {
-    let chain: Awaited<ReturnType<typeof sealState>> | undefined;
+    let chain: Awaited<ReturnType<typeof takeOverState>> | undefined;
     for (let afterwards = 0; afterwards < 3 && !dead; ) {
       if (leadership.signal.aborted) {
         if (!parts.reckless) break;
@@ -166,7 +166,7 @@ export function startInstance(parts: InstanceParts): Instance {
       }
       try {
         if (chain === undefined) {
-          chain = await sealState(store, leader, { ...run, nowMs: 0 });
+          chain = await takeOverState(store, leader, { ...run, nowMs: 0 });
           checkers.relies(leader.term);
           working = true;
         } else {

@@ -48,7 +48,7 @@ export const rules1to6: readonly Mutant[] = [
     ),
   },
   {
-    without: "sealing the state before anything else is written",
+    without: "taking over the state before anything else is written",
     rule: 2,
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { DeposedError, sealState } from "../../src/coordinator/perform/stateChain.ts";
+import { DeposedError, takeOverState } from "../../src/coordinator/perform/stateChain.ts";
 import type { Leader } from "../../src/coordinator/term.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
@@ -37,7 +37,7 @@ async function stored(): Promise<State> {
   return JSON.parse(Buffer.from(found.body).toString());
 }
 
-/** Whatever `meanwhile` does happens between the seal's read and its write, so many times. */
+/** Whatever `meanwhile` does happens between the read and the write of the takeover, so many times. */
 function racing(times: number, meanwhile: (time: number) => Promise<void>): () => number {
   const { replace } = storage.blobs;
   let raced = 0;
@@ -49,7 +49,7 @@ function racing(times: number, meanwhile: (time: number) => Promise<void>): () =
   return () => raced;
 }
 
-describe("the seal of a state", () => {
+describe("the takeover of a state", () => {
   test.each([1, 3])(
     "continues when %i last writes of lower terms raced it, and takes their content over",
     async (times) => {
@@ -61,7 +61,7 @@ describe("the seal of a state", () => {
         const last = { ...(await stored()), cursor: 10 + 20 * time, packsDone: time };
         await replace(names.runs, blob, JSON.stringify(last), { ifMatch: found.properties.etag });
       });
-      const chain = await sealState(store(), leader(9), request);
+      const chain = await takeOverState(store(), leader(9), request);
       expect(raced()).toBe(times);
       const sealed = { term: 9, termid: "term 9", cursor: 10 + 20 * times, packsDone: times };
       expect(chain.state()).toMatchObject(sealed);
@@ -80,7 +80,7 @@ describe("the seal of a state", () => {
       const ifMatch = found.kind === "found" ? found.properties.etag : "";
       await replace(names.runs, blob, JSON.stringify(other), { ifMatch });
     });
-    const failed = await sealState(store(), leader(9), request).catch((error: unknown) => error);
+    const failed = await takeOverState(store(), leader(9), request).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(DeposedError);
     expect((failed as DeposedError).seenTerm).toBe(term);
     expect(await stored()).toMatchObject({ termid: "another" });
@@ -89,12 +89,12 @@ describe("the seal of a state", () => {
   test("ends a term whose run was deleted meanwhile", async () => {
     await storeState({ ...computing(400), term: 4, termid: "term 4" });
     racing(1, async () => storage.operator.deleteBlob(names.runs, blob));
-    await expect(sealState(store(), leader(9), request)).rejects.toBeInstanceOf(DeposedError);
+    await expect(takeOverState(store(), leader(9), request)).rejects.toBeInstanceOf(DeposedError);
   });
 
   test("of a state that is the own one already writes nothing", async () => {
     await storeState({ ...computing(400), term: 9, termid: "term 9", sequence: 3 });
-    const chain = await sealState(store(), leader(9), request);
+    const chain = await takeOverState(store(), leader(9), request);
     expect(chain.state().sequence).toBe(3);
     expect((await stored()).sequence).toBe(3);
   });
@@ -109,27 +109,27 @@ describe("packs that the leader before may have sent and did not live to record"
     ["one that handed over", { cameBy: "handed-over" }, 0],
   ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
     await storeState(old());
-    const chain = await sealState(store(), leader(9, more), request);
+    const chain = await takeOverState(store(), leader(9, more), request);
     expect(chain.state().doubtUpTo).toBe(doubtUpTo);
   });
 
   test("stay doubted over several leaders that die, and are never doubted less", async () => {
     await storeState({ ...old(), doubtUpTo: 900 });
-    expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(900);
+    expect((await takeOverState(store(), leader(9), request)).state().doubtUpTo).toBe(900);
   });
 
   test("are none for the same term, nor where a retry begins", async () => {
     await storeState({ ...old(), term: 9, termid: "term 9" });
-    expect((await sealState(store(), leader(9), request)).state().doubtUpTo).toBe(0);
+    expect((await takeOverState(store(), leader(9), request)).state().doubtUpTo).toBe(0);
     storage.operator.overwriteBlob(names.runs, blob, JSON.stringify({ ...old(), phase: "failed" }));
-    const retry = await sealState(store(), leader(9), { ...request, generation: 2 });
+    const retry = await takeOverState(store(), leader(9), { ...request, generation: 2 });
     expect(retry.state()).toMatchObject({ generation: 2, doubtUpTo: 0 });
   });
 
   test("are the first ones too, where it died between the plan and its first write", async () => {
     const { layout: _layout, ...planning } = { ...old(), phase: "planning" as const, cursor: 0 };
     await storeState(planning);
-    const chain = await sealState(store(), leader(9), request);
+    const chain = await takeOverState(store(), leader(9), request);
     expect(chain.state().doubtUpTo).toBe(limits.sendsPerWriteMax);
   });
 });
