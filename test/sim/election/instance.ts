@@ -156,7 +156,7 @@ export function startInstance(parts: InstanceParts): Instance {
     }
   }
 
-  /** Seals the state and then writes it again and again, as a coordinator does. */
+  /** Takes over the state and then writes it again and again, as a coordinator does. */
   async function work(leader: Leader, leadership: Leadership): Promise<void> {
     let chain: Awaited<ReturnType<typeof takeOverState>> | undefined;
     for (let afterwards = 0; afterwards < 3 && !dead; ) {

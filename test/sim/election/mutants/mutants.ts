@@ -205,14 +205,14 @@ export const mutants: readonly Mutant[] = [
     replace: 'this.deadline.leaseConfirmed(reply.sentAt);\n      if (reply.kind === "ok") {',
   },
   {
-    lacks: "the seal",
+    lacks: "the takeover of the state",
     killedBy: "no older effect",
     file: chain,
     find: "await chain.write(written);",
     replace: "void written;",
   },
   {
-    lacks: "sealing only over a lower term",
+    lacks: "a takeover only over a lower term",
     killedBy: "one writer per term",
     file: chain,
     find: "if (!ours && state.term >= leader.term) throw new DeposedError(state.term);",
