@@ -7,6 +7,7 @@ import {
   createOutcomes,
   dateMsOf,
   ifMatchOf,
+  matching,
   metadataOf,
   missing,
   noneMatch,
@@ -44,7 +45,7 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
     },
 
     replace: (container, name, body, write) =>
-      withOutcomes(putBlob(blobOf(container, name), body, write, ifMatchOf(write.ifMatch)), replaceOutcomes),
+      withOutcomes(putBlob(blobOf(container, name), body, write, matching(write.ifMatch)), replaceOutcomes),
 
     upload: (container, name, body, write = {}) => uploadBody(blobOf(container, name), body, write),
 
@@ -70,7 +71,7 @@ export function azureBlobs(service: BlobServiceClient): BlobStore {
 
     setMetadata(container, name, metadata, options) {
       const replaced = call(`Set Blob Metadata ${container}/${name}`, options, async (abortSignal) => {
-        const given = { abortSignal, conditions: ifMatchOf(options.ifMatch) };
+        const given = { abortSignal, conditions: matching(options.ifMatch) };
         return replacedBy(await blobOf(container, name).setMetadata(metadataOf(metadata), given));
       });
       return withOutcomes(replaced, replaceOutcomes);

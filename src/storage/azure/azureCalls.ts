@@ -78,9 +78,12 @@ export const noneMatch = { ifNoneMatch: "*" } as const;
 /** Answers carry ETags in quotes, lists without, and a client may have kept either. */
 export const unquoted = (etag: string | undefined): string => (etag ?? "").replace(/^(W\/)?"|"$/g, "");
 
+/** The condition of a write that must have one: an ETag that is missing all the same becomes one that storage refuses. */
+export const matching = (etag: string): { readonly ifMatch: string } => ({ ifMatch: `"${unquoted(etag)}"` });
+
 /** No condition without an ETag. */
 export const ifMatchOf = (etag: string | undefined): { readonly ifMatch?: string } =>
-  etag === undefined ? {} : { ifMatch: `"${unquoted(etag)}"` };
+  etag === undefined ? {} : matching(etag);
 
 /** Answers carry metadata keys in any case. */
 export const metadataOf = (metadata: Readonly<Record<string, string>> | undefined): Record<string, string> =>

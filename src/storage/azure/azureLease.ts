@@ -7,6 +7,7 @@ import {
   createOutcomes,
   dateMsOf,
   ifMatchOf,
+  matching,
   metadataOf,
   missing,
   noneMatch,
@@ -85,7 +86,7 @@ export function azureLease(service: BlobServiceClient, container: string, name: 
     },
 
     async writeContent(leaseId, body, write) {
-      const { etag } = await putBlob(blob, body, write, { ...ifMatchOf(write.ifMatch), leaseId });
+      const { etag } = await putBlob(blob, body, write, { ...matching(write.ifMatch), leaseId });
       return { etag };
     },
   };
