@@ -162,7 +162,7 @@ describe("embedded instances", () => {
     await until("it works", () => logged("work sleep").length === 1);
     await handle.stopAll();
     expect(logged("work ended")).toHaveLength(1);
-    expect(logged("terminated one")).toHaveLength(1);
+    expect(logged("terminated node-1")).toHaveLength(1);
     const stats = await queues.stats(queue);
     expect(stats).toMatchObject({ kind: "found", approximateCount: 0 });
   });
@@ -188,7 +188,7 @@ describe("an instance that ends by itself is started again after a moment, and s
 
   beforeAll(async () => {
     await newQueue();
-    const kinds: Env = { one: "hang", two: "block", three: "crash" };
+    const kinds: Env = { "node-1": "hang", "node-2": "block", "node-3": "crash" };
     for (const kind of Object.values(kinds)) {
       await queues.ensureQueue(`${queue}-${kind}`);
       await queues.send(`${queue}-${kind}`, JSON.stringify({ do: kind, ms: 60_000 }));

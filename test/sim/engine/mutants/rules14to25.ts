@@ -90,7 +90,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 25,
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
-    edits: edit("coordinator/perform/runErrors.ts", "localMs < known.untilMs", "localMs < 0"),
+    edits: edit("coordinator/term.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "counting the messages before packs are taken for lost (time alone decides)",

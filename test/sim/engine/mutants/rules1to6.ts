@@ -12,8 +12,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       blobs,
-      'if (find(container, name) !== undefined) return { kind: "existed" };',
-      'if (find(container, name) !== undefined && container === "sim-coordination") return { kind: "existed" };',
+      'if (account.find(container, name) !== undefined) return { kind: "existed" };',
+      'if (account.find(container, name) !== undefined && container === "sim-coordination") return { kind: "existed" };',
     ),
   },
   {
