@@ -98,23 +98,24 @@ export const limits = {
   // Stragglers and resends.
   /**
    * A pack that began this many p95 ago is a straggler, and a plan, combine or finish after this many times the longest of
-   * its kind. The allowance for messages out of order assumes it, see `outOfOrderMs`.
+   * its kind. `outOfOrderMs` assumes it. A paused run rests, and a run waits for its code,
+   * by the same times (`hasComeToRest`, `usualMs`).
    */
   stragglerFactor: 3,
   /** Positions by which a message may come out of order: a queue is only roughly first in, first out. */
   outOfOrderPacks: 8,
   /** A pack is never a straggler before this. */
-  lateMsMin: 2_000,
+  stragglerMsMin: 2_000,
   /** Before the first outcome a pack is a straggler after `stragglerFactor` times the planned pack time plus this. */
-  lateFirstMs: 30_000,
-  /** A plan, combine or finish is never a straggler before this. */
-  taskLateMs: 30_000,
-  /** A plan, combine or finish that works for longer reports this often; a third of `taskLateMs`. */
+  stragglerFirstMs: 30_000,
+  /** A plan, combine or finish is never a straggler before this. Begin notes count as left behind after it as well. */
+  taskStragglerMsMin: 30_000,
+  /** A plan, combine or finish that works for longer reports this often; a third of `taskStragglerMsMin`. */
   taskLifeEveryMs: 10_000,
-  /** Resends of a straggler once an attempt of a repeated send is known to have begun, */
-  lateSendsMax: 1,
-  /** and before: with the first send at most four processes begin the work before the host reports any. */
-  lateSendsUnbegunMax: 3,
+  /** Resends of a straggler after an attempt of a repeated send is known to have begun. */
+  resendsMax: 1,
+  /** Resends of a straggler before that: with the first send at most four processes begin the work. */
+  resendsUnbegunMax: 3,
   /** Outstanding duplicates: at most this many or this share of the packs, whichever is more. */
   duplicatesMin: 8,
   duplicatesShare: 0.05,
@@ -164,7 +165,7 @@ export const limits = {
    *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
   blobBatchMax: 32,
   /** Blobs that one poll deletes of a deleted run: other runs wait meanwhile. */
-  deletesPerLook: 500,
+  deletesPerPoll: 500,
   /** Expiry is due once in each of these periods, counted from 1970 by storage's clock: once a day (UTC). */
   expiryEveryMs: 86_400_000,
   /** Runs that one slice of the expiry inspects, with a few reads each, and how many at the same time. */

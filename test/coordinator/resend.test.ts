@@ -243,7 +243,7 @@ test.each([
 test("before the first outcome packs are late after thrice their planned time and half a minute, from their send", () => {
   const notes = runNotes();
   const state = step(computing(12), {}, notes).state;
-  const lateMs = 3 * 500 + limits.lateFirstMs;
+  const lateMs = 3 * 500 + limits.stragglerFirstMs;
   expect(step(state, {}, notes, lateMs).packs).toEqual([]);
   expect(step(state, {}, notes, lateMs + 1).packs).toHaveLength(limits.duplicatesMin);
 });

@@ -14,7 +14,7 @@ const alive = (afterMs: number) => [
 
 describe("a task that nothing is heard of", () => {
   test.each<[string, Partial<State>, number]>([
-    ["half a minute where tasks of its kind are short", {}, limits.taskLateMs],
+    ["half a minute where tasks of its kind are short", {}, limits.taskStragglerMsMin],
     ["thrice the longest of its kind", { taskMsMax: { finish: 25_000 } }, 75_000],
   ])("is recorded and resent after %s, once where that attempt began", (_what, more, lateMs) => {
     const notes = runNotes();
@@ -56,15 +56,15 @@ describe("a task that nothing is heard of", () => {
     const state: State = { ...computing(400), ...more, tasks, open, sealed };
     const notes = runNotes();
     const combines = (afterMs: number) => tasksOf(step(state, {}, notes, afterMs)).length;
-    expect(combines(limits.taskLateMs + 60_000)).toBe(0);
-    expect(combines(limits.taskLateMs + 60_001)).toBe(1);
+    expect(combines(limits.taskStragglerMsMin + 60_000)).toBe(0);
+    expect(combines(limits.taskStragglerMsMin + 60_001)).toBe(1);
   });
 
   test("counts from its last sign of life", () => {
     const notes = runNotes();
     const state = step(finishing(), { alive: alive(600_000) }, notes, 601_000).state;
-    expect(tasksOf(step(state, {}, notes, 600_000 + limits.taskLateMs))).toEqual([]);
-    expect(tasksOf(step(state, {}, notes, 600_001 + limits.taskLateMs))).toHaveLength(1);
+    expect(tasksOf(step(state, {}, notes, 600_000 + limits.taskStragglerMsMin))).toEqual([]);
+    expect(tasksOf(step(state, {}, notes, 600_001 + limits.taskStragglerMsMin))).toHaveLength(1);
   });
 
   test("and is at work in a new term is not resent by a leader that has not listed the signs", () => {

@@ -50,9 +50,9 @@ export const packsAtOnce = (state: State): number =>
 export function stragglerAfterMs(state: State, limitMs: number): number {
   const { packMs } = layoutOf(state);
   if (state.durationsMs.length === 0) {
-    return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.lateFirstMs;
+    return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.stragglerFirstMs;
   }
-  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.lateMsMin);
+  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.stragglerMsMin);
 }
 
 /**

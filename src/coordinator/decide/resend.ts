@@ -77,7 +77,7 @@ export function resendTasks(draft: Draft): void {
     const kind = nodeOf(name) === undefined ? name : "combine";
     const sinceMs = Math.max(task.atMs, notes.aliveMs.get(name) ?? 0);
     const stragglerMs =
-      Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskLateMs) + waitMs;
+      Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskStragglerMsMin) + waitMs;
     const silent = at.nowMs - sinceMs > silentAfterMs(at) + waitMs;
     const tried = (notes.tried.get(name) ?? 0) >= task.since;
     const late = at.nowMs - sinceMs > stragglerMs && task.late < stragglerResendsMax(notes, name) && !tried;
@@ -100,7 +100,7 @@ export function resendTasks(draft: Draft): void {
  * instance that died before it began.
  */
 const stragglerResendsMax = (notes: RunNotes, name: string): number =>
-  notes.aliveMs.has(name) ? limits.lateSendsMax : limits.lateSendsUnbegunMax;
+  notes.aliveMs.has(name) ? limits.resendsMax : limits.resendsUnbegunMax;
 
 /** The packs presumed to run at once, over those that the rate tells of. */
 const rateSlack = 1.15;

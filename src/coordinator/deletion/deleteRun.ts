@@ -63,7 +63,7 @@ export async function deleteUnder(
 ): Promise<boolean> {
   if (takePages(pages, 1) === 0) return false;
   const { lost: signal } = leader;
-  const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerLook, signal });
+  const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerPoll, signal });
   leader.assertLeading();
   const names = page.blobs.map((blob) => blob.name);
   if (names.length > 0) await blobs.removeMany(container, names, { signal });

@@ -61,7 +61,7 @@ export async function checkEarlierAttempts(
 ): Promise<number> {
   const notes = await notesOf(ports, message);
   if (notes.length < limits.diedSendsMax) return notes.length;
-  const deadAfterMs = limitMs + ports.endRetryMs + limits.taskLateMs;
+  const deadAfterMs = limitMs + ports.endRetryMs + limits.taskStragglerMsMin;
   const dead = notes.filter((ageMs) => ageMs > deadAfterMs);
   if (dead.length >= limits.diedSendsMax) throw new ProcessEndedError(dead.length);
   throw new LeasefoldError("attempts-at-work", `${notes.length} attempts of this work may still be running`, {
