@@ -176,7 +176,8 @@ class LimbSum implements ExactSum {
   addEncoded(text: string): void {
     const [, sign, digits, power] = /^(-?)([0-9a-f]+)p(-?\d{1,4})$/.exec(text) ?? [];
     if (digits === undefined || Number(power) < -1074) {
-      if (!/^(NaN|-?Infinity)$/.test(text)) throw new CalculationError("bad-sum", `${text} is not an encoded exact sum`);
+      if (!/^(NaN|-?Infinity)$/.test(text))
+        throw new CalculationError("bad-sum", `${text} is not an encoded exact sum`);
       this.#special += Number(text);
       return;
     }
