@@ -6,7 +6,7 @@ import { namesOf, poisonOf } from "../model/names.ts";
 import { handlePoison, handleWork } from "../worker/handleWork.ts";
 import type { Delivery } from "../worker/ports.ts";
 import type { App } from "./app.ts";
-import { withLogOf } from "./logTo.ts";
+import { log, withLogOf } from "./logTo.ts";
 
 /** The setting prefix of the data storage, for triggers and for the SDK alike. */
 const connection = "DataStorage";
@@ -29,8 +29,14 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
     (handle: typeof handleWork, queue: string, urgent: boolean) =>
     (body: unknown, context: InvocationContext) =>
       withLogOf(context, async () => {
-        const { worker } = await getApp();
-        await handle(worker, deliveryOf(body, context, queue, urgent));
+        try {
+          const { worker } = await getApp();
+          await handle(worker, deliveryOf(body, context, queue, urgent));
+        } catch (error) {
+          if (handle !== handlePoison) throw error;
+          // The poison handler never throws, even without an app. The leader then resends the work in time.
+          log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
+        }
       });
   for (const [name, queue, urgent] of [
     ["worker", names.packs, false],
@@ -61,15 +67,15 @@ async function raceOnce(
   startedBy: "tick" | "wake",
 ): Promise<void> {
   const startedAtMonotonicMs = performance.now();
-  const app = await getApp();
   try {
+    const app = await getApp();
     const { stopping } = lifecycle;
     const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
     lifecycle.ticked();
     const ms = Math.round(performance.now() - startedAtMonotonicMs);
-    app.worker.log(logEvents.raceEnded({ outcome: outcome.kind, ...factsOf(outcome), ms }));
+    log(logEvents.raceEnded({ outcome: outcome.kind, ...factsOf(outcome), ms }));
   } catch (error) {
-    app.worker.log(logEvents.unexpected({ where: startedBy, message: messageOf(error) }));
+    log(logEvents.unexpected({ where: startedBy, message: messageOf(error) }));
     if (startedBy === "tick") throw error;
   }
 }

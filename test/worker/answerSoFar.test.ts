@@ -76,6 +76,15 @@ describe("an answer while the run works", () => {
     expect(await text()).toMatchObject({ text: "0,1,2,3,4,5,6,7", folded: 8 });
   });
 
+  test("is given for a run that has ended without a result, and so has no marker", async () => {
+    const { world, compute, combine, text } = await working();
+    await compute(0, 1, 2, 3, 5);
+    await combine(0);
+    await world.unmark();
+    await world.work(asking([0], [1]));
+    expect(await text()).toEqual({ text: "0,1,2,3,5", folded: 5, count: 16 });
+  });
+
   test("of a run without outputs is the calculation's zero", async () => {
     const { world, answer, text } = await working();
     await world.work(asking([], [0, 1, 2, 3]));

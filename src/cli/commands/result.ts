@@ -29,7 +29,7 @@ export function addResult(program: Command, session: Session): void {
     .option("-o, --output <file>", "write to a file; it appears only when the whole result was right")
     .option("--generation <n>", "an older result than the newest", wholeOption)
     .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
-    .option("--so-far", "while the run works: what it would give if it ended now, folded by a worker")
+    .option("--so-far", "for a run without a result: what it has computed, folded by a worker")
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
       checkOptions(options);

@@ -27,9 +27,10 @@ interface SoFarOptions {
 
 /**
  * Asks a worker to fold the partials and nodes of a run, and passes the answer's bytes to `use`, which are checked like
- * those of a result. The answer's blobs are deleted when `use` is done.
+ * those of a result. The answer's blobs are deleted when `use` is done. Failed and cancelled runs keep their partials, so
+ * they are answered too.
  *
- * Throws `NotReadyError`: as `findManifest` for a run that ended without a result, `nothing-yet` before the run
+ * Throws `NotReadyError`: as `findManifest` for a run that ended before it computed, `nothing-yet` before the run
  * computes, and `no-answer` if no worker answered in time; `CalculationError` if the calculation failed.
  */
 export async function soFar<T>(
@@ -39,11 +40,15 @@ export async function soFar<T>(
   use: (answer: AnswerSoFar, body: AsyncIterable<Uint8Array>) => Promise<T>,
 ): Promise<SoFar<T>> {
   const { run, uid } = (await requireSpec(client, id)).value;
-  const manifest = await finishedManifest(client, id);
-  if (manifest !== undefined) return { kind: "finished", manifest };
+  const found = await manifestOrWhyNone(client, id);
+  if (!(found instanceof NotReadyError)) return { kind: "finished", manifest: found };
+  const works = found.code === "not-finished";
   const state = (await readState(client, id, uid))?.value;
-  if (state?.layout === undefined || isFinal(state.phase))
+  // A final state of a run that works is that of the generation before a retry.
+  if (state?.layout === undefined || (works && isFinal(state.phase))) {
+    if (!works) throw found;
     throw notReady("nothing-yet", `run ${id} has computed nothing yet: it is waiting or being planned`);
+  }
   const { blobs, queues } = client.storage;
   const { results, urgent } = client.names;
   const tag = newUid(client.random);
@@ -54,10 +59,10 @@ export async function soFar<T>(
     const answer = await awaitAnswerBlob(client, id, name, options);
     if (answer.ok) {
       left.push(answer.blob);
-      const found = await blobs.stream(results, answer.blob, { signal: options.signal });
-      if (found.kind !== "found")
+      const stream = await blobs.stream(results, answer.blob, { signal: options.signal });
+      if (stream.kind !== "found")
         throw new CorruptDataError("answer-missing", `the answer of ${answer.run} is gone: ${answer.blob}`);
-      const value = await use(answer, checkedStream(found.body, answer));
+      const value = await use(answer, checkedStream(stream.body, answer));
       return { kind: "answered", answer, value };
     }
     if (answer.code === "finished") return { kind: "finished", manifest: await findManifest(client, id) };
@@ -70,12 +75,12 @@ export async function soFar<T>(
 const notReady = (code: string, message: string): NotReadyError =>
   new NotReadyError(code, message, { retry: "later" });
 
-/** Undefined while the run works; throws if it ended without a result. */
-async function finishedManifest(client: Client, id: string): Promise<Manifest | undefined> {
+/** The manifest, or the error that says why there is none: the run works, failed or was cancelled. */
+async function manifestOrWhyNone(client: Client, id: string): Promise<Manifest | NotReadyError> {
   try {
     return await findManifest(client, id);
   } catch (error) {
-    if (error instanceof NotReadyError && error.code === "not-finished") return undefined;
+    if (error instanceof NotReadyError) return error;
     throw error;
   }
 }

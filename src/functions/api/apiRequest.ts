@@ -4,7 +4,7 @@ import type { Client } from "../../client/client.ts";
 import { InputError } from "../../model/errors.ts";
 
 /** The part of a request that handlers use, so that tests can make one without a host. */
-export type ApiRequest = Pick<HttpRequest, "url" | "headers" | "params" | "query" | "arrayBuffer">;
+export type ApiRequest = Pick<HttpRequest, "method" | "url" | "headers" | "params" | "query" | "arrayBuffer">;
 
 /** Answers a request. `answer` turns what it throws into a problem document. */
 export type ApiHandler = (request: ApiRequest, client: Client) => Promise<HttpResponseInit>;
@@ -14,6 +14,9 @@ const bodyBytesMax = 1024 * 1024;
 
 /** Bytes of one answer, which the host holds in memory beside other work; a larger result is read by `Range`. */
 export const answerBytesMax = 64 * 1024 * 1024;
+
+/** Bytes of one part of a result. Clients that read a large result ask for several at a time. */
+export const partBytesMax = 8 * 1024 * 1024;
 
 /** The error for a wrong field, header or query parameter, which the message begins with. */
 export const refused = (code: string, field: string, rule: string, details = {}): InputError =>

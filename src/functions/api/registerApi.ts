@@ -5,9 +5,10 @@ import { describeCalculations } from "../../client/describeCalculations.ts";
 import { leader } from "../../client/leader.ts";
 import { queues } from "../../client/queues.ts";
 import { runs, status } from "../../client/status.ts";
-import { edgeOf, LeasefoldError, messageOf } from "../../model/errors.ts";
+import { edgeOf, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { withLogOf } from "../logTo.ts";
 import { type ApiHandler, type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
+import { methodsOf, otherMethods } from "./methods.ts";
 import { getFailures, getHealth, getInstance, type InstanceFacts, verifyRun } from "./operations.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
@@ -27,7 +28,9 @@ const harmless = <T extends HttpResponseInit>(answer: T): T => ({
 
 /** Errors for which HTTP has a specific status. */
 const statusOfCode: Readonly<Record<string, number>> = {
+  "method-not-allowed": 405,
   "body-too-large": 413,
+  "answer-too-large": 413,
   "not-json-type": 415,
   "range-not-satisfiable": 416,
   "no-answer": 504,
@@ -41,7 +44,7 @@ function problemOf(error: unknown): HttpResponseInit & { readonly status: number
   const known = error instanceof LeasefoldError;
   const code = known ? error.code : "internal";
   const status = statusOfCode[code] ?? edgeOf(error).httpStatus;
-  const { field, contentRange } = known ? error.details : {};
+  const { field, contentRange, allow } = known ? error.details : {};
   return {
     status,
     headers: {
@@ -49,6 +52,7 @@ function problemOf(error: unknown): HttpResponseInit & { readonly status: number
       "cache-control": "no-store",
       ...(status === 503 ? { "retry-after": String(retryAfterS) } : {}),
       ...(typeof contentRange === "string" ? { "content-range": contentRange } : {}),
+      ...(typeof allow === "string" ? { allow } : {}),
     },
     jsonBody: {
       type: `urn:leasefold:error:${code}`,
@@ -98,25 +102,40 @@ export const routes: readonly Route[] = [
 export function registerApi(getClient: () => Client | Promise<Client>, facts: InstanceFacts): void {
   for (const { name, method, route, handler } of routes) {
     app.http(name, {
-      methods: [method],
+      methods: methodsOf(method),
       authLevel: "function",
       route,
       handler: (request, context) => answer(handler, request, getClient, context),
     });
   }
   app.http("getInstance", {
-    methods: ["GET"],
+    methods: methodsOf("GET"),
     authLevel: "function",
     route: "instance",
     handler: () => harmless(getInstance(facts)),
   });
   // The only route without a key.
   app.http("health", {
-    methods: ["GET"],
+    methods: methodsOf("GET"),
     authLevel: "anonymous",
     route: "health",
     handler: () => harmless(getHealth()),
   });
+  const own = [
+    { name: "getInstance", method: "GET", route: "instance" },
+    { name: "health", method: "GET", route: "health" },
+  ] as const;
+  for (const { name, route, methods, allow } of otherMethods([...routes, ...own])) {
+    const handler = ({ method }: Pick<ApiRequest, "method">) => answerOther(method, allow);
+    app.http(name, { methods, authLevel: "function", route, handler });
+  }
+}
+
+/** Answers a method that its route does not have: OPTIONS with those that it has, any other with 405. */
+function answerOther(method: string, allow: string): HttpResponseInit {
+  if (method === "OPTIONS") return harmless({ status: 204, headers: { allow } });
+  const message = `${method}: not a method of this route; it has ${allow}`;
+  return harmless(problemOf(new InputError("invalid", "method-not-allowed", message, { allow })));
 }
 
 /** Turns what a handler throws into an answer and, unless it is a caller's mistake, a log line. */

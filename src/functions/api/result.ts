@@ -2,13 +2,14 @@ import type { HttpResponseInit } from "@azure/functions";
 import type { Client } from "../../client/client.ts";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { findManifest, openResult } from "../../client/result.ts";
-import type { InputError } from "../../model/errors.ts";
+import { CorruptDataError, type InputError } from "../../model/errors.ts";
 import { baseContentType, mayBeShown } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import {
   type ApiHandler,
   type ApiRequest,
   answerBytesMax,
+  partBytesMax,
   queryWhole,
   refused,
   routeParam,
@@ -40,8 +41,8 @@ export function rangeOf(header: string | null, bytes: number): Asked {
 }
 
 /**
- * The result's bytes with content type, ETag (its SHA-256), `Range` and `If-None-Match`. 404 for an unknown run, 409 for
- * a run without a result. With `?soFar=true` an active run answers with its partial result.
+ * The result's bytes with content type, ETag (its SHA-256), `Range` and `If-None-Match`; for `HEAD` only the headers. 404
+ * for an unknown run, 409 for a run without a result. With `?soFar=true` such a run answers with its partial result.
  */
 export const getResult: ApiHandler = async (request, client) => {
   const generation = queryWhole(request, "generation", 999);
@@ -62,34 +63,50 @@ async function giveResult(
   const headers = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
   if (names(request.headers.get("if-none-match"), etag)) return { status: 304, headers };
 
-  const range = rangeOf(rangeHeader(request, etag), manifest.bytes);
+  const { bytes } = manifest;
+  const described = {
+    ...headers,
+    ...describeBytes(manifest),
+    "leasefold-complete": String(manifest.complete),
+  };
+  if (request.method === "HEAD") {
+    return { status: 200, headers: { ...described, "content-length": String(bytes) } };
+  }
+  const range = rangeOf(rangeHeader(request, etag), bytes);
+  const details = { contentRange: `bytes */${bytes}` };
   if (range.kind === "unsatisfiable") {
-    const details = { contentRange: `bytes */${manifest.bytes}` };
-    throw refused("range-not-satisfiable", "Range", `the result has ${manifest.bytes} bytes`, details);
+    throw refused("range-not-satisfiable", "Range", `the result has ${bytes} bytes`, details);
   }
-  const part = range.kind === "part" ? { offset: range.offset, count: range.count } : undefined;
-  if ((part?.count ?? manifest.bytes) > answerBytesMax) {
-    throw tooLarge("Range", `the result has ${manifest.bytes}; ask for ranges, or use "leasefold result"`);
+  if (range.kind === "whole" && bytes > answerBytesMax) {
+    const rest = `the result has ${bytes}; ask for ranges, or use "leasefold result"`;
+    throw tooLarge("Range", rest, details);
   }
-  const contentRange = part && `bytes ${part.offset}-${part.offset + part.count - 1}/${manifest.bytes}`;
   // The body is collected before the answer, so that a wrong hash is an error and not a broken answer.
-  const body = await collect((await openResult(client, manifest, part ?? {})).body);
+  if (range.kind === "whole") {
+    const { body } = await openResult(client, manifest);
+    return { status: 200, headers: described, body: await collect(body, bytes) };
+  }
+  const { offset } = range;
+  // A server may answer less than was asked for; the header says how much it is (RFC 9110, 15.3.7).
+  const count = Math.min(range.count, partBytesMax);
+  const { body } = await openResult(client, manifest, { offset, count });
   return {
-    status: part === undefined ? 200 : 206,
-    headers: {
-      ...headers,
-      ...describeBytes(manifest),
-      ...(contentRange === undefined ? {} : { "content-range": contentRange }),
-      "leasefold-complete": String(manifest.complete),
-    },
-    body,
+    status: 206,
+    headers: { ...described, "content-range": `bytes ${offset}-${offset + count - 1}/${bytes}` },
+    body: await collect(body, count),
   };
 }
 
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  return Buffer.concat(pieces);
+/** Fills one buffer of the known size, so that no byte is held twice. */
+async function collect(body: AsyncIterable<Uint8Array>, bytes: number): Promise<Buffer> {
+  const all = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for await (const piece of body) {
+    if (at + piece.byteLength <= bytes) all.set(piece, at);
+    at += piece.byteLength;
+  }
+  if (at === bytes) return all;
+  throw new CorruptDataError("result-length", `storage gave ${at} bytes of a result instead of ${bytes}`);
 }
 
 /** `If-Range` asks for the part only if the result is the same. */
@@ -102,11 +119,12 @@ function rangeHeader(request: ApiRequest, etag: string): string | null {
 const names = (header: string | null, etag: string): boolean =>
   (header ?? "").split(",").some((one) => ["*", etag].includes(one.trim().replace(/^W\//, "")));
 
-const tooLarge = (field: string, rest: string): InputError =>
+const tooLarge = (field: string, rest: string, details = {}): InputError =>
   refused(
     "answer-too-large",
     field,
     `one answer carries at most ${answerBytesMax} bytes (answerBytesMax) and ${rest}`,
+    details,
   );
 
 /** Content type, file name and generation of a result or of an answer so far. */
@@ -138,13 +156,14 @@ function asksSoFar(request: ApiRequest, generation: number | undefined): boolean
   const text = request.query.get("soFar") ?? "false";
   if (text === "false") return false;
   if (text !== "true") throw refused("bad-query", "soFar", `${text} is neither true nor false`);
+  if (request.method === "HEAD") throw refused("bad-query", "soFar", "HEAD would compute an answer; use GET");
   if (generation === undefined) return true;
   throw refused("bad-query", "generation", "an answer so far is always of the newest generation");
 }
 
 /**
- * The result that an active run would have if it ended now, with the chunks it covers in headers; or the manifest of a run
- * that has its result. Waits for a worker, at most `?wait=` seconds; 504 if none answers.
+ * The result that a run would have if it ended now, with the chunks it covers in headers; or the manifest of a run that
+ * has its result. Waits for a worker, at most `?wait=` seconds; 504 if none answers.
  */
 async function answerSoFar(
   request: ApiRequest,
@@ -155,7 +174,7 @@ async function answerSoFar(
   const found = await soFar(client, routeParam(request, "id"), options, async ({ bytes }, body) => {
     if (bytes > answerBytesMax)
       throw tooLarge("soFar", `this one has ${bytes}; use "leasefold result --so-far"`);
-    return await collect(body);
+    return await collect(body, bytes);
   });
   if (found.kind === "finished") return found.manifest;
   const { answer, value: body } = found;

@@ -69,15 +69,29 @@ describe("the answer so far", () => {
     expect([asked.length, answersLeft(world)]).toEqual([1, []]);
   });
 
-  it("is refused for a run that has computed nothing, and for one that ended without a result", async () => {
+  it.each(["failed", "cancelled"] as const)(
+    "is given for a %s run, which keeps its partials",
+    async (phase) => {
+      const sealed = { 0: { gen: 1, node: true }, 1: { gen: 1, node: false } };
+      const world = await computing({ phase, sealed, open: { 4: open } });
+      const asked = answeringWorker(world, (message) => putAnswer(world, message as Ask, half));
+      expect(await world.world.finish(world.ask())).toMatchObject({
+        kind: "answered",
+        answer: { folded: 50 },
+      });
+      expect(asked).toMatchObject([{ kind: "sofar", gen: 1, open: [1, 4] }]);
+      expect(answersLeft(world)).toEqual([]);
+    },
+  );
+
+  it("is refused for a run that has computed nothing, also if it ended or waits for its retry", async () => {
     const world = await computing({ phase: "planning", layout: undefined });
     expect(await failureOf(world.ask())).toMatchObject({ code: "nothing-yet" });
-    await world.putState(world.run, {
-      phase: "failed",
-      layout,
-      error: { code: "x", message: "pack 3 threw" },
-    });
-    expect(await failureOf(world.ask())).toMatchObject({ code: "run-failed" });
+    for (const phase of ["failed", "cancelled"] as const) {
+      await world.putState(world.run, { phase });
+      expect(await failureOf(world.ask())).toMatchObject({ code: `run-${phase}` });
+    }
+    await world.putState(world.run, { phase: "failed", layout });
     await world.putMarker(world.run, { generation: 2 });
     expect(await failureOf(world.ask())).toMatchObject({ code: "nothing-yet" });
   });

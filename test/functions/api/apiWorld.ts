@@ -6,11 +6,17 @@ import { answer, routes } from "../../../src/functions/api/registerApi.ts";
 /** A request as the host would hand it over. */
 export function apiRequest(
   path: string,
-  given: { body?: unknown; headers?: Record<string, string>; params?: Record<string, string> } = {},
+  given: {
+    body?: unknown;
+    headers?: Record<string, string>;
+    params?: Record<string, string>;
+    method?: string;
+  } = {},
 ): ApiRequest {
   const url = new URL(path, "https://host/api/");
   const text = typeof given.body === "string" ? given.body : JSON.stringify(given.body ?? {});
   return {
+    method: given.method ?? "GET",
     url: url.href,
     headers: new Headers({ "content-type": "application/json", ...given.headers }),
     params: given.params ?? {},

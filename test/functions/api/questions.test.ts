@@ -88,7 +88,7 @@ describe("GET runs/{id}/result?soFar=true", () => {
   it("refuses an answer larger than one response carries, and leaves nothing behind", async () => {
     const world = await computing(half, { bytes: answerBytesMax + 1 });
     expect(await world.get("soFar=true")).toMatchObject({
-      status: 400,
+      status: 413,
       jsonBody: { code: "answer-too-large" },
     });
     expect(answersLeft(world)).toEqual([]);

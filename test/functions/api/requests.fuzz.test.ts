@@ -37,7 +37,7 @@ const queryValue = fc.oneof(
   fc.string(),
 );
 const query = fc.dictionary(
-  fc.constantFrom("generation", "max", "inputs", "wait", "waitS", "sofar", "so-far", "sample", "format", "x"),
+  fc.constantFrom("generation", "max", "inputs", "wait", "waitS", "soFar", "so-far", "sample", "format", "x"),
   queryValue,
   { maxKeys: 3 },
 );
@@ -86,7 +86,8 @@ test("every request, however odd, has an answer that is no bug, runs nothing in 
       query,
       headers,
       hostileBytes(bodies),
-      async (name, run, asked, sent, body) => {
+      fc.constantFrom("GET", "HEAD"),
+      async (name, run, asked, sent, body, method) => {
         // Some requests delete or cancel, and all the others shall meet runs in any state.
         left -= 1;
         if (left === 0) world = await inhabited();
@@ -96,6 +97,7 @@ test("every request, however odd, has an answer that is no bug, runs nothing in 
           body: body.toString("latin1"),
           headers: sent,
           params: { id: run },
+          method,
         });
         const answered = await world.world.finish(call(world.client, name, request), 24 * 3_600_000);
         const told = JSON.stringify(answered.jsonBody ?? "");

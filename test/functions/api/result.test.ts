@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/client/submit.ts";
-import { answerBytesMax } from "../../../src/functions/api/apiRequest.ts";
+import { answerBytesMax, partBytesMax } from "../../../src/functions/api/apiRequest.ts";
 import { rangeOf } from "../../../src/functions/api/result.ts";
 import { resultBlobs } from "../../../src/model/runBlobs.ts";
 import { clientWorld, names } from "../../client/clientWorld.ts";
@@ -11,8 +11,10 @@ async function finished(text = '{"sum":4950}') {
   const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
   const manifest = await world.putResult(run, text);
   await world.putState(run, { phase: "complete" });
-  const get = (headers: Record<string, string> = {}, query = "") =>
-    call(world.client, "getResult", apiRequest(`runs/r1/result${query}`, { headers, params: { id: "r1" } }));
+  const get = (headers: Record<string, string> = {}, query = "", method = "GET") => {
+    const request = apiRequest(`runs/r1/result${query}`, { headers, params: { id: "r1" }, method });
+    return call(world.client, "getResult", request);
+  };
   return { ...world, run, manifest, get };
 }
 
@@ -93,8 +95,46 @@ describe("GET runs/{id}/result", () => {
   it("asks for ranges of a result that one answer cannot carry", async () => {
     const { get, run, putResult } = await finished();
     await putResult(run, "1234", { bytes: answerBytesMax + 1 });
-    expect(await get()).toMatchObject({ status: 400, jsonBody: { code: "answer-too-large" } });
+    const answered = await get();
+    expect(answered).toMatchObject({ status: 413, jsonBody: { code: "answer-too-large", field: "Range" } });
+    expect(answered.header("content-range")).toBe(`bytes */${answerBytesMax + 1}`);
     expect(textOf((await get({ range: "bytes=1-2" })).body)).toBe("23");
+  });
+
+  it("answers HEAD with size, type and ETag, whatever the size, and without a range", async () => {
+    const { get, run, putResult } = await finished();
+    const { sha256 } = await putResult(run, "1234", { bytes: 8 * 1024 ** 3 });
+    const answered = await get({ range: "bytes=1-2" }, "", "HEAD");
+    expect([answered.status, answered.body]).toEqual([200, undefined]);
+    const headers = ["content-length", "content-type", "etag", "accept-ranges"].map(answered.header);
+    expect(headers).toEqual([String(8 * 1024 ** 3), "application/json", `"${sha256}"`, "bytes"]);
+    expect((await get({ "if-none-match": `"${sha256}"` }, "", "HEAD")).status).toBe(304);
+    expect(await get({}, "?soFar=true", "HEAD")).toMatchObject({ status: 400, jsonBody: { field: "soFar" } });
+  });
+
+  it.each([
+    ["bytes=1-", 1],
+    ["bytes=0-99999999", 0],
+    [`bytes=-${partBytesMax + 1}`, 1],
+  ])("gives of the range %s the first part, and says which that is", async (range, first) => {
+    const all = "0123456789".repeat(1_000_000);
+    const text = all.slice(0, partBytesMax + 2);
+    const { get, manifest } = await finished(text);
+    const answered = await get({ range });
+    const body = answered.body as Uint8Array;
+    expect([answered.status, body.byteLength]).toEqual([206, partBytesMax]);
+    expect(textOf(body) === text.slice(first, first + partBytesMax)).toBe(true);
+    const last = first + partBytesMax - 1;
+    expect(answered.header("content-range")).toBe(`bytes ${first}-${last}/${manifest.bytes}`);
+  });
+
+  it("answers 500 for a part that storage holds less of than the manifest says", async () => {
+    const { get, run, putResult } = await finished();
+    await putResult(run, "1234", { bytes: 99 });
+    expect(await get({ range: "bytes=2-50" })).toMatchObject({
+      status: 500,
+      jsonBody: { code: "result-length" },
+    });
   });
 
   it.each([

@@ -1,0 +1,45 @@
+import type { InvocationContext } from "@azure/functions";
+import { beforeEach, expect, test, vi } from "vitest";
+import { registerTriggers } from "../../src/functions/registerTriggers.ts";
+
+type Handler = (input: unknown, context: InvocationContext) => Promise<unknown>;
+
+/** The handlers by the names of their functions, as the host would get them. */
+const handlers = vi.hoisted(() => new Map<string, Handler>());
+vi.mock("@azure/functions", () => {
+  const register = (name: string, { handler }: { handler: Handler }) => void handlers.set(name, handler);
+  return { app: { timer: register, storageQueue: register } };
+});
+
+const logged: string[] = [];
+const note = (line: string) => void logged.push(line);
+const context = { debug: note, info: note, warn: note, error: note } as unknown as InvocationContext;
+
+const invoke = async (name: string): Promise<unknown> => handlers.get(name)?.("a message", context);
+
+beforeEach(() => {
+  logged.length = 0;
+  registerTriggers("test", () => Promise.reject(new Error("no calculations")), {
+    stopping: new AbortController().signal,
+    during: (tick) => tick(),
+    ticked: () => {},
+  });
+});
+
+test.each([
+  ["wake", "wake"],
+  ["workerPoison", "poison"],
+  ["workerUrgentPoison", "poison"],
+])("the handler of %s logs that the app cannot be made and does not throw", async (name, where) => {
+  await expect(invoke(name)).resolves.toBeUndefined();
+  expect(logged.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ where, message: "no calculations" }),
+  ]);
+});
+
+test.each(["coordinator", "worker", "workerUrgent"])(
+  "the handler of %s fails if the app cannot be made, so that the host reports or delivers it again",
+  async (name) => {
+    await expect(invoke(name)).rejects.toThrow("no calculations");
+  },
+);
