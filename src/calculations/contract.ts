@@ -64,7 +64,7 @@ export interface FinishContext<Params> {
   readonly count: number;
 }
 
-/** A JSON value, or bytes with their content type. */
+/** A JSON value, or bytes with their content type; at most 512 MiB either way. */
 export type Result = JsonValue | ResultBytes;
 export type JsonValue =
   | string

@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { types } from "node:util";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
@@ -60,6 +61,10 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
     }
     return;
   }
+  if (isBinary(value)) {
+    yield loss(article(value), bytesInJson);
+    return;
+  }
   const prototype = Object.getPrototypeOf(value);
   // Another realm's plain object, such as one from a thread, has another Object.prototype above null.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
@@ -70,6 +75,11 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
     if (inner !== undefined && !isKept(inner)) yield* jsonLosses(inner, path === "" ? key : `${path}.${key}`);
   }
 }
+
+const bytesInJson = "an object of bytes or numbers";
+
+/** The losses that nobody can mean in a result: a Map or Set becomes empty, and bytes an object. A Date is meant. */
+export const isSilentLoss = ({ becomes }: JsonLoss): boolean => becomes === "{}" || becomes === bytesInJson;
 
 /** Whether JSON certainly keeps a value. Most values of a large partial need no generator of their own. */
 const isKept = (value: unknown): boolean =>
@@ -106,7 +116,10 @@ export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknow
     ? JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
     : codec.decode(bytes);
 
-/** Encodes JSON. NaN, Infinity and undefined are refused, because JSON would change them silently. */
+/**
+ * Encodes JSON, with `indent` as lines of which the last one ends. NaN, Infinity and undefined are refused, because JSON
+ * would change them silently.
+ */
 export function encodeJson(value: unknown, what: string, indent?: number): Uint8Array {
   let text: string | undefined;
   try {
@@ -119,12 +132,18 @@ export function encodeJson(value: unknown, what: string, indent?: number): Uint8
       indent,
     );
   } catch (cause) {
-    throw new CalculationError("not-json", `${what} cannot be JSON: ${messageOf(cause)}`, { cause });
+    const why = isTooLong(cause) ? textTooLong : messageOf(cause);
+    throw new CalculationError("not-json", `${what} cannot be JSON: ${why}`, { cause });
   }
   if (text === undefined)
     throw new CalculationError("not-json", `${what} is ${typeof value}, which is not JSON`);
-  return new TextEncoder().encode(text);
+  return new TextEncoder().encode(indent === undefined ? text : `${text}\n`);
 }
+
+const textTooLong = `its text has more than ${constants.MAX_STRING_LENGTH} characters, the most that JavaScript allows`;
+
+const isTooLong = (error: unknown): boolean =>
+  error instanceof RangeError && error.message === "Invalid string length";
 
 /** Encodes JSON and refuses values that it changes, because folds would merge something else than was computed. */
 function encodeWhole(value: unknown, what: string): Uint8Array {
@@ -147,26 +166,37 @@ export const limitText = (name: keyof typeof calculationLimits): string =>
 /**
  * The bytes that `finish` returned, or undefined for a JSON value. Throws `CalculationError` for a body that is not a
  * Uint8Array, and for a content type or extension outside the grammar: it would make a manifest that nobody can
- * decode, or a response that a browser runs.
+ * decode, or a response that a browser runs. Bytes without the three fields, and the fields without bytes, are refused as
+ * well: as JSON they would be an answer that nobody meant.
  */
 export function resultBytes(result: Result): ResultBytes | undefined {
+  if (isBinary(result)) throw bad(`${article(result)}: give { body, contentType, extension }`);
   const { body, contentType, extension } = Object(result) as Readonly<Record<string, unknown>>;
   if (typeof body === "string" && typeof contentType === "string") {
     throw bad("a body of text: give new TextEncoder().encode(text)");
   }
-  const bytes = body instanceof Uint8Array;
-  if (!bytes && !isBinary(body)) return undefined;
-  if (!bytes) throw bad(`a body that is ${article(body)}: ${asUint8Array("body")}`);
+  if (!types.isUint8Array(body)) {
+    if (isBinary(body)) throw bad(`a body that is ${article(body)}: ${asUint8Array("body")}`);
+    const meant = typeof contentType === "string" && (body !== undefined || extension !== undefined);
+    if (meant) throw bad(`a body that is ${article(body)}: give a Uint8Array`);
+    return undefined;
+  }
   const wrong = contentTypeSchema.safeParse(contentType).error?.issues[0];
   if (wrong !== undefined) throw bad(`the contentType ${quoted(contentType)}: ${wrong.message}`);
   const odd = extensionSchema.safeParse(extension).error?.issues[0];
   if (odd !== undefined) throw bad(`the extension ${quoted(extension)}: ${odd.message}`);
-  return { body, contentType: contentType as string, extension: extension as string };
+  return { body: alone(body), contentType: contentType as string, extension: extension as string };
 }
+
+/** The bytes in a buffer of their own: a thread's answer is copied with the whole buffer, and a shared one may change. */
+const alone = (bytes: Uint8Array): Uint8Array =>
+  bytes.length === bytes.buffer.byteLength && !types.isSharedArrayBuffer(bytes.buffer)
+    ? bytes
+    : new Uint8Array(bytes);
 
 /** Throws unless `encode` returned a `Uint8Array`: another array's bytes would be rounded or have no length. */
 function checkEncoded(bytes: unknown): asserts bytes is Uint8Array {
-  if (bytes instanceof Uint8Array) return;
+  if (types.isUint8Array(bytes)) return;
   const cure = isBinary(bytes) ? `: ${asUint8Array("it")}` : "";
   throw new CalculationError("not-bytes", `encode must give a Uint8Array and gave ${article(bytes)}${cure}`);
 }

@@ -7,6 +7,7 @@ import {
   encodeJson,
   encodePart,
   guarded,
+  isSilentLoss,
   jsonLosses,
   limitText,
   lost,
@@ -15,7 +16,7 @@ import {
 import { type Files, noFiles } from "./files.ts";
 import type { PlannedChunks } from "./timeChunks.ts";
 
-const { inputsPerBatch, batchBytesMax, inputBytesMax, chunksMax } = calculationLimits;
+const { inputsPerBatch, batchBytesMax, inputBytesMax, chunksMax, resultBytesMax } = calculationLimits;
 
 /**
  * Runs the functions of a calculation in the thread of the caller. Whatever user code throws, and every value that it
@@ -37,7 +38,9 @@ export async function runPlan(
     checkChunks(planned);
     return { chunks: planned, list: false };
   }
-  if (!(Symbol.iterator in Object(planned)) && !(Symbol.asyncIterator in Object(planned))) {
+  const isList = Symbol.iterator in Object(planned) || Symbol.asyncIterator in Object(planned);
+  // A text is a list of its characters, which a count that was never parsed would become.
+  if (!isList || typeof planned === "string") {
     throw new CalculationError("bad-plan", "plan gave neither a number nor a list of inputs");
   }
   let chunks = 0;
@@ -138,12 +141,19 @@ export async function runFinish(
   const part = await foldParts(calculation, context.params, parts);
   const finish = calculation.finish?.bind(calculation) ?? ((only: Result) => only);
   const result = await guarded("finish", () => finish(part, context));
-  const bytes = resultBytes(result);
-  if (bytes !== undefined) return bytes;
-  // JSON of a Date is what its author meant; a Map or Set that becomes empty is an error.
-  const loss = [...jsonLosses(result)].find(({ becomes }) => becomes === "{}");
+  const made = resultBytes(result) ?? jsonResult(result);
+  const { length } = made.body;
+  if (length <= resultBytesMax) return made;
+  throw new CalculationError(
+    "result-too-large",
+    `the result has ${length} bytes; ${limitText("resultBytesMax")}`,
+  );
+}
+
+function jsonResult(result: Result): ResultBytes {
+  const loss = [...jsonLosses(result)].find(isSilentLoss);
   if (loss !== undefined) throw lost("the result", loss);
-  const body = Buffer.concat([encodeJson(result, "the result", 1), Buffer.from("\n")]);
+  const body = encodeJson(result, "the result", 1);
   return { body, contentType: "application/json", extension: "json" };
 }
 

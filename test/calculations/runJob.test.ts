@@ -165,6 +165,7 @@ describe("a plan", () => {
     ["half a chunk", 1.5, /whole number/],
     ["too many chunks", calculationLimits.chunksMax + 1, /the limit is/],
     ["neither count nor list", { many: 3 }, /neither/],
+    ["a text, whose characters would be the inputs", "100", /neither/],
     ["an input that is too large", ["x".repeat(calculationLimits.inputBytesMax)], /input of chunk 0/],
     ["an input that is not JSON", [() => 1], /not JSON/],
   ])("with %s is refused", async (_what, plan, why) => {

@@ -51,6 +51,7 @@ const final = [
   "open-quote",
   "partial-too-large",
   "record-too-long",
+  "result-too-large",
   "too-many-chunks",
   "too-many-files",
   "too-many-groups",

@@ -154,6 +154,7 @@ const contractCodes = new Set([
   "not-json",
   "not-bytes",
   "bad-result",
+  "result-too-large",
 ]);
 
 function notJsonLaw({ message }: CalculationError): LawName {
@@ -165,6 +166,7 @@ function cureOf(law: LawName, code: string): string {
   if (code === "not-bytes") return "return a Uint8Array with all bytes of the partial";
   if (law === "plan" || law === "inputs")
     return "return a whole number of chunks, or a list of inputs that are JSON of at most 64 KB";
+  if (code === "result-too-large") return "return a summary, or split the work into runs with a result each";
   if (law === "finish") return "return JSON without NaN and Infinity, or { body, contentType, extension }";
   return "return finite numbers, text, lists and plain objects, or give the calculation a codec";
 }
