@@ -67,7 +67,7 @@ type Params = z.infer<typeof params>;
  */
 export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",
-  version: "1",
+  version: "2",
   summary: "Groups the records of many CSV or NDJSON files and sums, counts and measures each group.",
   params,
   plan: (given, { files }) => planRanges(given, files, queryFor(given).wanted),

@@ -3,6 +3,7 @@ import { dsvFormat } from "d3-dsv";
 import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field, Row } from "../records.ts";
+import { withHeldNumbers } from "../wholeNumbers.ts";
 
 /** The records of one batch. An index counts the records of the batch from 0, empty lines included. */
 interface ParsedBatch {
@@ -76,7 +77,10 @@ function csvOffset(bytes: Uint8Array, delimiter: string, index: number): number 
 
 const { nestingMax } = aggregateLimits;
 
-/** Parses one JSON object per line. A missing column is `null`; the columns of a record are removed from `absent`. */
+/**
+ * Parses one JSON object per line. A number that no double holds is its text, also within a nested value. A missing column is
+ * `null`; the columns of a record are removed from `absent`.
+ */
 export const ndjsonParser =
   (path: string, wanted: readonly string[], absent: Set<string>): ParseBatch =>
   (bytes, offset) => {
@@ -107,7 +111,9 @@ export const ndjsonParser =
 
 function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const parsed: unknown = JSON.parse(line);
+    const held = withHeldNumbers(line);
+    const value: unknown = held === line ? parsed : JSON.parse(held);
     return isNested(value) && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
