@@ -110,7 +110,8 @@ function literal(from: Scanner): Literal {
   const { at } = from;
   const bool = from.take(/(true|false)(?![\p{L}\p{N}_.])/iuy);
   if (bool !== undefined) return bool.toLowerCase();
-  const digits = from.take(/[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(?![\p{L}\p{N}_.])/iuy);
+  // Digits can match in one way only, as in `numberOf`.
+  const digits = from.take(/[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?(?![\p{L}\p{N}_.])/iuy);
   const number = Number(digits ?? Number.NaN);
   if (!Number.isFinite(number)) from.fail("a number, a 'text' in single quotes, true or false", at);
   return exactOf(digits, number);
