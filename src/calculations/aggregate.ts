@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CalculationError, messageOf } from "../model/errors.ts";
-import { parseAggregates, parseColumns } from "./aggregate/language/aggregates.ts";
+import { parseAggregates, parseColumns, parseTexts } from "./aggregate/language/aggregates.ts";
 import { parseFilter } from "./aggregate/language/filter.ts";
 import { mergePartials, type PartialBytes, readReport } from "./aggregate/partial/partial.ts";
 import { queryFor, queryOf } from "./aggregate/query.ts";
@@ -41,6 +41,9 @@ const params = z
     where: parsed((text) => text.trim() === "" || parseFilter(text))
       .default("")
       .describe("rows to select: price >= 10 and not (shop in ('a', 'b') or note is null)"),
+    nulls: parsed(parseTexts)
+      .default("")
+      .describe('texts that count as empty in CSV, separated by commas: NA,null,-,\\N,"a,b"'),
     badNumbers: z
       .enum(["fail", "skip"])
       .default("fail")
@@ -67,7 +70,7 @@ type Params = z.infer<typeof params>;
  */
 export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",
-  version: "1",
+  version: "2",
   summary: "Groups the records of many CSV or NDJSON files and sums, counts and measures each group.",
   params,
   plan: (given, { files }) => planRanges(given, files, queryFor(given).wanted),

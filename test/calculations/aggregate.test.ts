@@ -20,6 +20,8 @@ describe("parameters", () => {
     [{ by: "a,a" }, "by", "by: position 3: a is listed twice"],
     [{ where: "a >" }, "where", "where: position 4: expected a number"],
     [{ where: `a = '${"x".repeat(5000)}'` }, "where", /^where: .*4000/],
+    [{ nulls: "NA,,-" }, "nulls", "nulls: position 4: expected a text, found"],
+    [{ nulls: "NA,NA" }, "nulls", "nulls: position 4: NA is listed twice"],
     [{ badNumbers: "ignore" }, "badNumbers", /^badNumbers: .*fail.*skip/],
     [{ delimiter: "-" }, "delimiter", /quote or dash/],
     [{ resultFormat: "xlsx" }, "resultFormat", /^resultFormat: .*csv/],
@@ -69,6 +71,34 @@ describe("aggregate", () => {
       message: expect.stringMatching(
         /^chunk 0: data\/a\.csv, record at byte 8: v is text like "aaa" .*, which is no number; /,
       ),
+    });
+  });
+
+  test("the texts in nulls count as empty in CSV, quoted or not, and in NDJSON they stay texts", async () => {
+    const csv = 'k,v,w\na,1,NA\nb,NA,null\nNA,"NA",x\nc,\\N,-\nd,"a,b",NAN\n';
+    const content = { "data/a.csv": csv, "data/b.ndjson": '{"k":"NA","v":5,"w":"-"}\n' };
+    const raw = { nulls: 'NA, null,-,\\N,"a,b"', resultFormat: "csv" };
+    const aggregates = "count,count(v),sum(v),count(w),maxtext(w),distinct(k)";
+    expect(await textOf(content, { ...raw, aggregates })).toMatch(/\n6,2,6,3,x,5\n$/);
+    const where = "k is null";
+    expect(await textOf(content, { ...raw, where })).toBe("count\n1\n");
+    expect(await textOf(content, { ...raw, by: "k" })).toBe("k,count\n,1\nNA,1\na,1\nb,1\nc,1\nd,1\n");
+  });
+
+  test("the error for a bad number suggests nulls", async () => {
+    const content = { "data/a.csv": "v\n1\nNA\n" };
+    const given = { aggregates: "sum(v)", resultFormat: "csv" };
+    await expect(textOf(content, given)).rejects.toThrow("nulls=NA counts that text in CSV as empty");
+    expect(await textOf(content, { ...given, nulls: "NA" })).toBe("sum(v)\n1\n");
+  });
+
+  test("parameters of a run from before there were nulls are read", async () => {
+    const { nulls: _, ...older } = given({}) as Record<string, unknown>;
+    const files = memoryFiles(new Map([["data/a.csv", "v\nNA\n"]]));
+    expect(
+      JSON.parse(Buffer.from((await runSerially(aggregate, older, files)).body).toString()),
+    ).toMatchObject({
+      rows: [{ count: 1 }],
     });
   });
 

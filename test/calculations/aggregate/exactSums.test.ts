@@ -32,7 +32,7 @@ const termsOf = (values: readonly number[]) => {
 function squaresOf(values: readonly number[]): Squares {
   const columns: Columns = {
     indexOf: () => 0,
-    numbers: () => ({ at: (index) => values[index] as number }),
+    numbers: () => ({ at: (index) => values[index] as number, exact: (index) => values[index] as number }),
   };
   const squares = squaresMeasure("x").start(columns, () => {});
   const index = Int32Array.from(values.keys());

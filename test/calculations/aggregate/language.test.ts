@@ -170,3 +170,8 @@ describe("a filter", () => {
     expect(() => parseFilter(text)).toThrow(message);
   });
 });
+
+test("a literal of many digits and a letter is refused in linear time", { timeout: 3_000 }, () => {
+  expect(() => parseFilter(`x > ${"9".repeat(80_000)}x`)).toThrow("position 5: expected a number");
+  expect(() => parseFilter(`x > 1.${"9".repeat(80_000)}x`)).toThrow("position 5: expected a number");
+});

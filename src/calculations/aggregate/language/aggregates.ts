@@ -94,12 +94,15 @@ export function parseAggregates(text: string): Aggregate[] {
 }
 
 /** `year, "Airport Name"` → its columns; an empty text has none. Throws `CalculationError` with the position. */
-export function parseColumns(text: string): string[] {
+export function parseColumns(text: string, what = "a column"): string[] {
   if (text.trim() === "") return [];
   const same = (column: string, before: readonly string[]) =>
     before.includes(column) ? `${column} is listed twice` : undefined;
-  return listOf(scanner(text), (all) => all.column(","), "a comma", same);
+  return listOf(scanner(text), (all) => all.column(",", what), "a comma", same);
 }
+
+/** `NA, -, "a,b"` → its texts, in the syntax of columns. */
+export const parseTexts = (text: string): string[] => parseColumns(text, "a text");
 
 /** Items separated by commas, up to the end of the text. `refuse` says what is wrong with an item after those before. */
 function listOf<T>(

@@ -1,5 +1,6 @@
 import type { Columns } from "../measures/measure.ts";
 import type { Row } from "../records.ts";
+import { exactOf } from "../wholeNumbers.ts";
 import { quoted, type Scanner, scanner } from "./scanner.ts";
 
 /** A parsed filter. */
@@ -17,8 +18,8 @@ export type Condition =
 
 type Operator = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
-/** A number compares as a number, anything else as text. */
-type Literal = number | string;
+/** A number compares as a number, a whole one that no double holds as a bigint, and anything else as text. */
+type Literal = number | bigint | string;
 
 export function columnsOf(condition: Condition): string[] {
   if ("parts" in condition) return condition.parts.flatMap(columnsOf);
@@ -95,22 +96,25 @@ function literals(from: Scanner): Literal[] {
   while (from.take(/,/y) !== undefined) {
     const at = from.skipBlanks();
     const next = literal(from);
-    if (typeof next !== typeof all[0]) from.fail("numbers only or texts only", at);
+    if (isText(next) !== isText(all[0])) from.fail("numbers only or texts only", at);
     all.push(next);
   }
   from.expect(/\)/y, "a comma or a closing parenthesis");
   return all;
 }
 
+const isText = (literal: Literal | undefined): boolean => typeof literal === "string";
+
 function literal(from: Scanner): Literal {
   if (!from.atEnd() && from.text[from.at] === "'") return quoted(from, "'");
   const { at } = from;
   const bool = from.take(/(true|false)(?![\p{L}\p{N}_.])/iuy);
   if (bool !== undefined) return bool.toLowerCase();
-  const digits = from.take(/[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(?![\p{L}\p{N}_.])/iuy);
+  // Digits can match in one way only, as in `numberOf`.
+  const digits = from.take(/[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?(?![\p{L}\p{N}_.])/iuy);
   const number = Number(digits ?? Number.NaN);
   if (!Number.isFinite(number)) from.fail("a number, a 'text' in single quotes, true or false", at);
-  return number;
+  return exactOf(digits, number);
 }
 
 /** Consumes a keyword, in letters of any case, if it stands here. */
@@ -151,21 +155,21 @@ export function compileFilter(condition: Condition, columns: Columns): Filter {
     case "compare": {
       const { column, operator, literal } = condition;
       const holds = holdsOf[operator];
-      return testing(column, columns, typeof literal, (value) => holds(value, literal));
+      return testing(column, columns, isText(literal), (value) => holds(value, literal));
     }
     case "in": {
       const wanted = new Set(condition.literals);
-      return testing(condition.column, columns, typeof condition.literals[0], (value) => wanted.has(value));
+      return testing(condition.column, columns, isText(condition.literals[0]), (value) => wanted.has(value));
     }
   }
 }
 
 /** Tests a column's value, as a number where the literals are numbers and else as text. */
-function testing(column: string, columns: Columns, type: string, test: (value: Literal) => boolean): Filter {
-  if (type === "number") {
+function testing(column: string, columns: Columns, text: boolean, test: (value: Literal) => boolean): Filter {
+  if (!text) {
     const numbers = columns.numbers(column);
     return (_, index) => {
-      const number = numbers.at(index);
+      const number = numbers.exact(index);
       return Number.isNaN(number) ? undefined : test(number);
     };
   }
@@ -176,7 +180,7 @@ function testing(column: string, columns: Columns, type: string, test: (value: L
   };
 }
 
-/** Texts compare by UTF-16 code units. */
+/** Texts compare by UTF-16 code units, a bigint and a number exactly. */
 const holdsOf: Readonly<Record<Operator, (a: Literal, b: Literal) => boolean>> = {
   "=": (a, b) => a === b,
   "!=": (a, b) => a !== b,

@@ -12,8 +12,8 @@ export interface Scanner {
   take(pattern: RegExp): string | undefined;
   /** Like `take`, but fails without a match. */
   expect(pattern: RegExp, expected: string): string;
-  /** A column in double quotes, which are doubled inside of it, or a bare one that ends before one of `stops`. */
-  column(stops: string): string;
+  /** A column in double quotes, which are doubled inside of it, or a bare one that ends before one of `stops`; `what` it is called. */
+  column(stops: string, what?: string): string;
   /** Throws a `CalculationError` that says what was expected at `at` and what is there. */
   fail(expected: string, at?: number): never;
 }
@@ -34,12 +34,12 @@ export function scanner(text: string): Scanner {
       return found;
     },
     expect: (pattern, expected) => self.take(pattern) ?? self.fail(expected),
-    column(stops) {
+    column(stops, what = "a column") {
       const from = self.skipBlanks();
-      if (text[from] === '"') return quoted(self, '"');
+      if (text[from] === '"') return quoted(self, '"', what);
       while (self.at < text.length && !stops.includes(text[self.at] as string)) self.at += 1;
       const name = text.slice(from, self.at).trim();
-      if (name === "") self.fail("a column", from);
+      if (name === "") self.fail(what, from);
       if (name.includes('"')) self.fail("quotes around the whole name or none", from);
       return name;
     },
@@ -53,7 +53,7 @@ export function scanner(text: string): Scanner {
 }
 
 /** The text between two `quote` characters, which are doubled inside of it. */
-export function quoted(from: Scanner, quote: string): string {
+export function quoted(from: Scanner, quote: string, what = "a column"): string {
   const start = from.at;
   let value = "";
   for (from.at += 1; ; from.at += 1) {
@@ -64,6 +64,6 @@ export function quoted(from: Scanner, quote: string): string {
     if (from.text[from.at] !== quote) break;
     value += quote;
   }
-  if (value === "" && quote === '"') from.fail("a column", start);
+  if (value === "" && quote === '"') from.fail(what, start);
   return value;
 }

@@ -3,8 +3,13 @@ import type { Field, Row } from "../records.ts";
 
 /** One column of the current batch as numbers; each is parsed when it is first needed. */
 export interface NumberColumn {
-  /** The number in row `index`; NaN for an empty field and for a bad number. */
+  /**
+   * The number in row `index`; NaN for an empty field and for a bad number. A whole number that no double holds is a bad
+   * one: an answer from the double next to it would be wrong without a word.
+   */
   at(index: number): number;
+  /** Like `at`, but exact also for such a whole number, which compares as a bigint. To be called before `at`. */
+  exact(index: number): number | bigint;
 }
 
 /**

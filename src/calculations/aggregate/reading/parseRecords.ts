@@ -3,6 +3,8 @@ import { dsvFormat } from "d3-dsv";
 import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field, Row } from "../records.ts";
+import { withHeldNumbers } from "../wholeNumbers.ts";
+import type { CsvFormat } from "./readParams.ts";
 
 /** The records of one batch. An index counts the records of the batch from 0, empty lines included. */
 interface ParsedBatch {
@@ -20,15 +22,17 @@ export type ParseBatch = (bytes: Uint8Array, offset: number) => ParsedBatch;
 
 /**
  * Parses CSV with d3-dsv, which ends records at LF, CRLF and CR alike and accepts any number of fields. `wanted` are the
- * indexes of the wanted columns among `columns` fields.
+ * indexes of the wanted columns among `columns` fields. A field that is one of `nulls` counts as empty, quoted or not.
  */
 export function csvParser(
   path: string,
-  delimiter: string,
+  { delimiter, nulls }: CsvFormat,
   columns: number,
   wanted: readonly number[],
 ): ParseBatch {
   const { parseRows } = dsvFormat(delimiter);
+  const empty = new Set(["", ...nulls]);
+  const longest = Math.max(0, ...nulls.map(({ length }) => length));
   return (bytes, offset) => {
     const rows: Row[] = [];
     const indexes: number[] = [];
@@ -36,7 +40,7 @@ export function csvParser(
     parseRows(decodeText(bytes, path, offset), (fields, index) => {
       const isEmptyLine = fields.length === 1 && fields[0] === "";
       if (fields.length === columns && !isEmptyLine) {
-        rows.push(wanted.map((at) => fields[at] || null));
+        rows.push(wanted.map((at) => fieldAt(fields, at)));
         indexes.push(index);
       } else if (!isEmptyLine) {
         const what = `has ${fields.length} field${fields.length === 1 ? "" : "s"}, not ${columns}`;
@@ -46,6 +50,12 @@ export function csvParser(
     });
     return { rows, indexes, misfits, offsetOf: (index) => csvOffset(bytes, delimiter, index) };
   };
+
+  /** Most fields are longer than the texts of empty ones, so they need no search. */
+  function fieldAt(fields: readonly string[], at: number): Field {
+    const text = fields[at] ?? "";
+    return text.length > longest || !empty.has(text) ? text : null;
+  }
 }
 
 /** The fields of each record, for a header. */
@@ -76,7 +86,10 @@ function csvOffset(bytes: Uint8Array, delimiter: string, index: number): number 
 
 const { nestingMax } = aggregateLimits;
 
-/** Parses one JSON object per line. A missing column is `null`; the columns of a record are removed from `absent`. */
+/**
+ * Parses one JSON object per line. A number that no double holds is its text, also within a nested value. A missing column is
+ * `null`; the columns of a record are removed from `absent`.
+ */
 export const ndjsonParser =
   (path: string, wanted: readonly string[], absent: Set<string>): ParseBatch =>
   (bytes, offset) => {
@@ -107,7 +120,9 @@ export const ndjsonParser =
 
 function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const parsed: unknown = JSON.parse(line);
+    const held = withHeldNumbers(line);
+    const value: unknown = held === line ? parsed : JSON.parse(held);
     return isNested(value) && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

@@ -5,7 +5,7 @@ import { aggregateLimits } from "../limits.ts";
 import type { RangeInput } from "../records.ts";
 import { csvFields, decodeText } from "./parseRecords.ts";
 import { fileBytes, joined } from "./rangeBytes.ts";
-import type { FileFormat } from "./readParams.ts";
+import type { CsvFormat } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
 
 /** The columns of a CSV file, and where its first record begins. */
@@ -13,8 +13,6 @@ interface FileHead {
   readonly columns: readonly string[];
   readonly first: number;
 }
-
-type CsvFormat = Extract<FileFormat, { kind: "csv" }>;
 
 /**
  * Reads a file up to the end of its first record: the header or, without one, the record that tells the number of

@@ -1,10 +1,19 @@
 import * as z from "zod";
 import { CalculationError } from "../../../model/errors.ts";
+import { parseTexts } from "../language/aggregates.ts";
 
 /** How the bytes of a file are read. */
 export type FileFormat =
-  | { readonly kind: "csv"; readonly gzip: boolean; readonly delimiter: string }
+  | {
+      readonly kind: "csv";
+      readonly gzip: boolean;
+      readonly delimiter: string;
+      /** Texts of fields that count as empty. */
+      readonly nulls: readonly string[];
+    }
   | { readonly kind: "ndjson"; readonly gzip: boolean };
+
+export type CsvFormat = Extract<FileFormat, { kind: "csv" }>;
 
 const kinds: Readonly<Record<string, "csv" | "ndjson">> = {
   csv: "csv",
@@ -28,7 +37,8 @@ export function fileFormat(path: string, params: ReadParams): FileFormat {
   }
   if (kind === "ndjson") return { kind, gzip };
   const delimiter = params.delimiter === "auto" ? (extension === "tsv" ? "tab" : ",") : params.delimiter;
-  return { kind, gzip, delimiter: delimiter === "tab" ? "\t" : delimiter };
+  const nulls = parseTexts(params.nulls ?? "");
+  return { kind, gzip, delimiter: delimiter === "tab" ? "\t" : delimiter, nulls };
 }
 
 /** The parameters of reading, as a part of a calculation's schema. */
@@ -73,4 +83,5 @@ export const readShape = {
       "a CSV record with more or fewer fields than the header, an NDJSON line that is not an object: fail, or skip and count it",
     ),
 };
-export type ReadParams = z.infer<z.ZodObject<typeof readShape>>;
+/** Runs submitted before there were `nulls` lack them. */
+export type ReadParams = z.infer<z.ZodObject<typeof readShape>> & { readonly nulls?: string };

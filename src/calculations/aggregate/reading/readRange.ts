@@ -32,7 +32,7 @@ export async function readRange(
   const parse =
     format.kind === "ndjson"
       ? ndjsonParser(path, wanted, absent)
-      : csvParser(path, format.delimiter, input.columns?.length ?? 0, columnIndexes(input, wanted));
+      : csvParser(path, format, input.columns?.length ?? 0, columnIndexes(input, wanted));
   const aligned = format.kind === "csv" && params.quotedNewlines;
   const range = await rangeBytes(input, format, aligned, files);
   const delimiter = format.kind === "csv" ? format.delimiter : undefined;

@@ -4,6 +4,7 @@ import { aggregateLimits } from "../limits.ts";
 import type { NumberColumn } from "../measures/measure.ts";
 import { type Incidents, incidents } from "../partial/partial.ts";
 import type { Field, Offender, RecordBatch, Row } from "../records.ts";
+import { exactOf } from "../wholeNumbers.ts";
 
 const { offendersMax } = aggregateLimits;
 const unread = Number.POSITIVE_INFINITY;
@@ -58,6 +59,11 @@ function numberColumn(column: number, onBad: (index: number) => void) {
     values[index] = value;
     return value;
   };
+  const near = (index: number): number => {
+    const value = values[index] as number;
+    return value === unread ? parse(index) : value;
+  };
+  const exact = (index: number, value: number): number | bigint => exactOf(rows[index]?.[column], value);
   return {
     begin(batch: readonly Row[]) {
       rows = batch;
@@ -65,15 +71,22 @@ function numberColumn(column: number, onBad: (index: number) => void) {
       values.fill(unread, 0, batch.length);
     },
     at(index: number) {
-      const value = values[index] as number;
-      return value === unread ? parse(index) : value;
+      const value = near(index);
+      if (typeof exact(index, value) === "number") return value;
+      onBad(index);
+      values[index] = Number.NaN;
+      return Number.NaN;
     },
+    exact: (index: number) => exact(index, near(index)),
   };
 }
 
-const badNumber = (field: string, cell: Field): CalculationError =>
-  new CalculationError(
+function badNumber(field: string, cell: Field): CalculationError {
+  const why = Number.isNaN(numberOf(cell)) ? "which is no number" : "a whole number that no double holds";
+  return new CalculationError(
     "bad-number",
-    `${field} is ${shapeOf(cell)} (a: a letter, 9: a digit), which is no number; ` +
-      "badNumbers=skip counts such fields as empty and shows the first; mintext, maxtext and literals in 'quotes' compare text",
+    `${field} is ${shapeOf(cell)} (a: a letter, 9: a digit), ${why}; ` +
+      "badNumbers=skip counts such fields as empty and shows the first; nulls=NA counts that text in CSV as empty; " +
+      "mintext, maxtext and literals in 'quotes' compare text",
   );
+}
