@@ -63,6 +63,3 @@ export function systemReason(cause: unknown): string {
   const known = isSystemError(cause) ? getSystemErrorMap().get(cause.errno) : undefined;
   return known === undefined ? messageOf(cause) : `${known[1]} (${known[0]})`;
 }
-
-/** The code of a failed call of the operating system, such as `ENOENT`. */
-export const systemCode = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown";
