@@ -1,8 +1,10 @@
+import { constants } from "node:os";
+
 /** The exit codes and their meanings, shown in the help; `edgeOf` returns those of errors. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
   [1, "the run failed or was cancelled; verify or doctor found something wrong"],
-  [2, "wrong input, a wrong setting, or a command that comes too late"],
+  [2, "wrong input or setting, a command too late, output that cannot be written"],
   [3, "not finished: the run has no result, or none yet"],
   [4, "storage is not reachable or refused the call"],
   [5, "the signed-in identity lacks a role"],
@@ -11,7 +13,9 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command stopped; else its own exit code"],
+  [129, "stopped by SIGHUP: its terminal has closed"],
   [130, "stopped with Ctrl-C"],
+  [143, "stopped by SIGTERM"],
 ];
 
 /** A run failed, or verify, doctor or demo found something wrong. */
@@ -20,7 +24,12 @@ export const wrongUsage = 2;
 export const calculationFailed = 7;
 export const anotherLeads = 75;
 export const lostLease = 76;
-export const interrupted = 130;
+
+/** As shells count: 128 plus the number of the signal that the reason of the abort names, or of SIGINT. */
+export function interruptedBy({ reason }: AbortSignal): number {
+  const name = reason instanceof Error ? reason.message : "";
+  return 128 + (constants.signals[name as NodeJS.Signals] ?? constants.signals.SIGINT);
+}
 
 export const exitCodeHelp = (): string =>
   ["Exit codes:", ...exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(4)}${meaning}`)].join("\n");

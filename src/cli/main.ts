@@ -7,12 +7,12 @@ import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
-import { connectClient, type Env, findInstances, type Surroundings } from "./connect.ts";
+import { connectClient, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
-import { interrupted } from "./exitCodes.ts";
+import { interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { runCommand } from "./program.ts";
-import type { Screen } from "./render/text.ts";
+import { screenOf } from "./render/processScreen.ts";
 import { addUp } from "./up/up.ts";
 
 /** Commands that run other programs on this machine: `lead`, and instances with `up`, `show`, `down`, `demo`. */
@@ -49,7 +49,8 @@ function interruptSignal(): AbortSignal {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
       if (!controller.signal.aborted) firstMs = systemClock.monotonicMs();
-      else if (systemClock.monotonicMs() - firstMs > samePressMs) process.exit(interrupted);
+      else if (systemClock.monotonicMs() - firstMs > samePressMs)
+        process.exit(interruptedBy(controller.signal));
       controller.abort(new DOMException(name, "AbortError"));
     });
   }
@@ -65,20 +66,6 @@ const confirmWith = (signal: AbortSignal) => async (question: string) => {
     lines.close();
   }
 };
-
-function screenOf(stream: NodeJS.WriteStream, env: Env): Screen {
-  // A reader that has closed the pipe, such as `head`, is no error.
-  stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-  const isTty = stream.isTTY === true;
-  return {
-    isTty,
-    get columns() {
-      return stream.columns ?? 80;
-    },
-    color: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
-    write: (text) => new Promise((resolve) => void stream.write(text, () => resolve())),
-  };
-}
 
 /** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
 export async function startThread(at: Surroundings, access: FileAccess, file?: string): Promise<UserCode> {

@@ -1,5 +1,6 @@
+import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError } from "commander";
-import { InputError } from "../model/errors.ts";
+import { InputError, messageOf } from "../model/errors.ts";
 import type { Tolerance } from "../model/run.ts";
 
 /** A command that names a calculation and takes its parameters as options; see `freeOptions.ts`. */
@@ -53,5 +54,12 @@ export function checkRange(name: string, value: number | undefined, min: number,
   );
 }
 
-/** The code of a failed call of the operating system, such as `ENOENT`. */
-export const systemCode = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown";
+/** Whether a call of the operating system failed. */
+export const isSystemError = (error: unknown): error is NodeJS.ErrnoException & { errno: number } =>
+  error instanceof Error && "errno" in error && typeof error.errno === "number";
+
+/** Why a call of the operating system failed, in its own words: `no space left on device (ENOSPC)`. */
+export function systemReason(cause: unknown): string {
+  const known = isSystemError(cause) ? getSystemErrorMap().get(cause.errno) : undefined;
+  return known === undefined ? messageOf(cause) : `${known[1]} (${known[0]})`;
+}

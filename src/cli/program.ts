@@ -11,7 +11,7 @@ import { addResult, addVerify } from "./commands/result.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
-import { exitCodeHelp, interrupted, wrongUsage } from "./exitCodes.ts";
+import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
 import { oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
@@ -50,10 +50,11 @@ export async function runCommand(
   const errors: string[] = [];
   redirectOutput(program, cli, errors);
   const stopped = new Promise<number>((resolve) => {
-    cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs, () => resolve(interrupted)));
+    const end = (): void => resolve(interruptedBy(cli.signal));
+    cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs, end));
   });
   const ended = program.parseAsync(argv, { from: "user" }).then(
-    () => (cli.signal.aborted && !session.keepsExitCode ? interrupted : session.exitCode),
+    () => (cli.signal.aborted && !session.keepsExitCode ? interruptedBy(cli.signal) : session.exitCode),
     (error: unknown) => exitCodeAfter(error, cli, argv, errors),
   );
   return await Promise.race([ended, stopped]);
@@ -78,7 +79,7 @@ async function exitCodeAfter(
   argv: readonly string[],
   errors: readonly string[],
 ): Promise<number> {
-  if (cli.signal.aborted) return interrupted;
+  if (cli.signal.aborted) return interruptedBy(cli.signal);
   if (error instanceof CommanderError) {
     // --help and --version throw as well, after they have printed.
     if (error.exitCode === 0) return 0;

@@ -1,51 +1,73 @@
 import { randomUUID } from "node:crypto";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Client } from "../client/client.ts";
 import { openResult } from "../client/result.ts";
 import { InputError } from "../model/errors.ts";
 import type { Manifest } from "../model/run.ts";
 import type { Cli } from "./cli.ts";
-import { systemCode } from "./options.ts";
+import { isSystemError, systemReason } from "./options.ts";
 
 /**
- * Writes a stream to a temporary file beside `file` and renames it when the stream has ended without an error, so that
- * `file` is never incomplete. Returns its full name.
+ * Writes a stream to a temporary file beside `file`, and renames it when the stream has ended without an error and the
+ * disk has all of it, so that `file` is never incomplete. Returns its full name. Throws `InputError` where the system
+ * refuses to write.
  */
 export async function saveBytes(
   cli: Pick<Cli, "folder">,
   file: string,
   openBody: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<string> {
-  const notWritable = (cause: unknown): never => {
-    const message = `-o: cannot write ${file} (${systemCode(cause)})`;
-    throw new InputError("invalid", "bad-file", message, { field: "output" });
-  };
+  const notWritable = (why: string): InputError =>
+    new InputError("invalid", "bad-file", `cannot write ${file}: ${why}`, { field: "output" });
   const path = resolve(cli.folder, file);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) throw notWritable("it is a folder");
+  // A rename would replace a device or pipe.
+  if (found?.isFile() === false) throw notWritable("it is no regular file");
   const half = `${path}.${randomUUID().slice(0, 8)}.part`;
-  const handle = await open(half, "wx").catch(notWritable);
+  const handle = await open(half, "wx").catch((cause: unknown) => {
+    throw notWritable(systemReason(cause));
+  });
   try {
-    for await (const piece of await openBody()) await handle.write(piece);
-    await handle.close();
-    await rename(half, path).catch(notWritable);
+    await pipeline(await openBody(), handle.createWriteStream({ flush: true }));
+    await rename(half, path);
     return path;
   } catch (error) {
     await handle.close().catch(() => {});
-    await rm(half, { force: true });
-    throw error;
+    await rm(half, { force: true }).catch(() => {});
+    throw isSystemError(error) ? notWritable(systemReason(error)) : error;
   }
 }
 
-/** Streams to standard output as fast as the reader takes it. */
+/** Streams to standard output as fast as the reader takes it. Throws `InputError` for binary bytes on a terminal. */
 export async function printBytes(cli: Pick<Cli, "out">, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { isTty } = cli.out;
+  const isText = textCheck();
   let last: number | undefined;
   for await (const piece of body) {
+    if (isTty && !isText(piece)) throw new InputError("invalid", "binary-output", binaryOutput);
     await cli.out.write(piece);
     last = piece.at(-1) ?? last;
   }
   const newline = 10;
   // On a terminal the prompt begins on a new line; a file or pipe gets the exact bytes.
-  if (cli.out.isTty && last !== undefined && last !== newline) await cli.out.write("\n");
+  if (isTty && last !== undefined && last !== newline) await cli.out.write("\n");
+}
+
+const binaryOutput = "binary output is not written to a terminal: write it to a file (-o FILE) or to a pipe";
+
+/** Whether each piece of a stream is text: UTF-8 without zero bytes. Content types are whatever user code says. */
+function textCheck(): (piece: Uint8Array) => boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return (piece) => {
+    try {
+      return !decoder.decode(piece, { stream: true }).includes("\0");
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** Writes the result to a file, which appears only if its hash is right. Returns the file's full name. */

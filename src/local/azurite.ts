@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
+import { chmod, lstat, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azuritePreload } from "./azuritePreload.ts";
+import { makeFolder } from "./makeFolder.ts";
 import { ownUid } from "./privateFile.ts";
 import { accountIn, connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
 
@@ -123,7 +124,7 @@ function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: num
  * Not promised: anything on Windows, where modes have no meaning.
  */
 async function closeToOthers(location: string): Promise<void> {
-  await mkdir(location, { recursive: true, mode: 0o700 });
+  await makeFolder(location, 0o700);
   for (const name of await readdir(location)) {
     const path = join(location, name);
     const stats = await lstat(path);

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, LeasefoldError } from "../model/errors.ts";
@@ -8,6 +7,7 @@ import { type Azurite, startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
+import { makeFolder } from "./makeFolder.ts";
 
 /** Azurite and some instances of this very app, on this machine. */
 export interface Embedded {
@@ -52,7 +52,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const startedMs = systemClock.monotonicMs();
   const startedAt = new Date(systemClock.wallMs()).toISOString();
   const appDir = findAppDir();
-  if (options.dataDir !== undefined) await mkdir(options.dataDir, { recursive: true });
+  if (options.dataDir !== undefined) await makeFolder(options.dataDir);
   const azurite = await startAzurite(options.dataDir === undefined ? {} : { location: options.dataDir });
 
   let instances: Instances | undefined;

@@ -4,6 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError } from "../model/errors.ts";
+import { makeFolder } from "./makeFolder.ts";
 import { isPrivate, ownUid, readPrivate, writePrivate } from "./privateFile.ts";
 import { localConnectionPattern } from "./storageAccount.ts";
 import { isSupervisor } from "./supervisor.ts";
@@ -108,7 +109,7 @@ export async function runtimeFolder(env: Env, platform = process.platform): Prom
   if (session && isAbsolute(session) && (await isPrivateFolder(session)))
     return await privateFolder(join(session, "leasefold"));
   const usual = join(stateFolder(env, platform), "leasefold");
-  const isThere = await mkdir(usual, { recursive: true, mode: 0o700 }).then(
+  const isThere = await makeFolder(usual, 0o700).then(
     () => true,
     ({ code }: NodeJS.ErrnoException) => code === "EEXIST",
   );

@@ -1,8 +1,9 @@
 import type { Stats } from "node:fs";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ConfigError } from "../model/errors.ts";
+import { makeFolder } from "./makeFolder.ts";
 
 /**
  * Files that hold a key: only their owner can read them, they are created exclusively, and no link is followed.
@@ -51,7 +52,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 
 /** A new file for writing; what had its name, also a link, is removed and not followed. */
 export async function createPrivate(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   await rm(path, { force: true });
   return await open(path, "wx", 0o600);
 }

@@ -40,21 +40,40 @@ const benches: readonly Bench[] = [
   calculationsBench,
 ];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "boolean", default: false },
-    full: { type: "boolean", default: false },
-    quick: { type: "boolean", default: false },
-  },
-});
-const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  console.error(
-    `There is no bench ${unknown.join(", ")}; there are ${benches.map((bench) => bench.name).join(", ")}.`,
-  );
+const help = `npm run bench [-- NAME…] [--json] [--full | --quick]
+
+  --full   the sizes that take minutes
+  --quick  so few that only the bench itself is tried
+  --json   figures for programs
+  --help   this text
+
+Without names all benches run:
+${benches.map(({ name, question }) => `  ${name.padEnd(14)}${question}`).join("\n")}`;
+
+function refuse(why: string): never {
+  console.error(`${why}\n\n${help}`);
   process.exit(2);
 }
+
+function readArguments() {
+  const flag = { type: "boolean", default: false } as const;
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { json: flag, full: flag, quick: flag, help: { ...flag, short: "h" } },
+    });
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+
+const { values, positionals } = readArguments();
+if (values.help) {
+  console.log(help);
+  process.exit(0);
+}
+const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+if (unknown.length > 0) refuse(`There is no bench ${unknown.join(", ")}.`);
 const chosen = benches.filter((bench) => positionals.length === 0 || positionals.includes(bench.name));
 const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`;
 const say = (line: string): void => (values.json ? console.error(line) : console.log(line));

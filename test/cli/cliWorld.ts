@@ -19,7 +19,7 @@ export interface CliWorld extends ClientWorld {
   start(
     line: string,
     options?: { tty?: boolean; folder?: string },
-  ): { ended: Promise<Ended>; interrupt(): void; err(): string };
+  ): { ended: Promise<Ended>; interrupt(signal?: NodeJS.Signals): void; err(): string };
 }
 
 export interface Printed extends Screen {
@@ -62,7 +62,11 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       out: out.text(),
       err: err.text(),
     }));
-    return { ended, interrupt: () => controller.abort(), err: err.text };
+    return {
+      ended,
+      interrupt: (name = "SIGINT") => controller.abort(new DOMException(name, "AbortError")),
+      err: err.text,
+    };
   };
   return { ...inner, start, run: (line, options) => inner.world.finish(start(line, options).ended) };
 }

@@ -72,6 +72,18 @@ Its test: node --test my-pi.test.ts
     expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
   });
 
+  it.each(["{ not json", "null", ""])(
+    "new names a package.json above the folder that cannot be read: %j",
+    async (text) => {
+      const file = join(folder, "package.json");
+      await writeFile(file, text);
+      const { exitCode, err } = await make("mine --dir inner");
+      expect([exitCode, await readdir(folder)]).toEqual([2, ["package.json"]]);
+      expect(err).toContain(`leasefold: ${file} is no package.json`);
+      expect(err).not.toContain("bug");
+    },
+  );
+
   it("new makes no link if the package is found already", async () => {
     await mkdir(join(folder, "node_modules/leasefold"), { recursive: true });
     await writeFile(join(folder, "node_modules/leasefold/package.json"), "{}");

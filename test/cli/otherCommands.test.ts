@@ -26,6 +26,15 @@ describe("leasefold failures, leader, queues, calculations", () => {
     );
   });
 
+  it.each(["0", "-1"])("failures refuses --max %s, which would hide that something failed", async (max) => {
+    const { run, client } = await cliWorld();
+    await submit(client, request);
+    expect(await run(`failures r1 --max ${max}`)).toMatchObject({
+      ...{ exitCode: 2, out: "" },
+      err: `leasefold: invalid --max: ${max}: must be at least 1\n`,
+    });
+  });
+
   it("list what is still tried below what failed, the chunk first", async () => {
     const { run, client, storage, putState } = await cliWorld();
     const submitted = await submit(client, request);

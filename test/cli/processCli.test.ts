@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,6 +36,32 @@ it.each(["check ./prints.mjs --json", "plan prints --json"])(
     );
     expect(JSON.parse(stdout)).toBeTypeOf("object");
     for (const what of ["planning", "computing"]) expect(stderr).toContain(what);
+  },
+  60_000,
+);
+
+it.skipIf(process.platform === "win32").each([
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+] as const)(
+  "A command that %s stops ends with %d",
+  async (signal, code) => {
+    await writeFile(
+      join(folder, "endless.mjs"),
+      `import { z } from "leasefold";
+     export default { name: "endless", summary: "a test", params: z.strictObject({}), plan: () => 4,
+       compute() { console.log("computing"); for (;;); }, merge: (a) => a, zero: () => 0 };`,
+    );
+    const program = `process.exit(await (await import(${JSON.stringify(main)})).main(["check", "./endless.mjs"]));`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: folder });
+    child.stdout.resume();
+    const computing = new Promise<void>((resolve) =>
+      child.stderr.on("data", (text) => String(text).includes("computing") && resolve()),
+    );
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    await computing;
+    child.kill(signal);
+    expect(await ended).toBe(code);
   },
   60_000,
 );

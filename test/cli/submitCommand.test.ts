@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
@@ -144,6 +145,18 @@ describe("leasefold submit --wait", () => {
     const { exitCode, out, err } = await world.finish(ended);
     expect([exitCode, out]).toEqual([1, ""]);
     expect(err).toContain("pack 3 threw");
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("ends after %s with %d, as a shell counts it", async (signal, code) => {
+    const { start, world } = await cliWorld();
+    const { ended, interrupt } = start("submit sum --to 100 --id r1 --wait");
+    await world.advance(500);
+    interrupt(signal);
+    expect((await world.finish(ended)).exitCode).toBe(code);
+    expect(exitCodes.map(([known]) => known)).toContain(code);
   });
 
   it("leaves the run alone on Ctrl-C and ends with 130", async () => {

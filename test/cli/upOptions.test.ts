@@ -54,8 +54,11 @@ describe("bad input", () => {
     ["up --instances abc", "option '--instances <n>' argument 'abc' is invalid. it must be a whole number."],
     ["up --port 65535", "invalid --port: 65535: must be from 1 to 65533"],
     ["up --port 0", "invalid --port: 0: must be from 1 to 65533"],
-    ["up --data file/inside", "invalid --data: cannot make the folder file/inside (ENOTDIR)"],
-    ["up --data file", "invalid --data: cannot make the folder file (EEXIST)"],
+    [
+      "up --data file/inside",
+      "invalid --data: cannot make the folder file/inside: not a directory (ENOTDIR)",
+    ],
+    ["up --data file", "invalid --data: cannot make the folder file: file already exists (EEXIST)"],
     ["up --namespace A", 'invalid --namespace: "A": must be at most'],
     ["up --calculation missing.mjs", "missing.mjs"],
     ["up --calculation broken.mjs", "not today"],
@@ -71,6 +74,16 @@ describe("bad input", () => {
     expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
     expect(err).toContain(told);
     expect(err.trim().split("\n")).toHaveLength(1);
+  });
+
+  it.skipIf(process.platform !== "linux").each([
+    ["up --data /proc/none/inner", "invalid --data: cannot make the folder /proc/none/inner: no such file"],
+    ["up --data /proc", "invalid --data: cannot write in the folder /proc: no such file"],
+    ["demo --out /proc/none/result.json", "invalid --out: cannot write /proc/none/result.json: no such file"],
+  ])("%s is refused at once, though Node's own mkdir would never end", async (line, told) => {
+    const { exitCode, err } = await run(line);
+    expect(exitCode).toBe(2);
+    expect(err).toContain(told);
   });
 
   it("A port that somebody has is refused, also when it is the last one of the instances", async () => {

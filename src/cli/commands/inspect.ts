@@ -5,7 +5,7 @@ import { type ListedRun, runs, status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
-import { wholeOption } from "../options.ts";
+import { checkRange, wholeOption } from "../options.ts";
 import { stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
@@ -77,6 +77,7 @@ export function addFailures(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("--max <n>", "records shown at most", wholeOption)
     .action(async (run: string, options: { max?: number }) => {
+      checkRange("max", options.max, 1);
       const found = await failures(await session.client(), run, { ...options, inputs: true });
       if (session.json()) return await session.printJson(found);
       if (found.failures.length + found.trying.length === 0)

@@ -1,7 +1,7 @@
 import { leader } from "../../client/leader.ts";
 import { type LeadResult, leadOn } from "../../election/api/lead.ts";
 import type { AddCommand, Session } from "../cli.ts";
-import { anotherLeads, interrupted, lostLease } from "../exitCodes.ts";
+import { anotherLeads, interruptedBy, lostLease } from "../exitCodes.ts";
 import { badOption, wholeOption } from "../options.ts";
 import { oneLine } from "../render/text.ts";
 import { runWhileLeading, type StartChild, startChild } from "./runWhileLeading.ts";
@@ -102,7 +102,8 @@ async function tellResult(session: Session, name: string, result: LeadResult<num
     await session.note(
       `the lease was lost in term ${result.term} (${result.cause}); the command was stopped`,
     );
-  session.exitCode = result.kind === "done" ? result.value : result.kind === "lost" ? lostLease : interrupted;
+  const other = result.kind === "lost" ? lostLease : interruptedBy(session.cli.signal);
+  session.exitCode = result.kind === "done" ? result.value : other;
 }
 
 async function noteLeader(session: Session, name: string): Promise<void> {

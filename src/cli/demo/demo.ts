@@ -1,9 +1,10 @@
-import { access, constants, mkdir, stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
+import { makeFolder } from "../../local/makeFolder.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
-import { badOption, checkRange, systemCode, wholeOption } from "../options.ts";
+import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { reportLines } from "./report.ts";
 import { type DemoOptions, runDemo } from "./runDemo.ts";
 
@@ -39,9 +40,9 @@ async function check({ cli }: Session, { to, instances, out }: DemoOptions): Pro
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) throw badOption("out", `${out}: must be a file, and this is a folder`);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await access(dirname(path), constants.W_OK);
   } catch (cause) {
-    throw badOption("out", `cannot write ${out} (${systemCode(cause)})`);
+    throw badOption("out", `cannot write ${out}: ${systemReason(cause)}`);
   }
 }

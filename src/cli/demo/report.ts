@@ -1,5 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
+import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Client } from "../../client/client.ts";
 import { type CallCounts, totalCalls } from "../../model/calls.ts";
@@ -7,7 +8,7 @@ import type { Manifest } from "../../model/run.ts";
 import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
 import { count, dollars, duration, paint, type Screen } from "../render/text.ts";
-import { saveResult } from "../saveBytes.ts";
+import { saveBytes, saveResult } from "../saveBytes.ts";
 
 /** The demo's result and figures, as `--json` prints them. */
 export interface DemoReport {
@@ -74,7 +75,8 @@ export async function saveDemoResult(
 ): Promise<Pick<DemoReport, "primes" | "manifestFile">> {
   const path = await saveResult(cli, client, manifest, out);
   const manifestPath = join(dirname(path), `${basename(path, extname(path))}.manifest.json`);
-  await writeFile(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);
+  const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+  await saveBytes(cli, manifestPath, async () => Readable.from([text]));
   const { primes } = z.looseObject({ primes: z.int() }).parse(JSON.parse(await readFile(path, "utf8")));
   return { primes, manifestFile: basename(manifestPath) };
 }

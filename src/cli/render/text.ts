@@ -44,8 +44,9 @@ export const oneLine = (text: string): string =>
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 
-/** Lines of whole words; a word longer than a line is split. */
-export function wrap(text: string, width: number): string[] {
+/** Lines of whole words; a word longer than a line is split. A line has at least one character, however small the room. */
+export function wrap(text: string, room: number): string[] {
+  const width = Math.max(1, room);
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import * as z from "zod";
 import { loadCalculations, namePattern } from "../../calculations/registry.ts";
+import { makeFolder } from "../../local/makeFolder.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
-import { badOption, systemCode } from "../options.ts";
+import { badOption, isSystemError, systemReason } from "../options.ts";
 
 export interface Started {
   /** Full paths of what was written. */
@@ -47,14 +49,14 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
       .replace(/^ *\/\/ biome-ignore .*\n/gm, "")
       .replaceAll("STARTING-NAME", name)
       .replaceAll("./calculation.ts", `./${name}.${end}`);
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await writeFile(to, text, { flag: "wx" });
   };
   try {
     await write("calculation.ts", calculation);
     await write("calculation.test.ts", test);
   } catch (cause) {
-    throw badOption("dir", `cannot write in ${folder} (${systemCode(cause)})`, "bad-folder");
+    throw badOption("dir", `cannot write in ${folder}: ${systemReason(cause)}`, "bad-folder");
   }
   return { calculation, test, ...(await link(folder, root)) };
 }
@@ -69,13 +71,13 @@ async function link(folder: string, root: string): Promise<Pick<Started, "linked
   }
   const linked = join(folder, "node_modules", "leasefold");
   try {
-    await mkdir(dirname(linked), { recursive: true });
+    await makeFolder(dirname(linked));
     // A junction needs no rights on Windows; other systems ignore the type.
     await symlink(root, linked, "junction");
     await linkBin(folder, root);
     return { linked };
   } catch (cause) {
-    const why = `a link could not be made: ${systemCode(cause)}`;
+    const why = `a link could not be made: ${systemReason(cause)}`;
     return { unlinked: `the test needs the package leasefold: npm install ${root} (${why})` };
   }
 }
@@ -84,7 +86,7 @@ async function link(folder: string, root: string): Promise<Pick<Started, "linked
 async function linkBin(folder: string, root: string): Promise<void> {
   const bin = join(folder, "node_modules", ".bin", "leasefold");
   if (process.platform === "win32" || existsSync(bin)) return;
-  await mkdir(dirname(bin), { recursive: true });
+  await makeFolder(dirname(bin));
   // A dangling link may exist; the program can still be called by its path.
   await symlink(join(root, "bin", "leasefold.js"), bin).catch(() => {});
 }
@@ -95,12 +97,21 @@ function folderAbove(folder: string, file: string): string | undefined {
   return dirname(folder) === folder ? undefined : folderAbove(dirname(folder), file);
 }
 
+const packageSchema = z.looseObject({ type: z.unknown().optional() });
+
 /** In a CommonJS package a `.ts` file cannot import ES modules. */
 function isCommonJs(folder: string): boolean {
   const root = folderAbove(folder, "package.json");
-  return (
-    root !== undefined && JSON.parse(readFileSync(join(root, "package.json"), "utf8")).type === "commonjs"
-  );
+  if (root === undefined) return false;
+  const file = join(root, "package.json");
+  try {
+    return packageSchema.parse(JSON.parse(readFileSync(file, "utf8"))).type === "commonjs";
+  } catch (cause) {
+    const why = isSystemError(cause) ? systemReason(cause) : "it must hold a JSON object";
+    throw new ConfigError("bad-package-json", `${file} is no package.json that can be read: ${why}`, {
+      cause,
+    });
+  }
 }
 
 /** In the bundle it is beside the program, in the source it is the folder of this file. */

@@ -1,16 +1,17 @@
-import { mkdir } from "node:fs/promises";
+import { mkdtemp, rmdir } from "node:fs/promises";
 import { createServer } from "node:net";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
+import { makeFolder } from "../../local/makeFolder.ts";
 import { InputError, StorageError } from "../../model/errors.ts";
 import { calculationFiles } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
-import { badOption, checkRange, systemCode, wholeOption } from "../options.ts";
+import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { instanceLine } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
 import { detachUp } from "./detachUp.ts";
@@ -64,17 +65,23 @@ async function check(session: Session, options: Options): Promise<readonly strin
     throw new InputError("conflict", "already-up", message);
   }
   await checkPorts(options.port, options.instances);
-  const { data } = options;
-  if (data !== undefined)
-    await mkdir(resolve(folder, data), { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-      throw badOption("data", `cannot make the folder ${data} (${systemCode(cause)})`);
-    });
+  if (options.data !== undefined) await checkData(folder, options.data);
   const asked = options.calculation.map((file) => resolve(folder, file));
   const files = [...new Set([...calculationFiles(session.cli), ...asked])];
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
   await loadCalculations(files);
   return files;
+}
+
+/** Makes the folder, and writes in it what is removed at once: only that shows that the storage can be kept there. */
+async function checkData(folder: string, data: string): Promise<void> {
+  const path = resolve(folder, data);
+  const refuse = (what: string) => (cause: unknown) => {
+    throw badOption("data", `cannot ${what} the folder ${data}: ${systemReason(cause)}`);
+  };
+  await makeFolder(path, 0o700).catch(refuse("make"));
+  await mkdtemp(join(path, ".leasefold-")).then(rmdir).catch(refuse("write in"));
 }
 
 /** Each instance uses one port, from `first` on. */
