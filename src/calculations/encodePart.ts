@@ -197,8 +197,8 @@ const alone = (bytes: Uint8Array): Uint8Array =>
 /** Throws unless `encode` returned a `Uint8Array`: another array's bytes would be rounded or have no length. */
 function checkEncoded(bytes: unknown): asserts bytes is Uint8Array {
   if (types.isUint8Array(bytes)) return;
-  const cure = isBinary(bytes) ? `: ${asUint8Array("it")}` : "";
-  throw new CalculationError("not-bytes", `encode must give a Uint8Array and gave ${article(bytes)}${cure}`);
+  const fix = isBinary(bytes) ? `: ${asUint8Array("it")}` : "";
+  throw new CalculationError("not-bytes", `encode must give a Uint8Array and gave ${article(bytes)}${fix}`);
 }
 
 const bad = (what: string): CalculationError => new CalculationError("bad-result", `finish gave ${what}`);

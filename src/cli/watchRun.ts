@@ -69,7 +69,7 @@ export async function waitForEnd(session: Session, run: string, output: string |
   const { cli } = session;
   const client = await session.client();
   const view = await watchRun(session, client, run, cli.err);
-  if (view.active) return await session.note(`${view.run} goes on without being watched`);
+  if (view.active) return await session.note(`${view.run} continues without being watched`);
   session.exitCode = exitCodeOfRun(view);
   const ended = `${view.run} ${stateOf(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {

@@ -22,8 +22,8 @@ export interface Loop {
   readonly shares: ReadonlyMap<string, number | undefined>;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;
-  /** Set where something is left to do at once. */
-  hurry: boolean;
+  /** Set if the next loop must follow without a pause. */
+  skipPause: boolean;
 }
 
 /** Polls one run and advances it. Its failure stays its own; only what ends the term is thrown on. */
@@ -90,7 +90,7 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   }
   const finishing = draft.state.phase === "finishing" && working.phase !== "finishing";
   if (finishing && !(await markerStands(run))) {
-    loop.hurry = true;
+    loop.skipPause = true;
     return;
   }
   // What was adopted is older than this poll.
@@ -141,5 +141,5 @@ async function executeDelete(term: Term, loop: Loop, marker: Marker, listed: Lis
 
 async function continueDeletion(term: Term, loop: Loop, uid: string, listed: ListedMarker): Promise<void> {
   term.runs.delete(listed.id);
-  if ((await deleteRun(term, listed, uid, loop.pages)) === "more") loop.hurry = true;
+  if ((await deleteRun(term, listed, uid, loop.pages)) === "more") loop.skipPause = true;
 }

@@ -45,7 +45,7 @@ export async function coordinate(term: Term, settings: CoordinateSettings): Prom
     await advanceAll(term, loop, order, turns.taken);
     calls = shareCalls(term, calls);
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
-    const pauseMs = loop.hurry ? 0 : pauseBetween([...runs.values()], settings, clock.monotonicMs());
+    const pauseMs = loop.skipPause ? 0 : pauseBetween([...runs.values()], settings, clock.monotonicMs());
     await clock.sleep(pauseMs, leader.signal);
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
@@ -58,7 +58,7 @@ function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop 
     pagesPerRun: 1,
     shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
     unlisted: new Set(),
-    hurry: false,
+    skipPause: false,
   };
 }
 

@@ -158,7 +158,7 @@ describe("leasefold delete", () => {
     const startMs = world.nowMs();
     const { exitCode, out } = await run("delete r1");
     expect(exitCode).toBe(0);
-    expect(out).toBe("r1  delete: asked; it goes on until a leader has deleted everything\n");
+    expect(out).toBe("r1  delete: requested; a leader continues until everything is deleted\n");
     expect(world.nowMs() - startMs).toBeLessThan(11_000);
     expect((await readMarker(client, "r1"))?.value.want).toBe("delete");
     expect(JSON.parse((await run("delete r1 --json")).out)).toMatchObject({ gone: false, changed: false });

@@ -166,7 +166,7 @@ describe("leasefold submit --wait", () => {
     interrupt();
     const { exitCode, out, err } = await world.finish(ended);
     expect([exitCode, out]).toEqual([130, ""]);
-    expect(err).toContain("r1 goes on without being watched");
+    expect(err).toContain("r1 continues without being watched");
     expect((await readMarker(client, "r1"))?.value.want).toBe("run");
   });
 });

@@ -30,7 +30,7 @@ export interface Role {
   /** Default 5 s. */
   readonly tickEveryMs?: number;
   readonly budgetMs?: number;
-  /** Pause of a leader between two looks where it is in a hurry. Default 100 ms. */
+  /** Pause of a leader between two polls when it polls fast. Default 100 ms. */
   readonly fastLoopMs?: number;
   /** Finished runs are deleted after so many days. Default never. */
   readonly keepDays?: number;

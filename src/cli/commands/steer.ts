@@ -84,7 +84,7 @@ export function addDelete(program: Command, session: Session): void {
       const given = await command(client, run, { kind: "delete" });
       const outcome = await awaitDeletion(client, given, answerWaitMs, session.cli.signal);
       if (session.json()) return await session.printJson({ ...given, gone: outcome === "gone" });
-      const pending = "asked; it goes on until a leader has deleted everything";
+      const pending = "requested; a leader continues until everything is deleted";
       await session.print(`${run}  delete: ${outcome === "gone" ? "done" : pending}`);
     });
 }

@@ -110,7 +110,7 @@ export function pauseBetween(
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
     return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
   });
-  // At the end a straggler holds up the whole run.
+  // Known once no sent pack waits in the queue, as at the end of a run, which a straggler holds up.
   const stragglers = runs.map(({ notes }) => Math.max(notes.stragglerInMs, loopMs / shortestShare));
   return Math.min(loopMs, ...pauses, ...stragglers);
 }
