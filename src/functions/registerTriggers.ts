@@ -25,29 +25,31 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
   // The wake handler never throws: a wake is only a hint, and a failed one would be delivered again.
   app.storageQueue("wake", { queueName: names.wake, connection, handler: tick("wake") });
 
-  const deliver =
-    (handle: typeof handleWork, queue: string, urgent: boolean) =>
-    (body: unknown, context: InvocationContext) =>
-      withLogOf(context, async () => {
-        try {
-          const { worker } = await getApp();
-          await handle(worker, deliveryOf(body, context, queue, urgent));
-        } catch (error) {
-          if (handle !== handlePoison) throw error;
-          // The poison handler never throws, even without an app. The leader then resends the work in time.
-          log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
-        }
-      });
+  const work = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
+    withLogOf(context, async () => {
+      const { worker } = await getApp();
+      await handleWork(worker, deliveryOf(body, context, queue, urgent));
+    });
+  // The poison handler never throws, even without an app. The leader then resends the work in time.
+  const setAside = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
+    withLogOf(context, async () => {
+      try {
+        const { worker } = await getApp();
+        await handlePoison(worker, deliveryOf(body, context, queue, urgent));
+      } catch (error) {
+        log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
+      }
+    });
   for (const [name, queue, urgent] of [
     ["worker", names.packs, false],
     ["workerUrgent", names.urgent, true],
   ] as const) {
     const poison = poisonOf(queue);
-    app.storageQueue(name, { queueName: queue, connection, handler: deliver(handleWork, queue, urgent) });
+    app.storageQueue(name, { queueName: queue, connection, handler: work(queue, urgent) });
     app.storageQueue(`${name}Poison`, {
       queueName: poison,
       connection,
-      handler: deliver(handlePoison, poison, urgent),
+      handler: setAside(poison, urgent),
     });
   }
 }

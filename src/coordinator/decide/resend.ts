@@ -24,7 +24,8 @@ export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): voi
   const unfinished = unfinishedPacks(state);
   // Fewer messages than packs in flight: some were lost, and nobody can say which.
   const lost = queued !== undefined && queued < unfinished.length;
-  const silentMs = silentAfterMs(at) + outOfOrderMs(state);
+  const passedMsMax = outOfOrderMs(state);
+  const silentMs = silentAfterMs(at) + passedMsMax;
   if (lost) presumeBegun(state, state.cursor, at.nowMs - silentMs - 1);
   else trackBegun(state, unfinished, at.nowMs);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
@@ -46,7 +47,7 @@ export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): voi
       continue;
     }
     const late = again?.late ?? 0;
-    const passedMs = Math.min(outOfOrderMs(state), Math.max((lastBegunMs ?? at.nowMs) - begunMs, 0));
+    const passedMs = Math.min(passedMsMax, Math.max((lastBegunMs ?? at.nowMs) - begunMs, 0));
     const stragglerAtMs = Math.max(begunMs + passedMs, again?.atMs ?? 0) + stragglerMs;
     const name = workName({ kind: "pack", shard: shardOf(layoutOf(state), pack), pack });
     if (late >= stragglerResendsMax(notes, name)) continue;
