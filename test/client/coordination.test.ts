@@ -106,6 +106,29 @@ describe("the leader", () => {
     });
   });
 
+  it("has a list of terms that shows the time without a leader between two of them", async () => {
+    const { client, storage, world } = await clientWorld();
+    const lead = (holder: string, forMs: number) => {
+      const clock = world.clock();
+      const lease = storage.lease(names.coordination, leaderBlob);
+      const request = { holder, startedAtMonotonicMs: clock.monotonicMs(), worthLeading: async () => true };
+      const work = () => clock.sleep(forMs);
+      return world.finish(
+        race({ lease, clock, random: world.random }, electionSettings(), { ...request, lead: work }),
+      );
+    };
+    await lead("node-1", 5_000);
+    await world.advance(30_000);
+    await lead("node-2", 3_000);
+    const view = await leader(client);
+    const [first, second] = view.kind === "nobody" ? view.terms : [];
+    expect([first?.holder, first?.cameBy, second?.holder]).toEqual(["node-1", "free", "node-2"]);
+    const seconds = (from?: string, to?: string) => (Date.parse(to ?? "") - Date.parse(from ?? "")) / 1000;
+    expect(Math.abs(seconds(first?.since, first?.until) - 5)).toBeLessThan(2);
+    expect(Math.abs(seconds(first?.until, second?.since) - 30)).toBeLessThan(2);
+    expect(Math.abs(seconds(second?.since, second?.until) - 3)).toBeLessThan(2);
+  });
+
   it("is nobody before the first term, also without a container", async () => {
     expect(await leader((await clientWorld()).client)).toEqual({ kind: "never" });
     expect(await leader((await clientWorld({ places: false })).client)).toEqual({ kind: "never" });
