@@ -1,13 +1,14 @@
 import { STATUS_CODES } from "node:http";
 import { app, type HttpMethod, type HttpResponseInit, type InvocationContext } from "@azure/functions";
-import type { Client } from "../../client/client.ts";
+import { type Client, clientLimits } from "../../client/client.ts";
 import { describeCalculations } from "../../client/describeCalculations.ts";
 import { leader } from "../../client/leader.ts";
 import { queues } from "../../client/queues.ts";
-import { runs, status } from "../../client/status.ts";
+import { runs } from "../../client/runs.ts";
+import { status } from "../../client/status.ts";
 import { edgeOf, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { withLogOf } from "../logTo.ts";
-import { type ApiHandler, type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
+import { type ApiHandler, type ApiRequest, fresh, queryWhole, routeParam } from "./apiRequest.ts";
 import { methodsOf, otherMethods } from "./methods.ts";
 import { getFailures, getHealth, getInstance, type InstanceFacts, verifyRun } from "./operations.ts";
 import { getResult } from "./result.ts";
@@ -73,7 +74,12 @@ interface Route {
   readonly handler: ApiHandler;
 }
 
-const listRuns: ApiHandler = async (_, client) => fresh({ runs: await runs(client) });
+const listRuns: ApiHandler = async (request, client) => {
+  const given = (name: string) => request.query.get(name) ?? undefined;
+  const filters = { cursor: given("cursor"), phase: given("phase"), calculation: given("calculation") };
+  const limit = queryWhole(request, "limit", clientLimits.runsListedMax);
+  return fresh(await runs(client, { limit, ...filters }));
+};
 const getRun: ApiHandler = async (request, client) => fresh(await status(client, routeParam(request, "id")));
 const getLeader: ApiHandler = async (_, client) => fresh(await leader(client));
 const getQueues: ApiHandler = async (_, client) => fresh({ queues: await queues(client) });
