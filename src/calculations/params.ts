@@ -28,14 +28,14 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
 const badParameter = ({ name }: AnyCalculation, field: string, why: string): InputError =>
   new InputError("invalid", "bad-parameter", `${field}: ${why}`, { field, calculation: name });
 
-/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0 and 1. */
+/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1 or NaN. */
 function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
   if (raw === null || typeof raw !== "object") return;
   for (const { name, type } of describeParams(calculation)) {
     if (type !== "number" && type !== "integer") continue;
     const value = (raw as Readonly<Record<string, unknown>>)[name];
-    const blank = typeof value === "string" && value.trim() === "";
-    if (!blank && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
+    const isText = typeof value === "string" && (value.trim() === "" || Number.isNaN(Number(value)));
+    if (!isText && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
     throw badParameter(calculation, name, `expected a number, received ${JSON.stringify(value)}`);
   }
 }

@@ -12,6 +12,7 @@ import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./com
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
 import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
+import { asTyped } from "./freeOptions.ts";
 import { oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
@@ -89,7 +90,7 @@ async function exitCodeAfter(
       return wrongUsage;
     }
   }
-  return await printError(error, cli, argv.includes("--json"));
+  return await printError(asTyped(error, argv), cli, argv.includes("--json"));
 }
 
 const bugExitCode = 70;

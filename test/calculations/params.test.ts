@@ -14,6 +14,7 @@ describe("parameters", () => {
     [{ to: -1 }, "to", /^to: .*0/],
     [{ to: "many" }, "to", /^to: .*number/],
     [{ from: 1.5 }, "from", /^from: .*int/],
+    [{ to: "abc" }, "to", /^to: expected a number, received "abc"/],
     [{ to: "" }, "to", /^to: expected a number, received ""/],
     [{ to: " " }, "to", /^to: expected a number/],
     [{ to: null }, "to", /^to: expected a number, received null/],

@@ -8,6 +8,7 @@ import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
+import { optionOf } from "../freeOptions.ts";
 import { calculationCommand, checkRange, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, oneLine } from "../render/text.ts";
@@ -47,7 +48,7 @@ async function tellOne(session: Session, { name, summary, params }: DescribedCal
   await session.print(`${name}: ${oneLine(summary)}`);
   if (params.length === 0) return await session.print("It takes no parameters.");
   const rows = params.map((row) => [
-    `--${row.name}`,
+    optionOf(row.name),
     row.type,
     row.default === undefined ? "(required)" : oneLine(row.default),
     oneLine(row.description),
@@ -57,7 +58,7 @@ async function tellOne(session: Session, { name, summary, params }: DescribedCal
 
 /** Optional parameters are in brackets. */
 const shortOf = ({ name, default: value }: ParamRow): string =>
-  value === undefined ? `--${name}` : `[--${name} ${oneLine(value)}]`;
+  value === undefined ? optionOf(name) : `[${optionOf(name)} ${oneLine(value)}]`;
 
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {

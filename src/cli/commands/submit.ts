@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { clientLimits } from "../../client/client.ts";
 import type { RunRequest } from "../../client/runRequest.ts";
 import type { Submitted } from "../../client/submit.ts";
 import { askedCalculation } from "../askedCalculation.ts";
@@ -19,6 +20,9 @@ interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate
   readonly output?: string;
 }
 
+const packLimit = durationOption(clientLimits.packLimitMsMax);
+const deadlineAfter = durationOption(clientLimits.deadlineMsMax);
+
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
 export function addSubmit(program: Command, session: Session): void {
   calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
@@ -27,9 +31,9 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
-    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", durationOption)
+    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", packLimit)
     .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
-    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", durationOption)
+    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", deadlineAfter)
     .option("--keep", "with --deadline: finish with what is done then, and do not fail")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
