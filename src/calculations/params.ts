@@ -6,8 +6,8 @@ import type { AnyCalculation } from "./contract.ts";
 export interface ParamRow {
   readonly name: string;
   readonly type: string;
-  /** As text; absent where the parameter must be given. */
-  readonly default?: string | undefined;
+  /** A JSON value; absent where the parameter must be given. */
+  readonly default?: unknown;
   readonly description: string;
 }
 
@@ -62,7 +62,7 @@ export function describeParams(calculation: AnyCalculation): ParamRow[] {
   return Object.entries(properties).map(([name, property]) => ({
     name,
     type: typeOf(property),
-    ...(property.default === undefined ? {} : { default: textOf(property.default) }),
+    ...(property.default === undefined ? {} : { default: property.default }),
     description: property.description ?? "",
   }));
 }
@@ -73,4 +73,5 @@ function typeOf(property: JsonSchemaProperty): string {
   return [property.type ?? "any"].flat().join(" | ");
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+/** A default or a value of a list as one types it. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

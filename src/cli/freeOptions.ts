@@ -1,4 +1,5 @@
 import type { ParamRow } from "../calculations/params.ts";
+import { nearestName } from "../client/doctor/checkSettings.ts";
 import { kebab } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
 import { clip } from "./render/text.ts";
@@ -6,20 +7,27 @@ import { clip } from "./render/text.ts";
 /**
  * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
  * `--param`, for names that Leasefold's own options use. `--max-size` and `--maxSize` are the parameter `maxSize`. Values get the type that the
- * calculation's schema names; the schema itself rejects what does not fit. Throws `InputError`.
+ * calculation's schema names; the schema itself rejects what does not fit. `own` are Leasefold's options, which an unknown
+ * one may have meant. Throws `InputError`.
  */
 export function readFreeOptions(
   tokens: readonly string[],
   pairs: readonly string[],
   rows: readonly ParamRow[],
+  own: readonly string[] = [],
 ): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const set = (shown: string, name: string, text: string | undefined): void => {
     const camel = name.replace(/-([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
     const row = rows.find((one) => one.name === name || one.name === camel);
     if (row === undefined) {
-      const known = rows.map(({ name }) => optionOf(name)).join(", ") || "none";
-      throw invalid(name, `unknown parameter: ${shown}: the parameters are ${known}`);
+      const known = rows.map(({ name }) => optionOf(name));
+      const nearest = nearestName(`--${name}`, [...known, ...own]);
+      const meant = nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+      throw invalid(
+        name,
+        `unknown parameter: ${shown}${meant}: the parameters are ${known.join(", ") || "none"}`,
+      );
     }
     if (row.name in params) throw invalid(row.name, `${shown} is given twice`);
     params[row.name] = typedValue(row, text, shown);

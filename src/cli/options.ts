@@ -14,6 +14,10 @@ export const calculationCommand = (program: Command, name: string, argument: str
     .allowUnknownOption()
     .allowExcessArguments();
 
+/** The options of a command and of all commands, as they are typed. */
+export const optionNames = (command: Command): string[] =>
+  [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);
+
 const append = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
 /** A number on the command line: `2000`, `1e6`. The client checks its range. */

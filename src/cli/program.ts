@@ -45,6 +45,7 @@ export async function runCommand(
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
     .option("--json", "JSON for programs instead of text for people", false)
     .addHelpText("after", () => `\n${storageHelp}\n\n${exitCodeHelp()}`)
+    .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError();
   const session = new Session(cli, () => program.opts());
   for (const add of [...commands, ...more]) add(program, session);

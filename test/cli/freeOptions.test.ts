@@ -4,7 +4,7 @@ import { calculations } from "../client/clientWorld.ts";
 
 const rows = calculations.describeParams(calculations.get("sum"));
 const read = (line: string, pairs: string[] = []) =>
-  readFreeOptions(line.split(" ").filter(Boolean), pairs, rows);
+  readFreeOptions(line.split(" ").filter(Boolean), pairs, rows, ["--wait", "--json"]);
 
 describe("the parameters of a calculation on the command line", () => {
   it.each([
@@ -46,7 +46,13 @@ describe("the parameters of a calculation on the command line", () => {
   });
 
   it.each([
-    ["--too 5", "unknown parameter: --too: the parameters are --to, --label, --exact, --max-size"],
+    ["--xyz 5", "unknown parameter: --xyz: the parameters are --to,"],
+    ["--wiat", "unknown parameter: --wiat (did you mean --wait?): the parameters are --to,"],
+    ["--max-sise 5", "unknown parameter: --max-sise (did you mean --max-size?)"],
+    [
+      "--too 5",
+      "unknown parameter: --too (did you mean --to?): the parameters are --to, --label, --exact, --max-size",
+    ],
     ["--to", "--to needs a value"],
     ["--to --exact", "--to needs a value"],
     ["--to 1 --to 2", "--to is given twice"],

@@ -301,5 +301,7 @@ OPTION      TYPE     DEFAULT     MEANING
     expect(JSON.parse((await run("calculations --json")).out)).toMatchObject({
       calculations: [{ name: "sum" }],
     });
+    const { params } = JSON.parse((await run("calculations sum --json")).out);
+    expect(params.map((one: { default?: unknown }) => one.default)).toEqual([undefined, "none", false, 10]);
   });
 });

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
-import type { ParamRow } from "../../calculations/params.ts";
+import { type ParamRow, textOf } from "../../calculations/params.ts";
 import { type DescribedCalculation, describeCalculations } from "../../client/describeCalculations.ts";
 import { messageOf } from "../../model/errors.ts";
 import { askedCalculation, calculationFiles, fileAsked } from "../askedCalculation.ts";
@@ -9,7 +9,7 @@ import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { optionOf } from "../freeOptions.ts";
-import { calculationCommand, checkRange, wholeOption } from "../options.ts";
+import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, oneLine } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
@@ -50,7 +50,7 @@ async function tellOne(session: Session, { name, summary, params }: DescribedCal
   const rows = params.map((row) => [
     optionOf(row.name),
     row.type,
-    row.default === undefined ? "(required)" : oneLine(row.default),
+    row.default === undefined ? "(required)" : oneLine(textOf(row.default)),
     oneLine(row.description),
   ]);
   await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
@@ -58,7 +58,7 @@ async function tellOne(session: Session, { name, summary, params }: DescribedCal
 
 /** Optional parameters are in brackets. */
 const shortOf = ({ name, default: value }: ParamRow): string =>
-  value === undefined ? optionOf(name) : `[${optionOf(name)} ${oneLine(value)}]`;
+  value === undefined ? optionOf(name) : `[${optionOf(name)} ${oneLine(textOf(value))}]`;
 
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
@@ -107,7 +107,13 @@ export function addCheck(program: Command, session: Session): void {
         const request = {
           files: calculationFiles(cli, file),
           name: file === undefined ? asked : undefined,
-          ...{ tokens: command.args.slice(1), pairs, samples, limitMs: limit * 1000 },
+          ...{
+            tokens: command.args.slice(1),
+            pairs,
+            own: optionNames(command),
+            samples,
+            limitMs: limit * 1000,
+          },
         };
         // A lazy import, so that other commands do not load the whole engine.
         const [{ runCheck }, { linesOf }] = await Promise.all([

@@ -12,7 +12,7 @@ import { calculationFiles } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
-import { instanceLine } from "../render/instances.ts";
+import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
 import { detachUp } from "./detachUp.ts";
 import { reloadChanged } from "./reloadChanged.ts";
@@ -45,7 +45,8 @@ export function addUp(program: Command, session: Session): void {
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const calculations = await check(session, options);
-      if (options.detach === true) await detachUp(session, argumentsOf(options, calculations));
+      if (options.detach === true)
+        await detachUp(session, argumentsOf(options, calculations), options.data, calculations);
       else await up(session, options, calculations);
     });
 }
@@ -136,7 +137,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     onEvent,
   });
   try {
-    await tellReady(session, embedded, data);
+    await tellReady(session, embedded, data, calculations);
     isUp = true;
     ready.resolve();
     if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
@@ -147,20 +148,22 @@ async function up(session: Session, options: Options, calculations: readonly str
   }
 }
 
-async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
+async function tellReady(
+  session: Session,
+  embedded: Embedded,
+  data: string | undefined,
+  calculations: readonly string[],
+): Promise<void> {
   const { instances } = embedded.instances;
   if (session.json()) {
     const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
     return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
   }
-  const width = Math.max(7, ...instances.map(({ name }) => name.length));
-  const blobs = /BlobEndpoint=([^;]+)/.exec(embedded.connectionString)?.[1] ?? "";
-  const kept = data === undefined ? "in memory" : `kept in ${data}`;
-  await session.print(`${"storage".padEnd(width)}  ${blobs} (${kept})`);
-  for (const { name, httpUrl } of instances) await session.print(`${name.padEnd(width)}  ${httpUrl}/api`);
-  await session.print('"leasefold show" prints their API key, and a connection string for Storage Explorer');
+  const { connectionString, startMs } = embedded;
+  for (const line of addressLines({ connectionString, instances }, data)) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
-  await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);
+  await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
+  await session.print(`now, in another terminal: ${nextStep(session.cli.folder, calculations)}`);
 }
 
 /** Until Ctrl-C, or until storage has ended, which is an error. */
