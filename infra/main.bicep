@@ -68,7 +68,7 @@ param privateNetwork bool = false
 @maxLength(18)
 param addressPrefix string = '10.40.0.0/16'
 
-@description('Who may look at runs or steer them with the command line.')
+@description('Who may read runs or steer them with the command line, without being the app.')
 @maxLength(20)
 param operators operator[] = []
 

@@ -41,6 +41,13 @@ var steerPaths = {
 }
 
 @export()
+@description('Queues that somebody who steers runs may send to: wakes for the leader, and questions (verify, an answer so far) for the workers. A message can ask for work only, and no message makes a wrong result complete.')
+var steerQueues = [
+  'urgent'
+  'wake'
+]
+
+@export()
 @description('Queues after the namespace and a dash, as src/model/names.ts has them. Each has a twin that ends in -poison.')
 var queueSuffixes = [
   'packs'
@@ -113,7 +120,7 @@ type alwaysReadyGroup = {
 
 @export()
 @sealed()
-@description('Somebody who looks at runs (read) or also uploads inputs and submits, pauses and deletes runs with the command line (steer).')
+@description('Somebody who looks at runs (read) or also uploads inputs, submits, pauses, verifies and deletes runs with the command line (steer).')
 type operator = {
   @description('Object id of a group, user or service principal.')
   @minLength(36)

@@ -202,6 +202,13 @@ export const templatePlants: readonly Plant[] = [
   plant(shared, "  runs: '*/spec.json'", "  runs: '*'", "least-rights", /runs: \*/),
   plant(shared, "  inputs: '*'", "  inputs: '*'\n  results: '*'", "least-rights", /results: \*/),
   plant(
+    shared,
+    "var steerQueues = [\n",
+    "var steerQueues = [\n  'packs'\n",
+    "least-rights",
+    /packs.: no command sends/,
+  ),
+  plant(
     operators,
     "      conditionVersion: '2.0'\n      condition:",
     "      delegatedManagedIdentityResourceId:",
