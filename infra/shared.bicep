@@ -91,6 +91,24 @@ type flexRegion =
   | 'westus3'
 
 @export()
+@description('Regions of those above without zone-redundant storage; scripts/infra/regions.ts has the lists of Microsoft and their date.')
+var regionsWithoutZones = [
+  'australiasoutheast'
+  'northcentralus'
+  'southindia'
+  'ukwest'
+  'westcentralus'
+  'westus'
+]
+
+@export()
+@description('Regions with zones that are not copied to a pair with zones.')
+var regionsWithoutGeoZones = [
+  'italynorth'
+  'spaincentral'
+]
+
+@export()
 @sealed()
 @description('One region in which an app of its own runs.')
 type region = {

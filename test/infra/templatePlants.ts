@@ -108,7 +108,7 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(
     data,
-    "['Standard_LRS', 'Standard_ZRS'",
+    "['Standard_LRS', 'Standard_GRS'",
     "['Standard_LRS', 'Standard_ZoneRS'",
     "resource-value",
     /Standard_ZoneRS/,

@@ -26,8 +26,28 @@ export function parametersIn(text: string): Fields {
   return Object.fromEntries(Object.entries(parameters).map(([name, { value }]) => [name, value]));
 }
 
+/** The value of one expression of a template under these parameters. */
+export const expressionValue = (project: Project, template: Template, given: Fields, node: Node): Value =>
+  evaluate(node, namesIn(project, template, given, []));
+
 /** Evaluates every resource and module of a template, and returns its outputs. */
 function evaluateTemplate(project: Project, template: Template, given: Fields, made: Resource[]): Fields {
+  const names = namesIn(project, template, given, made);
+  for (const { kind, name, node } of template.declarations) {
+    if (kind !== "resource" && kind !== "module") continue;
+    try {
+      names.valueOf(name);
+    } catch (error) {
+      const where = `${template.file}:${node.startPosition.row + 1}`;
+      throw new Error(`${where}: ${name}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+  const outputs = template.declarations.filter(({ kind }) => kind === "output");
+  return Object.fromEntries(outputs.map(({ name, value }) => [name, evaluate(value as Node, names)]));
+}
+
+/** The names of a template, each evaluated when it is first asked for; resources and modules go to `made` then. */
+function namesIn(project: Project, template: Template, given: Fields, made: Resource[]): Names {
   const known = new Map<Declaration, Value>();
   const names: Names = {
     file: template.file,
@@ -73,15 +93,5 @@ function evaluateTemplate(project: Project, template: Template, given: Fields, m
     if (target === undefined) throw new Error(`there is no ${declaration.target}`);
     return { outputs: evaluateTemplate(project, target, (body["params"] ?? {}) as Fields, made) };
   };
-  for (const { kind, name, node } of template.declarations) {
-    if (kind !== "resource" && kind !== "module") continue;
-    try {
-      names.valueOf(name);
-    } catch (error) {
-      const where = `${template.file}:${node.startPosition.row + 1}`;
-      throw new Error(`${where}: ${name}: ${messageOf(error)}`, { cause: error });
-    }
-  }
-  const outputs = template.declarations.filter(({ kind }) => kind === "output");
-  return Object.fromEntries(outputs.map(({ name, value }) => [name, evaluate(value as Node, names)]));
+  return names;
 }
