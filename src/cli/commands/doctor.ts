@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { type Asker, askers } from "../../client/doctor/checkRoles.ts";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
 import { ConfigError, InputError, messageOf } from "../../model/errors.ts";
@@ -8,6 +9,12 @@ import type { Session } from "../cli.ts";
 import { type ConnectOptions, type Env, namesStorage } from "../connect.ts";
 import { failed } from "../exitCodes.ts";
 import { oneLine, paint } from "../render/text.ts";
+
+interface DoctorOptions {
+  readonly settings?: string;
+  readonly host?: string;
+  readonly as?: Asker;
+}
 
 /** `leasefold doctor`: checks the set-up of the app, and suggests a fix for each problem. */
 export function addDoctor(program: Command, session: Session): void {
@@ -19,7 +26,10 @@ export function addDoctor(program: Command, session: Session): void {
       'local.settings.json, or what "az functionapp config appsettings list" prints; judged without the settings of this shell',
     )
     .option("--host <file>", "host.json of the app (default: the one in this folder)")
-    .action(async (options: { settings?: string; host?: string }, command: Command) => {
+    .addOption(
+      new Option("--as <who>", "whose rights to judge (default: told by what you may write)").choices(askers),
+    )
+    .action(async (options: DoctorOptions, command: Command) => {
       const { cli } = session;
       const given = await textOf(cli.folder, options.settings, "local.settings.json");
       const env = given === undefined ? cli.env : envOf(readAppSettings(given), options.settings, cli.env);
@@ -30,7 +40,7 @@ export function addDoctor(program: Command, session: Session): void {
         if (options.settings !== undefined && !namesStorage(globals, env)) throw noStorage(options.settings);
         return await cli.connect({ ...(named ? {} : storageOf(env)), ...globals }, env);
       };
-      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect });
+      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect, as: options.as });
       if (findings.some(({ state }) => state === "wrong")) session.exitCode = failed;
       if (session.json()) return await session.printJson({ findings });
       await tell(session, findings);
