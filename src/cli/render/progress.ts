@@ -8,7 +8,7 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-type Counted = Pick<RunView, "phase" | "packs">;
+type Counted = Pick<RunView, "phase"> & { readonly packs?: RunView["chunks"] };
 
 /** Packs that have ended; of a run without a result only those that are done, as its bar must not be full. */
 export const endedPacks = ({ phase, packs }: Counted): number =>
