@@ -12,7 +12,7 @@ import { clip } from "./render/text.ts";
  */
 export function readFreeOptions(
   tokens: readonly string[],
-  pairs: readonly string[],
+  pairs: readonly string[] = [],
   rows: readonly ParamRow[],
   own: readonly string[] = [],
 ): Record<string, unknown> {
