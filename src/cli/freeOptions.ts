@@ -56,7 +56,7 @@ function typedValue({ name, type }: ParamRow, text: string | undefined, shown: s
     throw invalid(name, `${shown} needs a value`);
   }
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
-  const isNumber = text.trim() !== "" && !Number.isNaN(Number(text));
+  const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
   if ((types.has("number") || types.has("integer")) && isNumber) return Number(text);
   return ["array", "object", "any"].some((one) => types.has(one)) ? jsonOrText(text) : text;
 }
