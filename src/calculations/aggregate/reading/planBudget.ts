@@ -57,6 +57,7 @@ export async function* inTime<T>(
 function rejectionOf(signal: AbortSignal, error: () => Error) {
   const letGo = new AbortController();
   const promise = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(error());
     signal.addEventListener("abort", () => reject(error()), { once: true, signal: letGo.signal });
   });
   promise.catch(() => {});

@@ -138,7 +138,7 @@ describe("a quote that is never closed", () => {
   }, async () => {
     const { files, given } = generatedFiles(
       "data/x.csv",
-      bytes,
+      60 * mib,
       repeated(`${head}"open`, "text\n"),
       pieceBytes,
     );

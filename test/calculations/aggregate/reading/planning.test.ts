@@ -177,4 +177,14 @@ describe("a plan under a time limit", () => {
       message: expect.stringMatching(message),
     });
   });
+
+  test("that has no time left when its files are listed ends at once", async () => {
+    const { time, slow } = virtualTime(1_000);
+    const { access } = syntheticFiles([sized(1)], () => new Promise(() => {}));
+    const list: FileAccess["list"] = async (...args) => {
+      await slow(1_000);
+      return access.list(...args);
+    };
+    await expect(planned({ ...access, list }, { time })).rejects.toMatchObject({ code: "time-limit" });
+  });
 });
