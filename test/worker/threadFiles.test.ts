@@ -214,7 +214,7 @@ describe("a plan of aggregate in a thread", () => {
     expect(error).toMatchObject({
       code: "time-limit",
       message: expect.stringMatching(
-        /^data\/, 1 file of 537 MB: .* time limit of 2 s; --quotedNewlines false promises /,
+        /^data\/, 1 file of 537 MB: .* time limit of 2 s; --quoted-newlines false promises /,
       ),
     });
   });

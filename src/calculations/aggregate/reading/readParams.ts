@@ -42,7 +42,7 @@ export function fileFormat(path: string, params: ReadParams): FileFormat {
 }
 
 /** The option that saves looking for quoted line breaks, as a user gives it. */
-export const withoutNewlines = "--quotedNewlines false";
+export const withoutNewlines = "--quoted-newlines false";
 
 /** The parameters of reading, as a part of a calculation's schema. */
 export const readShape = {

@@ -126,7 +126,7 @@ describe("a plan under a time limit", () => {
     await expect(planned(access, { time })).rejects.toMatchObject({
       code: "plan-too-long",
       message: expect.stringMatching(
-        /^data\/, 1 file of 537 GB: a plan takes at least \d+ s, by the time of a sample of its reads, and the time limit is 20 s; --quotedNewlines false promises /,
+        /^data\/, 1 file of 537 GB: a plan takes at least \d+ s, by the time of a sample of its reads, and the time limit is 20 s; --quoted-newlines false promises /,
       ),
     });
     expect(time.spentMs()).toBeLessThan(1_000);
@@ -163,7 +163,7 @@ describe("a plan under a time limit", () => {
   test.each([
     [
       sized(1),
-      /^data\/, 1 file of 2 GB: not planned within the time limit of 1 s; --quotedNewlines false promises /,
+      /^data\/, 1 file of 2 GB: not planned within the time limit of 1 s; --quoted-newlines false promises /,
     ],
     [sized(0.01), /^data\/, 1 file of 11 MB: not planned within .* 1 s; raise LEASEFOLD_PACK_LIMIT_S/],
   ])("that does not end ends just before its limit, with what to do: %#", async (file, message) => {
