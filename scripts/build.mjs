@@ -13,7 +13,7 @@ import { compileKernel } from "./compileKernel.mjs";
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
-const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm", "options.wasm"];
+const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm", "options.wasm", "exact.wasm"];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
 const piscinaWorker = {
