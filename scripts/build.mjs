@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 
 /**
@@ -13,7 +14,14 @@ import { compileKernel } from "./compileKernel.mjs";
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
-const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm", "options.wasm", "exact.wasm"];
+const appFiles = [
+  "index.cjs",
+  "thread.cjs",
+  "piscina-worker.cjs",
+  "primes.wasm",
+  "options.wasm",
+  "exact.wasm",
+];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
 const piscinaWorker = {
@@ -40,6 +48,9 @@ const shared = {
   minify: true,
   // Node prints the source line of an uncaught error, which of a minified file is all of it.
   lineLimit: 200,
+  // The licenses of all packages are in one file.
+  legalComments: "none",
+  metafile: true,
   logLevel: "warning",
   outdir: "dist",
   outExtension: { ".js": ".cjs" },
@@ -50,7 +61,7 @@ const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
 const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
 await rm(join(root, "dist"), { recursive: true, force: true });
 await mkdir(join(root, "dist"));
-await Promise.all([
+const made = await Promise.all([
   ...kernels.map((name, i) => writeFile(join(root, "dist", name), compiled[i])),
   build({
     ...shared,
@@ -85,6 +96,8 @@ await Promise.all([
     cp(join(root, "src/cli/starter", name), join(root, "dist/starter", name)),
   ),
 ]);
+const metafiles = made.flatMap((one) => one?.metafile ?? []);
+await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
 
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
