@@ -5,12 +5,14 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
+import { buildOwnCalculations } from "./ownCalculations.mjs";
 
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and the compiled kernels,
  * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import,
  * `election.cjs`, the package's `leasefold/election`, and the types of both. The app is CommonJS because the Azure SDKs
- * are, and stands on nothing but these files, `package.json` and `host.json`.
+ * are, and stands on nothing but these files, `package.json` and `host.json`. Calculations in `calculations/` become part
+ * of it.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
@@ -98,6 +100,8 @@ const made = await Promise.all([
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
 await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
+const own = await buildOwnCalculations(root);
+if (own.length > 0) await tryOwn();
 
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
@@ -105,6 +109,17 @@ if (!process.argv.includes("--quiet"))
   console.log(
     `built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s; the app is ${(appBytes / 1e6).toFixed(2)} MB`,
   );
+/** A file that exports no calculation would stop the app only in Azure. */
+async function tryOwn() {
+  const program = join(root, "bin/leasefold.js");
+  await promisify(execFile)(process.execPath, [program, "calculations", "--json"], { cwd: root }).catch(
+    ({ stderr }) => {
+      console.error(`calculations/ does not build: ${stderr}`);
+      process.exit(1);
+    },
+  );
+}
+
 if (appBytes > appBytesMax) {
   console.error(`The app is larger than ${appBytesMax} bytes.`);
   process.exitCode = 1;

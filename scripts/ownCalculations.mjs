@@ -1,0 +1,43 @@
+import { copyFile, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** A file that exports a calculation. Two dots, as in `mine.test.ts`, or a folder are no calculation. */
+const calculationFile = /^[^.]+\.[cm]?[jt]s$/;
+/** What calculations may read beside them, such as a kernel; not what belongs to editors and npm. */
+const dataFile = /^(?!package(-lock)?\.json$|tsconfig)[^.]+(\.(?!md$|[cm]?[jt]s$)\w+)$/;
+
+/**
+ * Bundles each calculation of `ROOT/calculations` into `ROOT/dist/calculations/NAME.mjs`, which the app registers at its
+ * start, and copies data files beside them. Packages and helpers that they import are in the bundle; `leasefold` is the
+ * app's own. Readable, as the place of an error is shown by it. Returns the names of the files made.
+ */
+export async function buildOwnCalculations(root) {
+  const folder = join(root, "calculations");
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((one) => one.isFile()).map(({ name }) => name);
+  const code = names.filter((name) => calculationFile.test(name)).sort();
+  if (code.length === 0) return [];
+  const out = join(root, "dist/calculations");
+  await mkdir(out, { recursive: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: code.map((name) => join(folder, name)),
+    outdir: out,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    target: "node22",
+    format: "esm",
+    keepNames: true,
+    external: ["leasefold"],
+    // Packages in CommonJS call `require` for the modules of Node.
+    banner: {
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+    },
+    logLevel: "warning",
+  });
+  const data = names.filter((name) => dataFile.test(name));
+  await Promise.all(data.map((name) => copyFile(join(folder, name), join(out, name))));
+  return [...code.map((name) => name.replace(/[cm]?[jt]s$/, "mjs")), ...data];
+}
