@@ -100,8 +100,10 @@ const made = await Promise.all([
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
 await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
-const own = await buildOwnCalculations(root);
-if (own.length > 0) await tryOwn();
+await buildOwnCalculations(root).catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 
 const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
@@ -109,17 +111,6 @@ if (!process.argv.includes("--quiet"))
   console.log(
     `built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s; the app is ${(appBytes / 1e6).toFixed(2)} MB`,
   );
-/** A file that exports no calculation would stop the app only in Azure. */
-async function tryOwn() {
-  const program = join(root, "bin/leasefold.js");
-  await promisify(execFile)(process.execPath, [program, "calculations", "--json"], { cwd: root }).catch(
-    ({ stderr }) => {
-      console.error(`calculations/ does not build: ${stderr}`);
-      process.exit(1);
-    },
-  );
-}
-
 if (appBytes > appBytesMax) {
   console.error(`The app is larger than ${appBytesMax} bytes.`);
   process.exitCode = 1;

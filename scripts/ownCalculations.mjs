@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 
 /** A file that exports a calculation. Two dots, as in `mine.test.ts`, or a folder are no calculation. */
@@ -10,7 +12,8 @@ const dataFile = /^(?!package(-lock)?\.json$|tsconfig)[^.]+(\.(?!md$|[cm]?[jt]s$
 /**
  * Bundles each calculation of `ROOT/calculations` into `ROOT/dist/calculations/NAME.mjs`, which the app registers at its
  * start, and copies data files beside them. Packages and helpers that they import are in the bundle; `leasefold` is the
- * app's own. Readable, as the place of an error is shown by it. Returns the names of the files made.
+ * app's own. Readable, as the place of an error is shown by it. Needs a built program. Returns the names of the files made;
+ * throws if one is no calculation, which would otherwise stop the app in Azure.
  */
 export async function buildOwnCalculations(root) {
   const folder = join(root, "calculations");
@@ -31,13 +34,17 @@ export async function buildOwnCalculations(root) {
     format: "esm",
     keepNames: true,
     external: ["leasefold"],
-    // Packages in CommonJS call `require` for the modules of Node.
+    // Packages in CommonJS call `require` for the modules of Node; a name of its own would clash with one in the file.
     banner: {
-      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+      js: 'import { createRequire as requireFrom } from "node:module"; globalThis.require ??= requireFrom(import.meta.url);',
     },
     logLevel: "warning",
   });
   const data = names.filter((name) => dataFile.test(name));
   await Promise.all(data.map((name) => copyFile(join(folder, name), join(out, name))));
+  const list = [join(root, "bin/leasefold.js"), "calculations"];
+  await promisify(execFile)(process.execPath, list, { cwd: root }).catch(({ stderr }) => {
+    throw new Error(`calculations/ does not build: ${stderr.trim()}`);
+  });
   return [...code.map((name) => name.replace(/[cm]?[jt]s$/, "mjs")), ...data];
 }

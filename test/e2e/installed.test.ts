@@ -25,7 +25,8 @@ const run = (file: string, args: readonly string[], cwd = folder): Promise<Ended
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     ({ code, stdout = "", stderr = "" }) => ({ code, out: stdout, err: stderr }),
   );
-const node = (...args: string[]) => run(process.execPath, args);
+/** Another Node that `engines` allows, to try by hand: LEASEFOLD_TEST_NODE. */
+const node = (...args: string[]) => run(env["LEASEFOLD_TEST_NODE"] ?? process.execPath, args);
 const leasefold = (...args: string[]) => node(join(folder, "node_modules/.bin/leasefold"), ...args);
 const tsc = (...files: string[]) =>
   node(

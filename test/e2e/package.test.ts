@@ -52,9 +52,12 @@ test("`new` in a clone writes into calculations/, and the build makes modules th
   );
   writeFileSync(
     join(own, "doubles.ts"),
-    `import numberIn from "number-in";
+    `import { createRequire } from "node:module";
+     import numberIn from "number-in";
      import { defineCalculation, z } from "leasefold";
      import { half } from "./shared/half.ts";
+     const require = createRequire(import.meta.url);
+     require("node:fs");
      export default defineCalculation({ name: "doubles", summary: "a test", params: z.strictObject({}), plan: () => 3,
        compute: ({ index }) => half(index * numberIn(new URL("./factor.txt", import.meta.url))),
        merge: (a, b) => a + b, zero: () => 0 });`,
@@ -91,6 +94,13 @@ test("the package is host.json, package.json, the bundle and the own calculation
     steps: 178,
   });
   expect(JSON.parse(await resultOf("doubles", {}))).toBe(6);
+});
+
+test("the build stops at a file that is no calculation", async () => {
+  writeFileSync(join(clone, "calculations/worse.js"), "export default { name: 'worse' };");
+  await expect(buildOwnCalculations(clone)).rejects.toThrow(
+    /worse\.mjs exports no calculation: it lacks params/,
+  );
 });
 
 test("a submit of a calculation that the app does not have names the setting and the page", async () => {

@@ -4,8 +4,8 @@ import { instantiate, kernelLoader } from "../loadKernel.ts";
  * Functions of `Math` whose results have the same bits on every machine and in every version of the engine. JavaScript
  * leaves the last bit of its own to the engine; + - × ÷, `Math.sqrt`, rounding, minima and `abs` are exact there.
  *
- * Within one unit in the last place of `Math` nearly everywhere, and as fast as most of it; `hypot` takes two numbers.
- * `x ** y` of the language is `Math.pow`. Not promised: the bits of a NaN.
+ * Within two units in the last place of those of `Math`; `hypot` takes two numbers. `x ** y` of the language is `Math.pow`.
+ * Not promised: the bits of a NaN.
  */
 export interface PortableMath {
   acos(x: number): number;
