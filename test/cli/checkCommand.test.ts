@@ -95,6 +95,25 @@ mine: 1 broken, 2 not tried (seed 1)
     expect(advice(early.out)).toEqual([expect.stringContaining("the file, as it loads, calls Math.hypot,")]);
   });
 
+  it("check finds x ** y in the text of the file and of its helpers, but no comment, text, square or whole power", async () => {
+    await writeFile(join(folder, "helper.mjs"), "export const grown = (x, y) => x ** y;");
+    const helped = await check(
+      `compute: async ({ index }) => { const { grown } = await import("./helper.mjs"); return grown(index, 2); }`,
+    );
+    // What compute imports is in the graph as soon as a check has run it.
+    expect(advice(helped.out)).toEqual([
+      expect.stringContaining("helper.mjs has x ** y, which is Math.pow,"),
+    ]);
+    const { out } = await check("compute: ({ index }) => Math.round(index ** 1.5)");
+    expect(advice(out)).toEqual([
+      expect.stringMatching(/\.mjs has x \*\* y, which is Math\.pow, whose last bit/),
+    ]);
+    const none = await check(
+      "/** a ** b */ compute: ({ index }) => index ** 2 + 2 ** 10 + '**'.length + `${1}**`.length // x ** y\n",
+    );
+    expect([none.exitCode, advice(none.out)]).toEqual([0, []]);
+  });
+
   it("check warns of nothing where numbers are keyed and functions portable", async () => {
     const { exitCode, out } = await check(
       `compute: async ({ index }) => { const { portableMath, randomStream } = await import("leasefold");

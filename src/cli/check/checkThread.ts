@@ -1,14 +1,16 @@
+import { pathToFileURL } from "node:url";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { filesOver } from "../../calculations/files.ts";
 import { type Checked, checkLaws } from "../../calculations/laws/checkLaws.ts";
 import type { Finding, LawName } from "../../calculations/laws/findings.ts";
 import { calls, type LawOptions } from "../../calculations/laws/subject.ts";
+import { filesBehind } from "../../calculations/moduleGraph.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { systemClock } from "../../storage/system.ts";
 import { threadPort } from "../../worker/threads/threadTask.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { watchMath } from "./watchMath.ts";
+import { powerAdvice, watchMath } from "./watchMath.ts";
 
 export interface LawsOrder {
   /** The user's files, absolute. */
@@ -99,7 +101,9 @@ async function main(): Promise<void> {
       say({ say: "found", finding });
     },
   });
-  for (const finding of math.advice()) say({ say: "found", finding });
+  const file = data.name === undefined ? data.files.at(-1) : undefined;
+  const texts = file === undefined ? [] : filesBehind(pathToFileURL(file).href);
+  for (const finding of [...math.advice(), ...powerAdvice(texts)]) say({ say: "found", finding });
   // Parameters that are not JSON break a law, and then there is no result.
   const params = checked.result === undefined ? {} : JSON.parse(JSON.stringify(parsed));
   say({ say: "tried", tried: { ...checked, params } });

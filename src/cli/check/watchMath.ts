@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { portableMath } from "../../calculations/exact/portableMath.ts";
 import type { Finding } from "../../calculations/laws/findings.ts";
 import type { CallName } from "../../calculations/laws/subject.ts";
@@ -15,7 +17,7 @@ export interface MathWatch {
 /**
  * Notes in this thread, from now on, who calls `Math.random` and the functions of `Math` whose last bit may differ between
  * engines. It sees what runs, packages included, and not what a scan of the text would only suspect. Not seen: `x ** y`, which
- * is `Math.pow` without a call.
+ * is `Math.pow` without a call; for that `powerAdvice` reads the text.
  */
 export function watchMath(math: object = Math): MathWatch {
   const callers = new Map<string, Set<Caller>>();
@@ -68,3 +70,18 @@ const adviceOf = (law: Advice["law"], what: string, cure: string): Advice => ({
 
 const calls = (by: ReadonlySet<Caller>, names: readonly string[]): string =>
   `${[...by].join(" and ")} ${by.size === 1 ? "calls" : "call"} ${names.map((name) => `Math.${name}`).join(", ")}`;
+
+/** Comments and texts, which may hold anything. */
+const notCode = /\/\*[\s\S]*?\*\/|\/\/.*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+/** Squares, and powers of whole numbers that are written out, have the same bits in every engine. */
+const exactPower = /\b\d+\s*\*\*\s*\d+\b(?!\.)|\*\*=?\s*2\b(?!\.)/g;
+
+/** Advice about `**` in these files, of the user's own and not of packages; it may be in code that never runs. */
+export function powerAdvice(files: readonly string[]): readonly Advice[] {
+  const found = files.filter((file) => {
+    if (/[\\/]node_modules[\\/]/.test(file)) return false;
+    return readFileSync(file, "utf8").replace(notCode, " ").replace(exactPower, " ").includes("**");
+  });
+  const names = found.map((file) => basename(file)).join(" and ");
+  return found.length === 0 ? [] : [adviceOf("math", `${names} has x ** y, which is Math.pow`, mathCure)];
+}
