@@ -52,6 +52,7 @@ const final = [
   "number-overflow",
   "open-quote",
   "partial-too-large",
+  "plan-too-long",
   "record-too-long",
   "result-too-large",
   "too-many-chunks",
