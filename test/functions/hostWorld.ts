@@ -87,7 +87,7 @@ export function hostWorld(
   const starters = [...registrations.functions.values()].map((one) => listenerOf(one, around));
 
   return {
-    ...{ engine, world, names, events },
+    ...{ engine, world, events },
     /** What the host and the app logged, by level. */
     logged: (...levels: readonly string[]): string[] =>
       messages.flatMap((one) => (one.kind === "log" && levels.includes(one.level) ? [one.message] : [])),

@@ -3,12 +3,13 @@ import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { StorageError } from "../../src/model/errors.ts";
 import { poisonOf } from "../../src/model/names.ts";
 import type { Storage } from "../../src/storage/ports.ts";
+import { simNames as names } from "../support/engineWorld.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { hostWorld, type Registered, registeredFunctions } from "./hostWorld.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
-const worlds = full ? 2_000 : 40;
-const timeout = full ? 3_600_000 : 120_000;
+const worlds = full ? 2_000 : 32;
+const timeout = full ? 3_600_000 : 240_000;
 /** A failing world of so many messages is shrunk for minutes, so only a full run does it. */
 const messagesEach = 80;
 let registered: Registered;
@@ -76,8 +77,8 @@ const text = fc.oneof(
     nested(8_000),
   ),
 );
-const queueNames = ["packs", "urgent", "wake", "packs-poison", "urgent-poison"] as const;
-const sends = fc.array(fc.tuple(fc.constantFrom(...queueNames), text, fc.nat(4_000)), {
+const queues = [names.packs, names.urgent, names.wake, poisonOf(names.packs), poisonOf(names.urgent)];
+const sends = fc.array(fc.tuple(fc.constantFrom(...queues), text, fc.nat(4_000)), {
   minLength: messagesEach,
   maxLength: messagesEach,
 });
@@ -104,7 +105,7 @@ type Sends = readonly (readonly [queue: string, text: string, atMs: number])[];
 
 async function play(seed: number, sent: Sends, isAway: boolean): Promise<void> {
   const host = hostWorld(registered, seed, isAway ? awayFor : undefined);
-  const { engine, world, names } = host;
+  const { engine, world } = host;
   await engine.submit({ id: "beside", chunks: 16, packSize: 1 });
   await engine.submit({ id: "victim", chunks: 16, packSize: 1 });
   const uids = await Promise.all(
@@ -114,10 +115,6 @@ async function play(seed: number, sent: Sends, isAway: boolean): Promise<void> {
       return spec.kind === "found" ? JSON.parse(Buffer.from(spec.body).toString()).uid : "";
     }),
   );
-  const queues = {
-    ...{ packs: names.packs, urgent: names.urgent, wake: names.wake },
-    ...{ "packs-poison": poisonOf(names.packs), "urgent-poison": poisonOf(names.urgent) },
-  } as Record<string, string>;
   const stop = host.start();
   const clock = world.clock();
   let held = 0;
@@ -125,7 +122,7 @@ async function play(seed: number, sent: Sends, isAway: boolean): Promise<void> {
     clock.after(atMs, () => {
       const real = body.replaceAll(besideUid, uids[0]).replaceAll(victimUid, uids[1]);
       // A queue refuses what is no XML, such as control characters.
-      engine.storage.queues.send(queues[queue] ?? "", real).then(
+      engine.storage.queues.send(queue, real).then(
         () => held++,
         () => {},
       );
@@ -149,12 +146,20 @@ async function play(seed: number, sent: Sends, isAway: boolean): Promise<void> {
     [],
   );
   expect(host.invocations()).toBeGreaterThanOrEqual(held);
-  for (const queue of Object.values(queues)) {
+  for (const queue of queues) {
     const left = await engine.storage.queues.peek(queue, 32);
     // A message of a newer version waits for an instance that knows it.
     expect(left.filter((one) => !one.text.includes("heldForNewer"))).toEqual([]);
   }
 }
+
+test("every queue on which a function of the app listens is among those that are fuzzed", () => {
+  const bindings = [...registered.functions.values()].flatMap(({ metadata }) =>
+    Object.values(metadata.bindings),
+  );
+  const listened = bindings.filter(({ type }) => type === "queueTrigger").map((one) => one["queueName"]);
+  expect(listened.sort()).toEqual([...queues].sort());
+});
 
 test("whatever the queues hold, every handler ends without an error, every message is done, and the run beside is complete", {
   timeout,
