@@ -26,8 +26,8 @@ export type ThreadWork =
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**
- * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by `go`; or it asks for files,
- * several at a time. A reply has its question's `id`.
+ * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by
+ * `go`; or it asks for files, several at a time. A reply has its question's `id`.
  */
 export type FromThread = { readonly id: number } & Question;
 export type Question =
