@@ -142,6 +142,9 @@ export const limits = {
   errorCharactersMax: 2_000,
 
   // Messages for later or for other code.
+  /** Bytes of a message: a queue takes 64 KiB (learn.microsoft.com/rest/api/storageservices/put-message), less what the
+   *  copy for a later attempt adds. */
+  messageBytesMax: 64 * 1024 - 128,
   /** A message that may succeed later is requeued, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
   /** A message of a newer version is requeued this often, 24 hours at `retryDelayS`, and then dropped. */

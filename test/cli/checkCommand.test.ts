@@ -153,10 +153,16 @@ mine: 1 broken, 2 not tried (seed 1)
   });
 
   it.each([
-    ["never returns", "while (index === 3);", "compute of chunk 3 has not ended after 1 s"],
-    ["ends its thread", "if (index === 3) process.exit(0);", "compute of chunk 3 ended its thread"],
-  ])("names the call that %s", async (_what, code, message) => {
-    const { exitCode, out } = await check(`compute({ index }) { ${code} return 1 }`, "--limit 1");
+    ["never returns", "while (index === 3);", "compute of chunk 3 has not ended after 1 s", 1],
+    ["ends its thread", "if (index === 3) process.exit(0);", "compute of chunk 3 ended its thread", 20],
+    [
+      "takes too much memory outside the heap",
+      "if (index === 3) for (const taken = new Uint8Array(700e6); taken.length > 0; );",
+      "compute of chunk 3 needs more than the 512 MB of a thread",
+      20,
+    ],
+  ])("names the call that %s", async (_what, code, message, limitS) => {
+    const { exitCode, out } = await check(`compute({ index }) { ${code} return 1 }`, `--limit ${limitS}`);
     expect(exitCode).toBe(7);
     expect(out).toMatch(/✗ every call comes back\n/);
     expect(out).toContain(message);
