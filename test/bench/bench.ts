@@ -7,6 +7,7 @@ import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
+import { traceBench } from "./trace.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
@@ -32,6 +33,7 @@ export interface BenchResult {
 
 const benches: readonly Bench[] = [
   latencyBench,
+  traceBench,
   overheadBench,
   takeoverBench,
   engineBench,
