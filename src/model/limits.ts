@@ -51,6 +51,8 @@ export const limits = {
   queuesEveryMs: 60_000,
   /** Terms kept in a run's state: a run that changed hands more often keeps the latest. */
   termsKept: 64,
+  /** A marker younger than this has no state yet, as a rule: the first state is then made before one is read. */
+  newRunMs: 10_000,
   /** A run whose poll fails is polled again after this backoff, which doubles up to the maximum. */
   backoffMs: 500,
   backoffMsMax: 30_000,

@@ -140,7 +140,7 @@ export const rules10to12: readonly Mutant[] = [
     without: "a look whether the run is still there",
     rule: 11,
     killedBy: "an old run is never met",
-    cases: ["delete and resubmit under the same id"],
+    cases: ["delete and resubmit while a leader of the old run sleeps in the middle of its sends"],
     edits: edit(
       "worker/markerWatch.ts",
       'if (marker === undefined) return "the run has ended";',
