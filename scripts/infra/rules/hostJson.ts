@@ -4,6 +4,7 @@ import { type HostSettings, packLimitOf, readHostSettings } from "../../../src/m
 import { settingsSchema } from "../../../src/model/settings.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText } from "../syntax.ts";
+import { appFile } from "./driftSettings.ts";
 
 const file = "host.json";
 
@@ -32,7 +33,7 @@ export function hostJson(project: Project): Finding[] {
         ]),
     ...telemetry(project, text).map(([about, says]) => tell(about, says)),
     ...misfits(host, {}, 2048).map((says) => tell("functionTimeout", says)),
-    ...[...project.files].flatMap(([name, content]) => parameterFile(project, host, name, content)),
+    ...[...project.files].flatMap(([name, content]) => parameterFile(project, text, name, content)),
   ];
 }
 
@@ -125,14 +126,21 @@ function refusalOf(check: () => unknown): string[] {
   }
 }
 
-function parameterFile(project: Project, host: HostSettings, name: string, text: string): Finding[] {
+function parameterFile(project: Project, hostText: string, name: string, text: string): Finding[] {
   if (!/^infra\/[^/]+\.parameters\.json$/.test(name)) return [];
   type Values = Record<string, { value?: unknown } | undefined>;
   const { parameters = {} } = JSON.parse(text) as { parameters?: Values };
   const main = project.templates.get("infra/main.bicep");
   const standard = main?.declarations.find((one) => one.name === "instanceMemoryMB")?.value;
   const memoryMb = Number(parameters["instanceMemoryMB"]?.value ?? standard?.text);
-  const settings = (parameters["settings"]?.value ?? {}) as Record<string, unknown>;
+  // The template sets some itself, and those of the host over host.json.
+  const app = project.templates.get(appFile)?.root.text ?? "";
+  const pattern = /^ +((?:AzureFunctionsJobHost__|LEASEFOLD_)\w+): '([^']*)'$/gm;
+  const set = [...app.matchAll(pattern)].map(([, key = "", value = ""]): [string, string] => [key, value]);
+  const isHost = (key: string) => key.startsWith("AzureFunctionsJobHost__");
+  const given = (parameters["settings"]?.value ?? {}) as Record<string, unknown>;
+  const settings = { ...Object.fromEntries(set.filter(([key]) => !isHost(key))), ...given };
+  const host = readHostSettings(hostText, Object.fromEntries(set.filter(([key]) => isHost(key))));
   const about = parameters["settings"] === undefined ? "instanceMemoryMB" : "settings";
   return misfits(host, settings, memoryMb).map((says) =>
     findingAt(placeOfText(name, text, `"${about}"`), "drift-host", says),
