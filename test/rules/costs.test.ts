@@ -48,7 +48,12 @@ test("DEPLOY and OPERATIONS have no figure without a source, a setting or the wo
     readFileSync(join(root, file), "utf8")
       .replace(/```[\s\S]*?```/g, "")
       .split(/\n\n/)
-      .flatMap((block) => (block.startsWith("|") ? block.split("\n") : [block]))
+      .flatMap((block, at, all) => {
+        if (!block.startsWith("|")) return [block];
+        // A sentence that ends in a colon speaks for the table below it.
+        const before = all[at - 1] ?? "";
+        return before.endsWith(":") && sourced.test(before) ? [] : block.split("\n");
+      })
       .filter((part) => figure.test(part) && !sourced.test(part))
       .map((part) => `${file}: ${figure.exec(part)?.[0]}: ${part.slice(0, 90)}`),
   );
