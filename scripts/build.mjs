@@ -3,8 +3,8 @@ import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { bundledLicenses } from "./bundledLicenses.mjs";
 import { buildCommit } from "./buildCommit.mjs";
+import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 import { buildOwnCalculations } from "./ownCalculations.mjs";
 
