@@ -45,7 +45,7 @@ param alwaysReady alwaysReadyGroup[] = []
 @description('Whether each app spreads over zones. The platform then keeps two instances of every function always ready, which costs far more than all else.')
 param zoneRedundant bool = false
 
-@description('What a deployment does to instances that work. Recreate ends them: a leader dies with its lease and the next takes over after some seconds. RollingUpdate lets them finish, with old and new code side by side.')
+@description('What a deployment does to instances that work. Recreate ends them: a leader dies with its lease, and the next timer tick or wake leads. RollingUpdate lets them finish, with old and new code side by side; it is a preview that Microsoft does not recommend for production.')
 @allowed(['Recreate', 'RollingUpdate'])
 param siteUpdateStrategy string = 'Recreate'
 
@@ -144,6 +144,7 @@ module watch 'modules/alerts.bicep' = if (monitoring) {
     tags: allTags
     workspaceId: logs!.outputs.workspaceId
     actionGroupId: logs!.outputs.actionGroupId
+    dailyCapGb: logDailyCapGb
     switches: alerts
   }
 }

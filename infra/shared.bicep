@@ -170,6 +170,10 @@ type alertSwitches = {
   storageDenied: bool?
   @description('The Functions host reports errors.')
   hostErrors: bool?
+  @description('Runs are open and the timer of an app is silent; off where LEASEFOLD_SCHEDULE ticks less often than each five minutes.')
+  noTick: bool?
+  @description('The logs of a day are near their cap.')
+  logCap: bool?
 }
 
 @export()

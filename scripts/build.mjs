@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { buildCommit } from "./buildCommit.mjs";
 import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 import { buildOwnCalculations } from "./ownCalculations.mjs";
@@ -80,7 +81,11 @@ const made = await Promise.all([
     // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
     // the blob SDK only for a format of lists that is not asked for here.
     external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow"],
-    define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
+    define: {
+      "import.meta.dirname": "__dirname",
+      "import.meta.filename": "__filename",
+      "process.env.BUILD_COMMIT": JSON.stringify(buildCommit(root, process.env) ?? ""),
+    },
     plugins: [piscinaWorker],
   }),
   build({

@@ -19,6 +19,8 @@ let start: (() => Promise<App>) | undefined;
 // host like an app without functions, and the reason is lost.
 registerApi(async () => (await getApp()).client, {
   version,
+  // The build puts it here.
+  commit: process.env["BUILD_COMMIT"] || undefined,
   instance: process.env["LEASEFOLD_INSTANCE"] ?? "-",
   lastTickAgeMs: lifecycle.lastTickAgeMs,
 });

@@ -19,12 +19,15 @@ param workspaceId string
 @description('Who is told; empty for nobody, the alert still shows in the portal.')
 param actionGroupId string
 
+@description('Most that the logs take in per day, GB; -1 for no cap.')
+param dailyCapGb int
+
 @description('Which alerts are on; those not named are.')
 param switches alertSwitches
 
 // Every query yields rows only when something is wrong, so the rule is the same for all: more than zero rows. An alert is
 // billed by how often it is asked, so only the urgent ones are asked every five minutes. A query that goes by the absence
-// of something looks further back than its window (`range`), or its alert would end by itself.
+// of something, or by what comes rarely, looks further back than its window (`range`), or its alert would end by itself.
 var alerts = [
   {
     name: 'no-leader'
@@ -42,6 +45,7 @@ var alerts = [
     severity: 0
     every: 'PT5M'
     window: 'PT1H'
+    range: 'PT1H'
     title: 'Two instances claimed the same term'
     query: loadTextContent('../queries/two-holders.kql')
   }
@@ -51,6 +55,7 @@ var alerts = [
     severity: 2
     every: 'PT15M'
     window: 'PT15M'
+    range: 'PT15M'
     title: 'Messages were set aside after their last delivery'
     query: loadTextContent('../queries/poison.kql')
   }
@@ -60,6 +65,7 @@ var alerts = [
     severity: 2
     every: 'PT15M'
     window: 'PT15M'
+    range: 'PT15M'
     title: 'Messages wait too long for a worker'
     query: loadTextContent('../queries/old-messages.kql')
   }
@@ -69,6 +75,7 @@ var alerts = [
     severity: 2
     every: 'PT15M'
     window: 'PT1H'
+    range: 'P1D'
     title: 'A run goes on without progress'
     query: loadTextContent('../queries/stalled-run.kql')
   }
@@ -78,6 +85,7 @@ var alerts = [
     severity: 1
     every: 'PT5M'
     window: 'PT15M'
+    range: 'PT15M'
     title: 'Storage answers 403: a role or a network rule is missing'
     query: loadTextContent('../queries/storage-denied.kql')
   }
@@ -87,8 +95,29 @@ var alerts = [
     severity: 2
     every: 'PT15M'
     window: 'PT15M'
+    range: 'PT15M'
     title: 'The Functions host reports errors'
     query: loadTextContent('../queries/host-errors.kql')
+  }
+  {
+    name: 'no-tick'
+    enabled: switches.?noTick ?? true
+    severity: 2
+    every: 'PT5M'
+    window: 'PT1H'
+    range: 'P1D'
+    title: 'Runs are open and the timer of an app is silent'
+    query: loadTextContent('../queries/no-tick.kql')
+  }
+  {
+    name: 'log-cap'
+    enabled: dailyCapGb > 0 && (switches.?logCap ?? true)
+    severity: 2
+    every: 'PT1H'
+    window: 'PT1H'
+    range: 'P1D'
+    title: 'The logs of a day are near their cap, beyond which every alert is silent'
+    query: replace(loadTextContent('../queries/log-cap.kql'), 'capGb = 1.0', 'capGb = ${dailyCapGb}.0')
   }
 ]
 
@@ -121,7 +150,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
       ]
       evaluationFrequency: alert.every
       windowSize: alert.window
-      overrideQueryTimeRange: alert.?range
+      overrideQueryTimeRange: alert.range
       // Storage log tables appear with their first row; the query names them before that.
       skipQueryValidation: true
       autoMitigate: true

@@ -45,7 +45,10 @@ export async function checkInfra(
 export const lineOf = ({ file, line, column, rule, message }: Finding): string =>
   `${file}:${line}:${column} ${rule} ${message}`;
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === import.meta.filename && process.argv.includes("--rules")) {
+  // Not awaited here: it imports this file.
+  void import("../../test/infra/showRules.ts");
+} else if (process.argv[1] === import.meta.filename) {
   const files = readFiles();
   const findings = await checkInfra(files, rootNames());
   const templates = [...files.keys()].filter((file) => file.endsWith(".bicep"));

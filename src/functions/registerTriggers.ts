@@ -27,6 +27,7 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
 
   const work = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
     withLogOf(context, async () => {
+      tellLate(queue, urgent, context, Date.now());
       const { worker } = await getApp();
       await handleWork(worker, deliveryOf(body, context, queue, urgent));
     });
@@ -52,6 +53,21 @@ export function registerTriggers(namespace: string, getApp: () => Promise<App>, 
       handler: setAside(poison, urgent),
     });
   }
+}
+
+/** Longest time that a message may wait for its first delivery before it is logged: packs wait behind other packs. */
+const waitMaxS = { urgent: 300, packs: 3_600 };
+
+/** Logs a first delivery that came late. The host's own lines on each delivery are off (host.json), for they cost per pack. */
+export function tellLate(
+  queue: string,
+  urgent: boolean,
+  { triggerMetadata }: Pick<InvocationContext, "triggerMetadata">,
+  nowMs: number,
+): void {
+  const waitedS = Math.round((nowMs - Date.parse(String(triggerMetadata?.["insertionTime"]))) / 1_000);
+  if (Number(triggerMetadata?.["dequeueCount"]) !== 1) return;
+  if (waitedS > (urgent ? waitMaxS.urgent : waitMaxS.packs)) log(logEvents.messageWaited({ queue, waitedS }));
 }
 
 /** The life of the process, as functions need it. */

@@ -72,6 +72,8 @@ export const logEvents = {
     "warn",
     "message-dropped",
   ),
+  /** A message that a worker took for the first time after more than five minutes (urgent) or an hour. */
+  messageWaited: event<{ queue: string; waitedS: number }>("warn", "message-waited"),
   poisonRecorded: event<{ queue: string; run?: string; kind?: string; outcome: string }>(
     "warn",
     "poison-recorded",

@@ -29,6 +29,8 @@ const cases: readonly NamedCase[] = [
   { name: "a queue counts calls", packs: 30_000, workers: 1_000, cap: roomy, size: "usual" },
   { name: "the same, 2 s", packs: 30_000, workers: 1_000, packMs: 2_000, cap: roomy, size: "usual" },
   { name: "as the platform scales", packs: 10_000, workers: "elastic", size: "usual" },
+  { name: "from zero, functions apart", packs: 400, workers: "elastic", apart: { ready: [] }, size: "quick" },
+  { name: "the same, wake ready", packs: 400, workers: "elastic", apart: { ready: ["wake"] }, size: "quick" },
   { name: "100,000 packs", packs: 100_000, workers: 200, size: "full" },
   { name: "a million, 200 workers", packs: 1_000_000, workers: 200, chunksPerPack: 10, size: "full" },
   {

@@ -24,7 +24,7 @@ describe("doctor on a correct deployment", () => {
 
   test("reports the rights of others as skipped, and sending as what cannot be tried", async () => {
     const { texts } = await rolesOf(await grantsOf("steer"));
-    expect(texts[1]).toMatch(/\d+ rights of others are not judged; --as/);
+    expect(texts[1]).toMatch(/so not by rights of others \(\d+\); --as/);
     expect(texts[2]).toContain("sending to the queues urgent and wake");
   });
 

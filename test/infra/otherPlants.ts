@@ -7,12 +7,11 @@ const shared = "infra/shared.bicep";
 const alerts = "infra/modules/alerts.bicep";
 const oneRegion = "infra/main.parameters.json";
 const twoRegions = "infra/two-regions.parameters.json";
-const workflow = ".github/workflows/deploy.yml";
 
 const operator =
   '{ "principalId": "00000000-0000-0000-0000-000000000001", "principalType": "User", "access": "read" }';
 
-/** Mistakes against limits, against the code, and on the way to Azure. */
+/** Mistakes against limits and against the code. */
 export const otherPlants: readonly Plant[] = [
   // Constraints and names.
   plant(
@@ -98,64 +97,6 @@ export const otherPlants: readonly Plant[] = [
       says as RegExp,
     ),
   ),
-  // What is deployed.
-  plant(
-    app,
-    "publicNetworkAccess: 'Enabled'\n    virtual",
-    "publicNetworkAccess: publicHttp ? 'Enabled' : 'Disabled'\n    virtual",
-    "publish-path",
-    /no package can be published/,
-  ),
-  plant(
-    app,
-    "scmIpSecurityRestrictionsUseMain: false",
-    "scmIpSecurityRestrictionsUseMain: true",
-    "publish-path",
-    /published/,
-  ),
-  plant(
-    shared,
-    "  'ukwest'\n  'westcentralus'\n  'westus'\n]",
-    "  'ukwest'\n  'westcentralus'\n]",
-    "redundancy",
-    /westus: Standard_ZRS/,
-  ),
-  plant(
-    shared,
-    "  'italynorth'\n  'spaincentral'\n]",
-    "  'italynorth'\n]",
-    "redundancy",
-    /spaincentral: Standard_GZRS/,
-  ),
-  plant(
-    app,
-    "zoneRedundant && !contains(regionsWithoutZones, location) ?",
-    "zoneRedundant ?",
-    "redundancy",
-    /westus: Standard_ZRS/,
-  ),
-  plant("infra/modules/network.bicep", "    dependsOn: [toFirst]\n", "", "peering-order", /race/),
-  plant(
-    main,
-    "name: 'lf${unique}data'",
-    "name: 'lf-${unique}data'",
-    "resource-name",
-    /storageAccounts cannot be called/,
-  ),
-  plant(
-    main,
-    "    prefix: '${prefix}-data'",
-    "    prefix: '${prefix}-data-of-this-installation-and-more'",
-    "resource-name",
-    /privateEndpoints/,
-  ),
-  plant(
-    main,
-    "monitoring ? logs!.outputs.connectionString : ''",
-    "logs!.outputs.connectionString",
-    "deployment",
-    /outputs/,
-  ),
   // What the code says.
   plant(shared, "  'active'\n", "  'aktive'\n", "drift-containers", /aktive|active/),
   plant(
@@ -203,11 +144,11 @@ export const otherPlants: readonly Plant[] = [
   ),
   plant("infra/queries/two-holders.kql", "fields.termid", "fields.termId", "drift-events", /termId/),
   plant(
-    "infra/queries/old-messages.kql",
-    '("worker", "workerUrgent")',
-    '("worker", "urgentWorker")',
+    "infra/queries/no-tick.kql",
+    'OperationName == "coordinator"',
+    'OperationName == "coordinater"',
     "drift-functions",
-    /urgentWorker/,
+    /coordinater/,
   ),
   plant(alerts, "queries/poison.kql", "queries/poisoned.kql", "drift-queries", /poison|no template/),
   plant(main, "['22', '24']", "['20', '24']", "drift-version", /Node 20/),
@@ -222,6 +163,39 @@ export const otherPlants: readonly Plant[] = [
     "drift-host",
     /PACK_LIMIT/,
   ),
+  plant(app, "'00:30:00'", "'00:20:00'", "drift-host", /BUDGET/),
+  plant("host.json", '"Exception;Trace"', '"Request;Exception;Trace"', "drift-host", /sample requests/),
+  plant("host.json", '"Exception;Trace"', '"Exception"', "drift-host", /excludedTypes needs Trace/),
+  plant(
+    "host.json",
+    '"maxSamplingPercentage": 5',
+    '"maxSamplingPercentage": 100',
+    "drift-host",
+    /sample requests/,
+  ),
+  plant(
+    "host.json",
+    '      "Function.worker": "Warning",\n',
+    "",
+    "drift-host",
+    /Function\.worker must be Warning/,
+  ),
+  plant(
+    "host.json",
+    '      "Function.workerUrgent.User": "Information",\n',
+    "",
+    "drift-host",
+    /workerUrgent\.User/,
+  ),
+  plant(
+    "infra/queries/poison.kql",
+    "| summarize messages",
+    "| summarise messages",
+    "query",
+    /operator expected/,
+  ),
+  plant("infra/queries/poison.kql", "parse_json(Message)", "parse_json(Mesage)", "query", /Mesage/),
+  plant("infra/queries/host-errors.kql", "OuterType endswith", "Outertype endswith", "query", /Outertype/),
   plant("host.json", '"batchSize": 1', '"batchSize": 99', "drift-host", /batchSize/),
   plant(
     oneRegion,
@@ -233,7 +207,7 @@ export const otherPlants: readonly Plant[] = [
   plant(
     oneRegion,
     '"value": "dev" },',
-    '"value": "dev" },\n"settings": { "value": { "LEASEFOLD_BUDGET_S": 600 } },',
+    '"value": "dev" },\n"settings": { "value": { "LEASEFOLD_BUDGET_S": 1800 } },',
     "drift-host",
     /BUDGET/,
   ),
@@ -243,46 +217,5 @@ export const otherPlants: readonly Plant[] = [
     '"value": "dev" },\n"alwaysReady": { "value": [{ "name": "function:wroker", "instanceCount": 1 }] },',
     "drift-functions",
     /wroker/,
-  ),
-  // The way to Azure.
-  plant("azure.yaml", "remoteBuild: false\n", "remoteBuild: true\n", "remote-build", /remoteBuild/),
-  plant("azure.yaml", '">= 1.23.13"', '">= 1.23.5"', "azd-version", /at least 1\.23\.13/),
-  plant(".funcignore", "\nnode_modules/*\n", "\nnode_modules\n", "remote-build", /node_modules\/\*/),
-  plant(".funcignore", "\npackage-lock.json\n", "\npackage\n", "package", /package\.json would be missing/),
-  plant("azure.yaml", "  app:\n", "  backend:\n", "azd-service", /backend/),
-  plant(".funcignore", "\ntest\n", "\n", "package", /test would be in the package/),
-  plant(".funcignore", "\ncalculations\n", "\n", "package", /calculations would be in the package/),
-  plant(".funcignore", "\n*.ts\n", "\n", "package", /any\.ts would be in the package/),
-  plant(".funcignore", "dist/starter", "dist/calculations", "package", /dist\/calculations would be missing/),
-  plant(".funcignore", "dist/*.map", "dist/*", "package", /dist\/index\.cjs would be missing/),
-  plant(workflow, "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "workflow-pin", /checkout@v7/),
-  plant(
-    workflow,
-    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
-    "creds: ${{ secrets.AZURE }}",
-    "workflow-secret",
-    /federation/,
-  ),
-  plant(workflow, "permissions: {}\n", "", "workflow-permissions", /permissions/),
-  plant(
-    workflow,
-    "client-id: ${{ vars.AZURE_PREVIEW_CLIENT_ID }}",
-    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
-    "workflow-identity",
-    /would hold the identity that deploys/,
-  ),
-  plant(
-    workflow,
-    "environment: preview",
-    "environment: production",
-    "workflow-identity",
-    /run in production/,
-  ),
-  plant(
-    workflow,
-    "environment: production",
-    "environment: staging",
-    "workflow-identity",
-    /environment production/,
   ),
 ];

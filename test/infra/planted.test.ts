@@ -2,11 +2,13 @@ import { describe, expect, test } from "vitest";
 import { checkInfra, lineOf } from "../../scripts/infra/check.ts";
 import { readFiles, rootNames } from "../../scripts/infra/project.ts";
 import { ruleNames } from "../../scripts/infra/syntax.ts";
+import { deliveryPlants } from "./deliveryPlants.ts";
 import { otherPlants } from "./otherPlants.ts";
 import { templatePlants } from "./templatePlants.ts";
 
 const files = readFiles();
 const names = rootNames();
+const plants = [...templatePlants, ...otherPlants, ...deliveryPlants];
 
 test("the infrastructure has no finding", async () => {
   expect((await checkInfra(files, names)).map(lineOf)).toEqual([]);
@@ -31,26 +33,23 @@ test("a finding is one line: file, line, column, rule, message", async () => {
 
 test("every rule has a planted mistake", () => {
   const own = ruleNames.filter((rule) => !rule.startsWith("bicep-"));
-  const planted = new Set([...templatePlants, ...otherPlants].map(({ rule }) => rule));
+  const planted = new Set(plants.map(({ rule }) => rule));
   expect(own.filter((rule) => !planted.has(rule))).toEqual([]);
 });
 
 describe("a planted mistake is found by its own rule", () => {
-  test.each([...templatePlants, ...otherPlants])(
-    "$rule: $file: $to",
-    async ({ file, from, to, rule, says }) => {
-      const text = files.get(file) ?? "";
-      expect(text, `${file} no longer has ${JSON.stringify(from)}`).toContain(from);
-      const planted = new Map(files).set(
-        file,
-        text.replace(from, () => to),
-      );
-      const found = (await checkInfra(planted, names)).filter((one) => one.rule === rule).map(lineOf);
-      expect(found.length, "number of findings of that rule").toBeGreaterThan(0);
-      expect(
-        found.some((line) => says.test(line)),
-        found.join("\n"),
-      ).toBe(true);
-    },
-  );
+  test.each(plants)("$rule: $file: $to", async ({ file, from, to, rule, says }) => {
+    const text = files.get(file) ?? "";
+    expect(text, `${file} no longer has ${JSON.stringify(from)}`).toContain(from);
+    const planted = new Map(files).set(
+      file,
+      text.replace(from, () => to),
+    );
+    const found = (await checkInfra(planted, names)).filter((one) => one.rule === rule).map(lineOf);
+    expect(found.length, "number of findings of that rule").toBeGreaterThan(0);
+    expect(
+      found.some((line) => says.test(line)),
+      found.join("\n"),
+    ).toBe(true);
+  });
 });

@@ -41,6 +41,7 @@ export const functions: Readonly<Record<string, (...given: Value[]) => Value>> =
     ),
   max: (...numbers) => Math.max(...numbers.map(Number)),
   range: (start, count) => Array.from({ length: Number(count) }, (_, i) => Number(start) + i),
+  replace: (whole, from, to) => text(whole).replaceAll(text(from), text(to)),
   resourceGroup: () => ({ id: new Runtime("group") }),
   resourceId: (type, ...names) => nestedId(text(type), names.map(text)),
   string: (value) => (typeof value === "object" ? JSON.stringify(value) : text(value)),

@@ -11,7 +11,45 @@ const packaged = ["host.json", "package.json", "dist"];
  * `rootNames` are the files and folders at the root.
  */
 export function delivery(project: Project, rootNames: readonly string[]): Finding[] {
-  return [...azd(project), ...packageFiles(project, rootNames), ...workflows(project)];
+  return [
+    ...azd(project),
+    ...packageFiles(project, rootNames),
+    ...workflows(project),
+    ...published(project),
+    ...linted(project),
+  ];
+}
+
+/** A workflow that publishes waits until the app answers with the commit: the version may be that of the old code. */
+function published({ files }: Project): Finding[] {
+  return [...files].flatMap(([file, text]) => {
+    if (!file.startsWith(".github/workflows/") || !/functions-action@/.test(text)) return [];
+    const place = placeOfText(file, text, "functions-action@");
+    const waits = /\.commit\b/.test(text) && /= "\$GITHUB_SHA" \]/.test(text);
+    const skips = /if: steps\.\w+\.outputs\.commit != github\.sha/.test(text);
+    return [
+      ...(waits ? [] : [findingAt(place, "workflow-commit", "wait until the app answers with GITHUB_SHA")]),
+      ...(skips
+        ? []
+        : [
+            findingAt(
+              place,
+              "workflow-commit",
+              "do not publish the commit that runs already: it restarts the app",
+            ),
+          ]),
+    ];
+  });
+}
+
+/** One job of the project runs Bicep's own linter with a fixed version, for here there is none. */
+function linted({ files }: Project): Finding[] {
+  const file = ".github/workflows/test.yml";
+  const text = files.get(file) ?? "";
+  const found =
+    /bicep install --version v\d+\.\d+\.\d+/.test(text) && /bicep lint --file infra\/main\.bicep/.test(text);
+  const says = "a job must run `az bicep lint --file infra/main.bicep` with a fixed version";
+  return found ? [] : [findingAt({ file, line: 1, column: 1 }, "workflow-bicep", says)];
 }
 
 /** The changelog of azd (Azure/azure-dev, cli/azd/CHANGELOG.md): pull requests 6748, 7223 and 7311. */

@@ -1,4 +1,5 @@
 import { all } from "../facts.ts";
+import { analyzeQuery } from "../kusto.ts";
 import type { Project } from "../project.ts";
 import {
   type Finding,
@@ -71,7 +72,7 @@ function differences(listed: readonly string[], truth: readonly string[]): strin
   ];
 }
 
-/** Events, fields and functions that queries name exist; every query is loaded by a template. */
+/** Queries are valid KQL; the events, fields and functions that they name exist; a template loads each. */
 function queries(project: Project): Finding[] {
   const { facts } = project;
   const loaded = [...project.templates.values()].flatMap((one) =>
@@ -85,8 +86,12 @@ function queries(project: Project): Finding[] {
       all(list, /(?<!\[)"([\w-]+)"/g),
     );
     const begins = all(text, /\{\\"event\\":\\"([\w-]+)\\"/g);
-    const operations = all(text, /OperationName in \(([^)]*)\)|OperationName == ("\w+")/g);
+    const operations = all(text, /OperationName (?:in|==) (\(?"[^)\n|]*)/g);
+    const wrong = analyzeQuery(text).GetDiagnostics();
     return [
+      ...Array.from({ length: wrong.Count }, (_, i) => wrong.getItem(i)).map(({ Start, Message }) =>
+        findingAt(placeOfText(file, text, text.slice(Start)), "query", Message),
+      ),
       ...[...events, ...begins]
         .filter((name) => !facts.events.includes(name))
         .map((name) => at(name, "drift-events", `no event is called ${name}`)),

@@ -9,7 +9,8 @@ const notInAzure: Readonly<Record<string, string>> = {
   LEASEFOLD_WATCH: "an instance on Flex sleeps between invocations and cannot watch",
 };
 /** Settings of the platform that templates and samples may use. */
-const platform = /^(AzureWebJobsStorage(__\w+)?|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
+const platform =
+  /^(AzureWebJobsStorage(__\w+)?|AzureFunctionsJobHost__functionTimeout|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
 
 /** `drift-settings`, `drift-range`, `drift-sample` and `drift-page`: settings are the same wherever they are named. */
 export function driftSettings(project: Project): Finding[] {

@@ -4,6 +4,7 @@ import { type HostSettings, packLimitOf, readHostSettings } from "../../../src/m
 import { settingsSchema } from "../../../src/model/settings.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText } from "../syntax.ts";
+import { appFile } from "./driftSettings.ts";
 
 const file = "host.json";
 
@@ -21,10 +22,6 @@ export function hostJson(project: Project): Finding[] {
   } catch (error) {
     return [tell("", messageOf(error))];
   }
-  const { logging } = JSON.parse(text) as {
-    logging?: { applicationInsights?: { samplingSettings?: { excludedTypes?: string } } };
-  };
-  const kept = logging?.applicationInsights?.samplingSettings?.excludedTypes?.split(";") ?? [];
   return [
     ...(host.queues.messageEncoding === "none"
       ? []
@@ -34,12 +31,65 @@ export function hostJson(project: Project): Finding[] {
             'must be "none": Leasefold sends plain JSON, and the host would set all of it aside',
           ),
         ]),
-    // Alerts are told by traces.
-    ...["Request", "Exception", "Trace"]
-      .filter((type) => !kept.includes(type))
-      .map((type) => tell("samplingSettings", `excludedTypes needs ${type}, or the host drops some of them`)),
+    ...telemetry(project, text).map(([about, says]) => tell(about, says)),
     ...misfits(host, {}, 2048).map((says) => tell("functionTimeout", says)),
-    ...[...project.files].flatMap(([name, content]) => parameterFile(project, host, name, content)),
+    ...[...project.files].flatMap(([name, content]) => parameterFile(project, text, name, content)),
+  ];
+}
+
+interface Logging {
+  readonly logLevel?: Readonly<Record<string, string>>;
+  readonly applicationInsights?: {
+    readonly samplingSettings?: { readonly excludedTypes?: string; readonly maxSamplingPercentage?: number };
+  };
+}
+
+/** Share of requests that is kept at most: each costs about as much as a pack's message. */
+const requestsMaxPercent = 10;
+
+/**
+ * Alerts are told by traces and exceptions, so none of those is sampled; requests and the host's lines on each message are
+ * the bulk, so the first are sampled and the second off, but not what the app itself says there.
+ */
+function telemetry({ facts }: Project, text: string): [about: string, says: string][] {
+  const { logLevel = {}, applicationInsights } = (JSON.parse(text) as { logging?: Logging }).logging ?? {};
+  const sampling = applicationInsights?.samplingSettings;
+  const kept = sampling?.excludedTypes?.split(";") ?? [];
+  const workers = facts.functions.filter((name) => name.startsWith("worker"));
+  const levelOf = (category: string): string | undefined => {
+    const [longest] = Object.keys(logLevel)
+      .filter((prefix) => category.startsWith(prefix))
+      .sort((a, b) => b.length - a.length);
+    return logLevel[longest ?? "default"];
+  };
+  const lost = ["Exception", "Trace"].filter((type) => !kept.includes(type));
+  const percent = sampling?.maxSamplingPercentage ?? 100;
+  return [
+    ...lost.map((type): [string, string] => [
+      "samplingSettings",
+      `excludedTypes needs ${type}: alerts are told by it`,
+    ]),
+    ...(kept.includes("Request") || percent > requestsMaxPercent
+      ? [
+          [
+            "samplingSettings",
+            `sample requests to ${requestsMaxPercent} % at most; all of them fill the daily cap`,
+          ] as [string, string],
+        ]
+      : []),
+    ...workers.flatMap((name): [string, string][] => [
+      ...(levelOf(`Function.${name}`) === "Warning"
+        ? []
+        : ([
+            ["logLevel", `Function.${name} must be Warning, or the host logs three lines for each message`],
+          ] as [string, string][])),
+      ...(levelOf(`Function.${name}.User`) === "Information"
+        ? []
+        : ([["logLevel", `Function.${name}.User must be Information, or events of the app are lost`]] as [
+            string,
+            string,
+          ][])),
+    ]),
   ];
 }
 
@@ -76,14 +126,21 @@ function refusalOf(check: () => unknown): string[] {
   }
 }
 
-function parameterFile(project: Project, host: HostSettings, name: string, text: string): Finding[] {
+function parameterFile(project: Project, hostText: string, name: string, text: string): Finding[] {
   if (!/^infra\/[^/]+\.parameters\.json$/.test(name)) return [];
   type Values = Record<string, { value?: unknown } | undefined>;
   const { parameters = {} } = JSON.parse(text) as { parameters?: Values };
   const main = project.templates.get("infra/main.bicep");
   const standard = main?.declarations.find((one) => one.name === "instanceMemoryMB")?.value;
   const memoryMb = Number(parameters["instanceMemoryMB"]?.value ?? standard?.text);
-  const settings = (parameters["settings"]?.value ?? {}) as Record<string, unknown>;
+  // The template sets some itself, and those of the host over host.json.
+  const app = project.templates.get(appFile)?.root.text ?? "";
+  const pattern = /^ +((?:AzureFunctionsJobHost__|LEASEFOLD_)\w+): '([^']*)'$/gm;
+  const set = [...app.matchAll(pattern)].map(([, key = "", value = ""]): [string, string] => [key, value]);
+  const isHost = (key: string) => key.startsWith("AzureFunctionsJobHost__");
+  const given = (parameters["settings"]?.value ?? {}) as Record<string, unknown>;
+  const settings = { ...Object.fromEntries(set.filter(([key]) => !isHost(key))), ...given };
+  const host = readHostSettings(hostText, Object.fromEntries(set.filter(([key]) => isHost(key))));
   const about = parameters["settings"] === undefined ? "instanceMemoryMB" : "settings";
   return misfits(host, settings, memoryMb).map((says) =>
     findingAt(placeOfText(name, text, `"${about}"`), "drift-host", says),

@@ -40,15 +40,14 @@ export async function checkRoles(client: Client, as?: Asker): Promise<readonly F
   for (const { right, answer } of answers) {
     if (answer === "denied" && right.neededBy.includes(who)) findings.wrong(refused(right, who));
   }
-  const judged = rights.filter(({ neededBy }) => neededBy.includes(who)).length;
+  // What does not exist yet has no rights to ask for.
+  const asked = answers.filter(({ answer }) => answer !== "missing");
+  const judged = asked.filter(({ right }) => right.neededBy.includes(who)).length;
+  const others = asked.length - judged;
   const told = `${as === undefined ? "judged" : "asked to be judged"} as ${kinds[who]}`;
   if (findings.found.length === 0) findings.ok(`${told}: this identity has the ${judged} rights it needs`);
-  if (judged < rights.length) {
-    const others = rights.length - judged;
-    findings.skipped(
-      `${told}: ${others} rights of others are not judged; --as app|steer|read judges another`,
-    );
-  }
+  if (others > 0)
+    findings.skipped(`${told}, so not by rights of others (${others}); --as app|steer|read judges another`);
   if (who === "steer") findings.skipped("sending to the queues urgent and wake: only a message would tell");
   tellMissing(client.names, answers, findings);
   return findings.found;

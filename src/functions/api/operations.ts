@@ -14,6 +14,8 @@ export const getFailures: ApiHandler = async (request, client) => {
 /** What an instance knows about itself. */
 export interface InstanceFacts {
   readonly version: string;
+  /** The commit of this build; undefined where it was built outside of a clone. */
+  readonly commit?: string | undefined;
   readonly instance: string;
   /** Time since this instance last ticked, by its own clock; undefined before its first tick. */
   lastTickAgeMs(): number | undefined;
@@ -23,10 +25,11 @@ export interface InstanceFacts {
 export const getHealth = (): HttpResponseInit => fresh({ ok: true });
 
 /** Makes no storage call, so it answers while storage is unavailable. */
-export function getInstance({ version, instance, lastTickAgeMs }: InstanceFacts): HttpResponseInit {
+export function getInstance({ version, commit, instance, lastTickAgeMs }: InstanceFacts): HttpResponseInit {
   const ageMs = lastTickAgeMs();
   return fresh({
     version,
+    ...(commit === undefined ? {} : { commit }),
     instance,
     ...(ageMs === undefined ? {} : { lastTickAgeS: Math.round(ageMs) / 1000 }),
   });

@@ -48,6 +48,7 @@ describe("the other routes", () => {
       instance: "node-1",
       lastTickAgeS: 1.234,
     });
+    expect(getInstance({ ...facts, commit: "3ff837a" }).jsonBody).toMatchObject({ commit: "3ff837a" });
     expect(getInstance({ ...facts, lastTickAgeMs: () => undefined }).jsonBody).toEqual({
       version: "1.2.3",
       instance: "node-1",

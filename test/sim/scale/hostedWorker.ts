@@ -10,7 +10,7 @@ export function hostedWorker(options: WorkerOptions): Instance {
   const { storage, names, clock, random, takes } = options;
   const ports = workerPorts(options);
   let running = 0;
-  const listeners = [names.urgent, names.packs].map((queue) =>
+  const listeners = (options.listens ?? [names.urgent, names.packs]).map((queue) =>
     startQueueListener({
       ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
       ...{ batchSize: 1, newBatchThreshold: takes - 1, maxPollingIntervalMs: 2_000 },

@@ -8,6 +8,8 @@ import type { Clock, Random } from "../../../src/storage/ports.ts";
  */
 export interface Scaling {
   readonly warm?: number;
+  /** Instances that are there from the start and never taken away, beside those that the queue asks for. */
+  readonly alwaysReady?: number;
   readonly instancesMax: number;
   readonly decideEveryMs: number;
   readonly stepMax: number;
@@ -57,6 +59,7 @@ export function startFleet(
 ): Fleet {
   const live: { readonly instance: Instance; readonly sinceMs: number }[] = [];
   const stopping = new AbortController();
+  const { alwaysReady = 0 } = scaling;
   let starting = 0;
   let goneMs = 0;
   let peak = 0;
@@ -83,7 +86,7 @@ export function startFleet(
     while (!stopping.signal.aborted) {
       const queue = await look();
       const now = live.length + starting;
-      const wanted = decideInstances(now, queue, takesEach, scaling);
+      const wanted = Math.max(alwaysReady, decideInstances(now, queue, takesEach, scaling));
       for (let more = now; more < wanted; more += 1)
         void add(scaling.coldStartMs * (0.75 + random.number() / 2));
       if (wanted < live.length) removeIdle(live.length - wanted);
@@ -93,7 +96,10 @@ export function startFleet(
   // Warm instances poll from different moments on.
   if (scaling.warm !== undefined)
     for (let one = 0; one < scaling.warm; one += 1) void add(random.number() * 2_000);
-  else void scale();
+  else {
+    for (let one = 0; one < alwaysReady; one += 1) void add(random.number() * 2_000);
+    void scale();
+  }
 
   return {
     instanceMs: () => goneMs + live.reduce((sum, { sinceMs }) => sum + clock.monotonicMs() - sinceMs, 0),

@@ -8,7 +8,7 @@ import { seededRandom, type VirtualWorld, virtualWorld } from "../../support/vir
 import { callsOf, type FarStorage, farService, type Way } from "./farService.ts";
 import { hostedWorker } from "./hostedWorker.ts";
 import { appHost, startLeader } from "./leader.ts";
-import { azureScaling, type Scaling, startFleet } from "./platform.ts";
+import { azureScaling, type Fleet, type Scaling, startFleet } from "./platform.ts";
 import { runWatch } from "./runWatch.ts";
 import { azureLimits, type ServiceLimits, type Throttle, throttle } from "./serviceLimits.ts";
 import { makePlaces, runId, runUid, startRun } from "./startRun.ts";
@@ -34,6 +34,11 @@ export interface ScaleCase {
   readonly seed?: number;
   /** The app's worker under the embedded host instead of the thin one. */
   readonly hosted?: boolean;
+  /**
+   * Each function scales by itself and from zero, as on Flex Consumption, but for those that are always ready; `workers`
+   * then says how the platform scales each. Otherwise the leader is awake, and every worker takes from both queues.
+   */
+  readonly apart?: { readonly ready: readonly ("wake" | "urgent" | "packs")[] };
 }
 
 export interface ScaleResult {
@@ -71,7 +76,8 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   const door = (clock = world.clock()): FarStorage => farService({ ...way, clock });
 
   const leader = door();
-  startLeader({ storage: leader, host: door(), names, clock: world.clock(), random: world.random, log() {} });
+  const host = scale.apart === undefined ? door() : wokenHost(door(), scale, world, names, near);
+  startLeader({ storage: leader, host, names, clock: world.clock(), random: world.random, log() {} });
   let computed = 0;
   const onPack = () => {
     computed += 1;
@@ -112,6 +118,37 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   };
 }
 
+type Scaled = Pick<ScaleCase, "workers" | "apart">;
+
+/** How the platform scales the instances for a queue. */
+function scalingOf({ workers, apart }: Scaled, queue: "wake" | "urgent" | "packs" | "both"): Scaling {
+  const scaling = typeof workers === "number" ? { ...azureScaling, warm: workers } : workers;
+  return queue !== "both" && apart?.ready.includes(queue) === true ? { ...scaling, alwaysReady: 1 } : scaling;
+}
+
+/** The way of the wakes to the leader's process: nothing comes until the platform has started an instance for them. */
+function wokenHost(
+  storage: FarStorage,
+  scale: Scaled,
+  world: VirtualWorld,
+  names: Names,
+  near: Storage,
+): FarStorage {
+  let awake = false;
+  const ports = { clock: world.clock(), random: world.random };
+  const look = () => lengthOf(near, [names.wake]);
+  startFleet(ports, scalingOf(scale, "wake"), 1, look, () => {
+    awake = true;
+    return { idle: () => false, stop() {} };
+  });
+  const queues = {
+    ...storage.queues,
+    receive: async (...given: Parameters<Storage["queues"]["receive"]>) =>
+      awake ? await storage.queues.receive(...given) : [],
+  };
+  return { ...storage, queues };
+}
+
 function startWorkers(
   scale: ScaleCase & { readonly onPack: () => void },
   world: VirtualWorld,
@@ -119,24 +156,25 @@ function startWorkers(
   near: Storage,
   door: (clock: ReturnType<VirtualWorld["clock"]>) => FarStorage,
 ) {
-  const { packMs, workers, cores = 1, chunksPerPack = 100 } = scale;
+  const { packMs, cores = 1, chunksPerPack = 100 } = scale;
   const { threads, takes } = appHost();
   const clock = world.clock();
   const { random } = world;
   const doors: FarStorage[] = [];
-  const fleet = startFleet(
-    { clock, random },
-    typeof workers === "number" ? { ...azureScaling, warm: workers } : workers,
-    takes,
-    () => lengthOf(near, [names.packs, names.urgent]),
-    () => {
+  const groups = scale.apart === undefined ? (["both"] as const) : (["urgent", "packs"] as const);
+  const fleets = groups.map((group) => {
+    const listens = group === "both" ? [names.packs, names.urgent] : [names[group]];
+    const look = () => lengthOf(near, listens);
+    return startFleet({ clock, random }, scalingOf(scale, group), takes, look, () => {
       const storage = door(clock);
       doors.push(storage);
       const instance = { takes, threads, cores, chunkMs: packMs / chunksPerPack, onPack: scale.onPack };
-      const options = { storage, names, clock, random, ...instance };
+      const options = { storage, names, clock, random, ...instance, listens };
       return (scale.hosted === true ? hostedWorker : thinWorker)(options);
-    },
-  );
+    });
+  });
+  const sum = (of: (fleet: Fleet) => number): number => fleets.reduce((total, one) => total + of(one), 0);
+  const fleet = { instanceMs: () => sum((one) => one.instanceMs()), peak: () => sum((one) => one.peak()) };
   return { fleet, doors };
 }
 

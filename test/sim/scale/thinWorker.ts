@@ -58,7 +58,6 @@ export function thinWorker(options: WorkerOptions): Instance {
       });
     }
   }
-  void listen(names.urgent);
-  void listen(names.packs);
+  for (const queue of options.listens ?? [names.urgent, names.packs]) void listen(queue);
   return { idle: () => running === 0, stop: () => stopping.abort() };
 }

@@ -17,6 +17,8 @@ export interface WorkerOptions {
   /** Core time of one chunk. */
   readonly chunkMs: number;
   readonly onPack?: (() => void) | undefined;
+  /** Queues whose messages it takes; default both. */
+  readonly listens?: readonly string[] | undefined;
 }
 
 /** The app's worker with a calculation whose chunks all cost the same. */

@@ -1,0 +1,124 @@
+import { type Plant, plant } from "./plant.ts";
+
+const main = "infra/main.bicep";
+const app = "infra/modules/functionApp.bicep";
+const shared = "infra/shared.bicep";
+const workflow = ".github/workflows/deploy.yml";
+
+/** Mistakes in what the templates deploy, and on the way to Azure. */
+export const deliveryPlants: readonly Plant[] = [
+  // What is deployed.
+  plant(
+    app,
+    "publicNetworkAccess: 'Enabled'\n    virtual",
+    "publicNetworkAccess: publicHttp ? 'Enabled' : 'Disabled'\n    virtual",
+    "publish-path",
+    /no package can be published/,
+  ),
+  plant(
+    app,
+    "scmIpSecurityRestrictionsUseMain: false",
+    "scmIpSecurityRestrictionsUseMain: true",
+    "publish-path",
+    /published/,
+  ),
+  plant(
+    shared,
+    "  'ukwest'\n  'westcentralus'\n  'westus'\n]",
+    "  'ukwest'\n  'westcentralus'\n]",
+    "redundancy",
+    /westus: Standard_ZRS/,
+  ),
+  plant(
+    shared,
+    "  'italynorth'\n  'spaincentral'\n]",
+    "  'italynorth'\n]",
+    "redundancy",
+    /spaincentral: Standard_GZRS/,
+  ),
+  plant(
+    app,
+    "zoneRedundant && !contains(regionsWithoutZones, location) ?",
+    "zoneRedundant ?",
+    "redundancy",
+    /westus: Standard_ZRS/,
+  ),
+  plant("infra/modules/network.bicep", "    dependsOn: [toFirst]\n", "", "peering-order", /race/),
+  plant(
+    main,
+    "name: 'lf${unique}data'",
+    "name: 'lf-${unique}data'",
+    "resource-name",
+    /storageAccounts cannot be called/,
+  ),
+  plant(
+    main,
+    "    prefix: '${prefix}-data'",
+    "    prefix: '${prefix}-data-of-this-installation-and-more'",
+    "resource-name",
+    /privateEndpoints/,
+  ),
+  plant(
+    main,
+    "monitoring ? logs!.outputs.connectionString : ''",
+    "logs!.outputs.connectionString",
+    "deployment",
+    /outputs/,
+  ),
+  // The way to Azure.
+  plant("azure.yaml", "remoteBuild: false\n", "remoteBuild: true\n", "remote-build", /remoteBuild/),
+  plant("azure.yaml", '">= 1.23.13"', '">= 1.23.5"', "azd-version", /at least 1\.23\.13/),
+  plant(".funcignore", "\nnode_modules/*\n", "\nnode_modules\n", "remote-build", /node_modules\/\*/),
+  plant(".funcignore", "\npackage-lock.json\n", "\npackage\n", "package", /package\.json would be missing/),
+  plant("azure.yaml", "  app:\n", "  backend:\n", "azd-service", /backend/),
+  plant(".funcignore", "\ntest\n", "\n", "package", /test would be in the package/),
+  plant(".funcignore", "\ncalculations\n", "\n", "package", /calculations would be in the package/),
+  plant(".funcignore", "\n*.ts\n", "\n", "package", /any\.ts would be in the package/),
+  plant(".funcignore", "dist/starter", "dist/calculations", "package", /dist\/calculations would be missing/),
+  plant(".funcignore", "dist/*.map", "dist/*", "package", /dist\/index\.cjs would be missing/),
+  plant(workflow, "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "workflow-pin", /checkout@v7/),
+  plant(
+    workflow,
+    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
+    "creds: ${{ secrets.AZURE }}",
+    "workflow-secret",
+    /federation/,
+  ),
+  plant(workflow, "permissions: {}\n", "", "workflow-permissions", /permissions/),
+  plant(
+    workflow,
+    "client-id: ${{ vars.AZURE_PREVIEW_CLIENT_ID }}",
+    "client-id: ${{ vars.AZURE_CLIENT_ID }}",
+    "workflow-identity",
+    /would hold the identity that deploys/,
+  ),
+  plant(
+    workflow,
+    "environment: preview",
+    "environment: production",
+    "workflow-identity",
+    /run in production/,
+  ),
+  plant(
+    workflow,
+    "environment: production",
+    "environment: staging",
+    "workflow-identity",
+    /environment production/,
+  ),
+  plant(workflow, '"$found" = "$GITHUB_SHA"', '"$found" = "$wanted"', "workflow-commit", /wait until/),
+  plant(
+    workflow,
+    "        if: steps.there.outputs.commit != github.sha\n",
+    "",
+    "workflow-commit",
+    /restarts the app/,
+  ),
+  plant(
+    ".github/workflows/test.yml",
+    "az bicep lint --file infra/main.bicep",
+    "true",
+    "workflow-bicep",
+    /lint/,
+  ),
+];
