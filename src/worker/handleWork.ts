@@ -54,10 +54,12 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
-  try {
-    return await ports.watch.during(message, (signal) =>
+  const work = () =>
+    ports.watch.during(message, (signal) =>
       dispatch(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
     );
+  try {
+    return await (alone ? ports.inTurn(work) : work());
   } finally {
     await note.remove();
   }

@@ -37,6 +37,8 @@ export interface ProcessState {
   readonly watch: MarkerWatch;
   readonly report: CallReport;
   readonly otherCode: OtherCodeNotes;
+  /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A run, and where a retry planned anew, the generation that did. */

@@ -11,7 +11,17 @@ export const processState = (ports: Pick<WorkerPorts, "storage" | "names" | "clo
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
   report: callReport(ports.storage.meter),
   otherCode: otherCodeNotes(ports),
+  inTurn: oneAtATime(),
 });
+
+function oneAtATime(): ProcessState["inTurn"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
+  };
+}
 
 export function callReport(meter: CallMeter): CallReport {
   let reported = meter.counts();

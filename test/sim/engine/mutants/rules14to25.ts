@@ -53,6 +53,13 @@ export const rules14to25: readonly Mutant[] = [
     edits: edit("coordinator/decide/track.ts", "delete state.again[index];", ""),
   },
   {
+    without: "turns of attempts whose work ended processes before",
+    rule: 16,
+    killedBy: "the scenario's own end",
+    cases: ["a plan that ends the process of the only instance, which also leads"],
+    edits: edit("worker/handleWork.ts", "alone ? ports.inTurn(work) : work()", "work()"),
+  },
+  {
     without: "begun packs that a new leader knows of",
     rule: 20,
     killedBy: "every run ends in time",
