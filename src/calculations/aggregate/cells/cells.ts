@@ -17,7 +17,7 @@ const lineFeed = 0x0a;
 export const emptyCell = 0;
 export const textCell = 1;
 export const numberCell = 2;
-export const valueCell = 3;
+const valueCell = 3;
 
 /**
  * The wanted columns of a batch of records, as places in the bytes of the batch: a text or a number is made only when it
