@@ -26,6 +26,16 @@ const sides = [
 const medianOf = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
+async function answerOf(child: ChildProcess, side: CsvSide): Promise<CsvAnswer> {
+  const ended = once(child, "exit").then(([code, signal]) => {
+    throw new Error(`the process of ${side} ended with ${code ?? signal}`);
+  });
+  child.send("again");
+  const [answer] = await Promise.race([once(child, "message"), ended]);
+  ended.catch(() => {});
+  return answer as CsvAnswer;
+}
+
 /** Query 1 of TPC-H, each side in a process of its own, by CPU time, since others may share the machine. The sides take turns. */
 export const csvBench: Bench = {
   name: "csv",
@@ -52,8 +62,7 @@ export const csvBench: Bench = {
       for (let round = 0; round <= rounds; round++) {
         const answers: CsvAnswer[] = [];
         for (const [index, child] of processes.entries()) {
-          child.send("again");
-          const [answer] = (await once(child, "message")) as [CsvAnswer];
+          const answer = await answerOf(child, sides[index] as CsvSide);
           answers.push(answer);
           ownS += answer.cpuS;
           if (round > 0) seconds[index]?.push(answer.cpuS);
