@@ -1,6 +1,7 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { calculationsBench } from "./calculations.ts";
+import { csvBench } from "./csv.ts";
 import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
@@ -42,6 +43,7 @@ const benches: readonly Bench[] = [
   scaleBench,
   planningBench,
   calculationsBench,
+  csvBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

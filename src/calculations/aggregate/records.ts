@@ -23,14 +23,6 @@ export interface RangeInput {
 
 /** A field of the file: text in CSV (an empty field is `null`), a JSON value in NDJSON (nested ones as JSON text). */
 export type Field = string | number | boolean | null;
-export type Row = readonly Field[];
-
-/** Rows of the wanted columns, in the order of the file. A batch is only valid during the call that passes it. */
-export interface RecordBatch {
-  readonly rows: readonly Row[];
-  /** Byte offset in the (decompressed) file at which row `index` of this batch begins. May be slow: for reports only. */
-  offsetOf(index: number): number;
-}
 
 /** A record that could not be used: what is wrong, and where. */
 export interface Offender {

@@ -5,10 +5,10 @@ import {
   exactMax,
   mergeDistinct,
 } from "../../../src/calculations/aggregate/measures/distinctMeasure.ts";
-import { hash53 } from "../../../src/calculations/aggregate/measures/murmur3.ts";
+import { textHash53 } from "../../../src/calculations/aggregate/measures/murmur3.ts";
 
 const hashes = (prefix: string, count: number): Float64Array =>
-  Float64Array.from({ length: count }, (_, i) => hash53(`${prefix}${i}`, 0)).sort();
+  Float64Array.from({ length: count }, (_, i) => textHash53(`${prefix}${i}`, 0)).sort();
 
 describe("counting different values", () => {
   test.each([0, 1, 2, 100, exactMax])("the number of different values is exact for %i of them", (count) => {

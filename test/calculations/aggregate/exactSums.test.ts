@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Cells } from "../../../src/calculations/aggregate/cells/cells.ts";
 import {
-  exactSums,
+  ExactSums,
   mergeTerms,
   nearestRatio,
 } from "../../../src/calculations/aggregate/measures/exactTerms.ts";
@@ -23,7 +24,7 @@ const finite = fc.oneof(
 );
 
 const termsOf = (values: readonly number[]) => {
-  const sums = exactSums(() => {});
+  const sums = new ExactSums(() => {});
   sums.reserve(1);
   for (const value of values) sums.add(0, value);
   return sums.terms(0);
@@ -32,11 +33,11 @@ const termsOf = (values: readonly number[]) => {
 function squaresOf(values: readonly number[]): Squares {
   const columns: Columns = {
     indexOf: () => 0,
-    numbers: () => ({ at: (index) => values[index] as number, exact: (index) => values[index] as number }),
+    numbers: () => ({ of: () => Float64Array.from(values), exact: (row) => values[row] as number }),
   };
   const squares = squaresMeasure("x").start(columns, () => {});
   const index = Int32Array.from(values.keys());
-  squares.add({ rows: [], count: values.length, index, group: new Int32Array(values.length) }, 1);
+  squares.add({ cells: new Cells(1), count: values.length, index, group: new Int32Array(values.length) }, 1);
   return squares.state(0);
 }
 

@@ -1,5 +1,6 @@
+import { isAscii } from "node:buffer";
+import { type Cells, emptyCell, textCell } from "../cells/cells.ts";
 import type { Columns } from "../measures/measure.ts";
-import type { Row } from "../records.ts";
 import { exactOf } from "../wholeNumbers.ts";
 import { quoted, type Scanner, scanner } from "./scanner.ts";
 
@@ -122,19 +123,19 @@ const word = (from: Scanner, keyword: "and" | "or" | "not" | "is" | "in" | "null
   from.take(new RegExp(`${keyword}(?![\\p{L}\\p{N}_.])`, "iuy")) !== undefined;
 
 /** True, false, or undefined where the answer is unknown, as in SQL for a comparison with an empty field. */
-type Filter = (row: Row, index: number) => boolean | undefined;
+type Filter = (cells: Cells, row: number) => boolean | undefined;
 
-/** Evaluates parts from left to right and stops at the first that decides. `index` is that of the row in its batch. */
+/** Evaluates parts from left to right and stops at the first that decides. */
 export function compileFilter(condition: Condition, columns: Columns): Filter {
   switch (condition.kind) {
     case "and":
     case "or": {
       const parts = condition.parts.map((part) => compileFilter(part, columns));
       const decides = condition.kind === "or";
-      return (row, index) => {
+      return (cells, row) => {
         let answer: boolean | undefined = !decides;
         for (const part of parts) {
-          const one = part(row, index);
+          const one = part(cells, row);
           if (one === decides) return decides;
           if (one === undefined) answer = undefined;
         }
@@ -143,40 +144,55 @@ export function compileFilter(condition: Condition, columns: Columns): Filter {
     }
     case "not": {
       const part = compileFilter(condition.part, columns);
-      return (row, index) => {
-        const answer = part(row, index);
+      return (cells, row) => {
+        const answer = part(cells, row);
         return answer === undefined ? undefined : !answer;
       };
     }
     case "empty": {
       const at = columns.indexOf(condition.column);
-      return (row) => row[at] === null;
+      return (cells, row) => cells.kinds[row * cells.width + at] === emptyCell;
     }
     case "compare": {
       const { column, operator, literal } = condition;
       const holds = holdsOf[operator];
-      return testing(column, columns, isText(literal), (value) => holds(value, literal));
+      const test = (value: Literal): boolean => holds(value, literal);
+      if (typeof literal !== "string") return numberTest(column, columns, test);
+      const bytes = Buffer.from(literal);
+      // The order of UTF-8 is that of UTF-16 where one of the two texts is ASCII.
+      const inBytes = (cells: Cells, cell: number): boolean => holds(cells.compare(cell, bytes), 0);
+      return textTest(columns.indexOf(column), test, isAscii(bytes) ? inBytes : undefined);
     }
     case "in": {
       const wanted = new Set(condition.literals);
-      return testing(condition.column, columns, isText(condition.literals[0]), (value) => wanted.has(value));
+      const test = (value: Literal): boolean => wanted.has(value);
+      if (!isText(condition.literals[0])) return numberTest(condition.column, columns, test);
+      return textTest(columns.indexOf(condition.column), test);
     }
   }
 }
 
-/** Tests a column's value, as a number where the literals are numbers and else as text. */
-function testing(column: string, columns: Columns, text: boolean, test: (value: Literal) => boolean): Filter {
-  if (!text) {
-    const numbers = columns.numbers(column);
-    return (_, index) => {
-      const number = numbers.exact(index);
-      return Number.isNaN(number) ? undefined : test(number);
-    };
-  }
-  const at = columns.indexOf(column);
-  return (row) => {
-    const field = row[at] ?? null;
-    return field === null ? undefined : test(typeof field === "string" ? field : String(field));
+function numberTest(column: string, columns: Columns, test: (value: Literal) => boolean): Filter {
+  const numbers = columns.numbers(column);
+  return (_, row) => {
+    const number = numbers.exact(row);
+    return Number.isNaN(number) ? undefined : test(number);
+  };
+}
+
+/** `inBytes` tells the same as `test` for a cell that is a text of the file, and makes no string of it. */
+function textTest(
+  column: number,
+  test: (value: Literal) => boolean,
+  inBytes?: (cells: Cells, cell: number) => boolean,
+): Filter {
+  return (cells, row) => {
+    const cell = row * cells.width + column;
+    const kind = cells.kinds[cell];
+    if (kind === emptyCell) return undefined;
+    return kind === textCell && inBytes !== undefined
+      ? inBytes(cells, cell)
+      : test(String(cells.field(row, column)));
   };
 }
 

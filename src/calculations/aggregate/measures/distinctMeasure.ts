@@ -1,7 +1,8 @@
 import { CorruptDataError } from "../../../model/errors.ts";
+import { type Cells, emptyCell, textCell } from "../cells/cells.ts";
 import type { Field } from "../records.ts";
-import { eachField, type Measure } from "./measure.ts";
-import { hash53 } from "./murmur3.ts";
+import type { Measure } from "./measure.ts";
+import { hash53, textHash53 } from "./murmur3.ts";
 
 /**
  * How many different values there are, from a 53-bit hash of each: exactly, as the set of hashes, up to 512 of them;
@@ -100,22 +101,28 @@ function tau(share: number): number {
 }
 
 /** Counts the different values of a column. The number 1 and the text "1" are two values. */
-export const distinctMeasure = (column: string): Measure<Distinct> => ({
+export const distinctMeasure = (name: string): Measure<Distinct> => ({
   start(columns, meter) {
-    const index = columns.indexOf(column);
+    const column = columns.indexOf(name);
     const sets: HashSet[] = [];
     return {
-      add(selection) {
-        eachField(selection, index, (field, group) => {
-          let set = sets[group];
+      add({ cells, count, index, group }) {
+        for (let i = 0; i < count; i++) {
+          const cell = (index[i] as number) * cells.width + column;
+          const kind = cells.kinds[cell];
+          if (kind === emptyCell) continue;
+          const of = group[i] as number;
+          let set = sets[of];
           if (set === undefined) {
             meter(setBytes);
             set = new HashSet();
-            sets[group] = set;
+            sets[of] = set;
           }
-          const more = set.add(hashOf(field));
+          const more = set.add(
+            kind === textCell ? hashOfText(cells, cell) : hashOf(cells.field(index[i] as number, column)),
+          );
           if (more > 0) meter(more);
-        });
+        }
       },
       state: (group) => sets[group]?.state() ?? { hashes: new Float64Array(0) },
     };
@@ -135,9 +142,11 @@ export const distinctMeasure = (column: string): Measure<Distinct> => ({
 });
 
 /** Zero marks a free slot of a set, so no hash is zero. */
-const hashOf = (field: Exclude<Field, null>): number =>
-  (typeof field === "string" ? hash53(field, 0) : hash53(String(field), typeof field === "number" ? 1 : 2)) ||
-  1;
+const hashOf = (field: Field): number =>
+  textHash53(String(field), typeof field === "string" ? 0 : typeof field === "number" ? 1 : 2) || 1;
+
+const hashOfText = ({ bytes, starts, ends }: Cells, cell: number): number =>
+  hash53(bytes, starts[cell] as number, ends[cell] as number, 0) || 1;
 
 /** A quarter of what a small set takes in memory, and more than it takes in a partial. */
 const setBytes = 64;

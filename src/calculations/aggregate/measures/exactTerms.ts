@@ -92,45 +92,54 @@ const exactSumBytes = 400;
  * Keeps two doubles for each group: the sum so far and its error. Two error-free additions per number keep both exact for
  * usual data. An error of the error goes to an `ExactSum`, which is created when needed.
  */
-export function exactSums(meter: Meter) {
-  let high = new Float64Array(0);
-  let low = new Float64Array(0);
-  const rest = new Map<number, ExactSum>();
-  const addRest = (group: number, x: number): void => {
-    let exact = rest.get(group);
+export class ExactSums {
+  readonly #meter: Meter;
+  #high = new Float64Array(0);
+  #low = new Float64Array(0);
+  readonly #rest = new Map<number, ExactSum>();
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  reserve(groups: number): void {
+    this.#high = grown(this.#high, groups);
+    this.#low = grown(this.#low, groups);
+  }
+
+  /** `x` is finite. */
+  add(group: number, x: number): void {
+    const before = this.#high[group] as number;
+    const sum = before + x;
+    const error = additionError(before, x, sum);
+    if (error === 0) {
+      this.#high[group] = sum;
+      return;
+    }
+    if (error - error !== 0) {
+      this.#addRest(group, x);
+      return;
+    }
+    this.#high[group] = sum;
+    const lowBefore = this.#low[group] as number;
+    const lowSum = lowBefore + error;
+    this.#low[group] = lowSum;
+    const lowError = additionError(lowBefore, error, lowSum);
+    if (lowError !== 0) this.#addRest(group, lowError);
+  }
+
+  /** To be called once for a group: it consumes the group's `ExactSum`. */
+  terms(group: number): Terms {
+    return termsOf(this.#high[group] as number, this.#low[group] as number, this.#rest.get(group));
+  }
+
+  #addRest(group: number, x: number): void {
+    let exact = this.#rest.get(group);
     if (exact === undefined) {
-      meter(exactSumBytes);
+      this.#meter(exactSumBytes);
       exact = exactSum();
-      rest.set(group, exact);
+      this.#rest.set(group, exact);
     }
     exact.add(x);
-  };
-  return {
-    reserve(groups: number): void {
-      high = grown(high, groups);
-      low = grown(low, groups);
-    },
-    /** `x` is finite. */
-    add(group: number, x: number): void {
-      const before = high[group] as number;
-      const sum = before + x;
-      const error = additionError(before, x, sum);
-      if (error === 0) {
-        high[group] = sum;
-        return;
-      }
-      if (error - error !== 0) {
-        addRest(group, x);
-        return;
-      }
-      high[group] = sum;
-      const lowBefore = low[group] as number;
-      const lowSum = lowBefore + error;
-      low[group] = lowSum;
-      const lowError = additionError(lowBefore, error, lowSum);
-      if (lowError !== 0) addRest(group, lowError);
-    },
-    /** To be called once for a group: it consumes the group's `ExactSum`. */
-    terms: (group: number): Terms => termsOf(high[group] as number, low[group] as number, rest.get(group)),
-  };
+  }
 }

@@ -1,4 +1,4 @@
-import { detached, eachField, eachNumber, grown, type Measure } from "./measure.ts";
+import { detached, eachField, grown, type Measure } from "./measure.ts";
 
 type Which = "min" | "max";
 
@@ -13,9 +13,13 @@ export const numberExtreme = (column: string, which: Which): Measure<number | nu
       return {
         add(selection, groups) {
           best = grown(best, groups, worst);
-          eachNumber(selection, numbers, (x, group) => {
-            best[group] = better(best[group] as number, x);
-          });
+          const { count, group } = selection;
+          const values = numbers.of(selection);
+          for (let i = 0; i < count; i++) {
+            const x = values[i] as number;
+            const of = group[i] as number;
+            if (!Number.isNaN(x)) best[of] = better(best[of] as number, x);
+          }
         },
         state: (group) => (best[group] === worst ? null : (best[group] as number)),
       };

@@ -1,15 +1,16 @@
+import type { Cells } from "../cells/cells.ts";
 import type { Reader, Writer } from "../partial/bytes.ts";
-import type { Field, Row } from "../records.ts";
+import type { Field } from "../records.ts";
 
 /** One column of the current batch as numbers; each is parsed when it is first needed. */
 export interface NumberColumn {
   /**
-   * The number in row `index`; NaN for an empty field and for a bad number. A whole number that no double holds is a bad
-   * one: an answer from the double next to it would be wrong without a word.
+   * By place in the selection: the number in that row; NaN for an empty field and for a bad number. A whole number that
+   * no double holds is a bad one: an answer from the double next to it would be wrong without a word.
    */
-  at(index: number): number;
-  /** Like `at`, but exact also for such a whole number, which compares as a bigint. To be called before `at`. */
-  exact(index: number): number | bigint;
+  of(selection: Selection): Float64Array;
+  /** The number in a row, exact also for such a whole number, which compares as a bigint. To be called before `of`. */
+  exact(row: number): number | bigint;
 }
 
 /**
@@ -33,7 +34,7 @@ interface Accumulator<State> {
 }
 
 export interface Columns {
-  /** Index of a column in each row. */
+  /** Index of a column among the wanted ones. */
   indexOf(column: string): number;
   /** The column as numbers; the same object for the same name, so that a field is parsed once. */
   numbers(column: string): NumberColumn;
@@ -48,7 +49,7 @@ export type Meter = (bytes: number) => void;
 
 /** The rows of a batch that passed the filter, each with its group. Valid only until the next batch. */
 export interface Selection {
-  readonly rows: readonly Row[];
+  readonly cells: Cells;
   readonly count: number;
   /** `[0, count)`: index of the row in the batch. */
   readonly index: Int32Array;
@@ -56,26 +57,14 @@ export interface Selection {
   readonly group: Int32Array;
 }
 
-/** Calls `add` for each selected row that has a number in the column. */
-export function eachNumber(
-  { count, index, group }: Selection,
-  numbers: NumberColumn,
-  add: (x: number, group: number) => void,
-): void {
-  for (let i = 0; i < count; i++) {
-    const x = numbers.at(index[i] as number);
-    if (!Number.isNaN(x)) add(x, group[i] as number);
-  }
-}
-
 /** Calls `add` for each selected row whose field in the column is not empty. */
 export function eachField(
-  { rows, count, index, group }: Selection,
+  { cells, count, index, group }: Selection,
   column: number,
   add: (field: Exclude<Field, null>, group: number) => void,
 ): void {
   for (let i = 0; i < count; i++) {
-    const field = rows[index[i] as number]?.[column] ?? null;
+    const field = cells.field(index[i] as number, column);
     if (field !== null) add(field, group[i] as number);
   }
 }

@@ -1,20 +1,21 @@
+import { emptyCell } from "../cells/cells.ts";
 import type { Reader, Writer } from "../partial/bytes.ts";
-import { exactSums, mergeTerms, nearestRatio, type Terms, wholeOf } from "./exactTerms.ts";
-import { eachField, eachNumber, grown, type Measure } from "./measure.ts";
+import { ExactSums, mergeTerms, nearestRatio, type Terms, wholeOf } from "./exactTerms.ts";
+import { grown, type Measure } from "./measure.ts";
 
 /** Counts the fields of a column that are not empty; counts rows if `column` is the empty text. */
 export const countMeasure = (column: string): Measure<number> => ({
   start(columns) {
-    const index = columns.indexOf(column);
+    const at = column === "" ? -1 : columns.indexOf(column);
     let counts = new Float64Array(0);
-    const addOne = (group: number): void => {
-      counts[group] = (counts[group] as number) + 1;
-    };
     return {
       add(selection, groups) {
         counts = grown(counts, groups);
-        if (column !== "") eachField(selection, index, (_, group) => addOne(group));
-        else for (let i = 0; i < selection.count; i++) addOne(selection.group[i] as number);
+        const { cells, count, index, group } = selection;
+        for (let i = 0; i < count; i++) {
+          const isEmpty = at !== -1 && cells.kinds[(index[i] as number) * cells.width + at] === emptyCell;
+          if (!isEmpty) counts[group[i] as number] = (counts[group[i] as number] as number) + 1;
+        }
       },
       state: (group) => counts[group] as number,
     };
@@ -33,16 +34,21 @@ interface Sum {
 export const sumMeasure = (column: string): Measure<Sum> => ({
   start(columns, meter) {
     const numbers = columns.numbers(column);
-    const sums = exactSums(meter);
+    const sums = new ExactSums(meter);
     let counts = new Float64Array(0);
     return {
       add(selection, groups) {
         counts = grown(counts, groups);
         sums.reserve(groups);
-        eachNumber(selection, numbers, (x, group) => {
-          counts[group] = (counts[group] as number) + 1;
-          sums.add(group, x);
-        });
+        const { count, group } = selection;
+        const values = numbers.of(selection);
+        for (let i = 0; i < count; i++) {
+          const x = values[i] as number;
+          if (Number.isNaN(x)) continue;
+          const of = group[i] as number;
+          counts[of] = (counts[of] as number) + 1;
+          sums.add(of, x);
+        }
       },
       state: (group) => ({ count: counts[group] as number, terms: sums.terms(group) }),
     };
@@ -71,14 +77,18 @@ const splitter = 2 ** 27 + 1;
 export const squaresMeasure = (column: string): Measure<Squares> => ({
   start(columns, meter) {
     const numbers = columns.numbers(column);
-    const ordinary = exactSums(meter);
-    const huge = exactSums(meter);
-    const tiny = exactSums(meter);
+    const ordinary = new ExactSums(meter);
+    const huge = new ExactSums(meter);
+    const tiny = new ExactSums(meter);
     return {
       add(selection, groups) {
         for (const sums of [ordinary, huge, tiny]) sums.reserve(groups);
-        eachNumber(selection, numbers, (value, group) => {
-          if (value === 0) return;
+        const { count, group } = selection;
+        const values = numbers.of(selection);
+        for (let i = 0; i < count; i++) {
+          const value = values[i] as number;
+          if (value === 0 || Number.isNaN(value)) continue;
+          const of = group[i] as number;
           const size = Math.abs(value);
           const sums = size > ordinaryMax ? huge : size < ordinaryMin ? tiny : ordinary;
           const x = sums === ordinary ? size : size * (sums === huge ? down : up);
@@ -86,9 +96,9 @@ export const squaresMeasure = (column: string): Measure<Squares> => ({
           const upper = scaled - (scaled - x);
           const lower = x - upper;
           const square = x * x;
-          sums.add(group, square);
-          sums.add(group, upper * upper - square + 2 * upper * lower + lower * lower);
-        });
+          sums.add(of, square);
+          sums.add(of, upper * upper - square + 2 * upper * lower + lower * lower);
+        }
       },
       state: (group) => [ordinary.terms(group), huge.terms(group), tiny.terms(group)],
     };

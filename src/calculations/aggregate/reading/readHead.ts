@@ -1,12 +1,13 @@
+import { dsvFormat } from "d3-dsv";
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import { quotedCell } from "../fields.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { RangeInput } from "../records.ts";
-import { csvFields, decodeText } from "./parseRecords.ts";
 import { fileBytes, joined } from "./rangeBytes.ts";
 import type { CsvFormat } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
+import { markBytes, requireUtf8, textOf } from "./utf8Text.ts";
 
 /** The columns of a CSV file, and where its first record begins. */
 interface FileHead {
@@ -55,7 +56,8 @@ export async function readHead(
   /** The head if the record that ends at `to` has a field. */
   function headOf(record: Uint8Array, to: number): FileHead | undefined {
     if (record.includes(0)) throw notText(path);
-    const [fields, ...more] = csvFields(decodeText(record, path, from), format.delimiter);
+    requireUtf8(record, path, from);
+    const [fields, ...more] = dsvFormat(format.delimiter).parseRows(textOf(record, 0, record.length));
     if (fields === undefined || (fields.length === 1 && fields[0] === "")) return undefined;
     if (!header)
       return {
@@ -92,10 +94,6 @@ const sliceBytes = 4 * 1024;
 
 const isEmptyLine = (line: Uint8Array): boolean =>
   line.length === 1 || (line.length === 2 && line[0] === 0x0d);
-
-/** Length of a byte order mark at the start, or 0. */
-const markBytes = (bytes: Uint8Array): number =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 
 function checked(columns: readonly string[], path: string): readonly string[] {
   const bytes = Buffer.byteLength(JSON.stringify(columns));

@@ -1,12 +1,15 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { Files } from "../../files.ts";
+import { Cells } from "../cells/cells.ts";
 import { aggregateLimits } from "../limits.ts";
-import type { Offender, RangeInput, ReadReport, RecordBatch } from "../records.ts";
-import { csvParser, ndjsonParser } from "./parseRecords.ts";
+import type { Offender, RangeInput, ReadReport } from "../records.ts";
+import { csvCutter } from "./cutCsv.ts";
+import { ndjsonCutter } from "./cutNdjson.ts";
 import { joined, type RangeBytes, rangeBytes } from "./rangeBytes.ts";
 import { columnIndexes } from "./readHead.ts";
 import { fileFormat, type ReadParams } from "./readParams.ts";
 import { type RecordBorders, recordBorders } from "./recordBorders.ts";
+import { requireUtf8 } from "./utf8Text.ts";
 
 const { batchBytes, offendersMax } = aggregateLimits;
 
@@ -18,43 +21,46 @@ export interface Reading {
 }
 
 /**
- * Reads one range and passes the wanted columns to `sink`, batch by batch. At most two pieces of `files.read`, one batch
- * and one unfinished record are in memory, however long the range is. Throws `CalculationError` naming path and offset.
+ * Reads one range and passes the wanted columns to `sink`, batch by batch; a batch is only valid during the call. At most
+ * two pieces of `files.read`, one batch and one unfinished record are in memory, however long the range is. Throws
+ * `CalculationError` naming path and offset.
  */
 export async function readRange(
   input: RangeInput,
   { params, files, wanted }: Reading,
-  sink: (batch: RecordBatch) => void,
+  sink: (batch: Cells) => void,
 ): Promise<ReadReport> {
   const { path } = input.file;
   const format = fileFormat(path, params);
   const absent = new Set(format.kind === "ndjson" ? wanted : []);
-  const parse =
+  const cut =
     format.kind === "ndjson"
-      ? ndjsonParser(path, wanted, absent)
-      : csvParser(path, format, input.columns?.length ?? 0, columnIndexes(input, wanted));
+      ? ndjsonCutter(wanted, absent)
+      : csvCutter(format, input.columns?.length ?? 0, columnIndexes(input, wanted));
   const aligned = format.kind === "csv" && params.quotedNewlines;
   const range = await rangeBytes(input, format, aligned, files);
   const delimiter = format.kind === "csv" ? format.delimiter : undefined;
   const borders = recordBorders({ path, from: range.from, stride: batchBytes, delimiter });
 
+  const cells = new Cells(wanted.length);
   const offenders: Offender[] = [];
   let records = 0;
   let bytes = 0;
   let skipped = 0;
   for await (const batch of batches(range, borders)) {
-    const { rows, indexes, misfits, offsetOf } = parse(batch.bytes, batch.offset);
-    const offsetAt = (index: number): number => batch.offset + offsetOf(index);
-    for (const { index, what } of misfits) {
+    requireUtf8(batch.bytes, path, batch.offset);
+    cells.begin(batch.bytes, batch.offset);
+    const misfits = cut(cells);
+    for (const { at, what } of misfits) {
       if (params.ragged === "skip" && offenders.length === offendersMax) break;
-      const offender = { path, offset: offsetAt(index), what };
+      const offender = { path, offset: batch.offset + at, what };
       if (params.ragged === "fail") throw refused(offender);
       offenders.push(offender);
     }
     skipped += misfits.length;
-    records += rows.length;
+    records += cells.rows;
     bytes += batch.bytes.length;
-    if (rows.length > 0) sink({ rows, offsetOf: (row) => offsetAt(indexes[row] ?? 0) });
+    if (cells.rows > 0) sink(cells);
   }
   return { records, bytes, skipped, offenders, absent: [...absent] };
 }

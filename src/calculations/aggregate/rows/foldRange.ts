@@ -1,9 +1,10 @@
+import { Cells } from "../cells/cells.ts";
 import { compileFilter } from "../language/filter.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Columns, Meter } from "../measures/measure.ts";
 import { incidents, keyBytes, type PartialBytes, partialWriter, tooManyBytes } from "../partial/partial.ts";
 import type { Query } from "../query.ts";
-import type { ReadReport, RecordBatch, Row } from "../records.ts";
+import type { ReadReport } from "../records.ts";
 import { groupIds } from "./groupIds.ts";
 import { numberColumns } from "./numberColumns.ts";
 
@@ -30,32 +31,32 @@ export function foldRange(query: Query, policy: "fail" | "skip", path: string) {
   let index = new Int32Array(0);
   let group = new Int32Array(0);
   let selected = 0;
-  const fold = (rows: readonly Row[]): void => {
-    if (index.length < rows.length) {
-      index = new Int32Array(rows.length);
-      group = new Int32Array(rows.length);
+  const fold = (cells: Cells): void => {
+    const { rows } = cells;
+    if (index.length < rows) {
+      index = new Int32Array(rows);
+      group = new Int32Array(rows);
     }
-    numbers.begin(rows);
+    numbers.begin(cells);
     let count = 0;
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i] as Row;
-      if (filter !== undefined && filter(row, i) !== true) continue;
-      index[count] = i;
-      group[count++] = groups.of(row);
+    for (let row = 0; row < rows; row++) {
+      if (filter !== undefined && filter(cells, row) !== true) continue;
+      index[count] = row;
+      group[count++] = groups.of(cells, row);
     }
     selected += count;
-    for (const { accumulator } of accumulators) accumulator.add({ rows, count, index, group }, groups.size);
+    for (const { accumulator } of accumulators) accumulator.add({ cells, count, index, group }, groups.size);
   };
 
   return {
-    add(batch: RecordBatch): void {
-      fold(batch.rows);
+    add(batch: Cells): void {
+      fold(batch);
       numbers.end(batch);
     },
     /** Returns the partial; consumes the folding. */
     done({ records, bytes, skipped, offenders, absent }: ReadReport): PartialBytes {
       // The total of no rows has states too.
-      fold([]);
+      fold(new Cells(wanted.length));
       const inOrder = Array.from({ length: groups.size }, (_, id) => ({ id, key: keyBytes(groups.key(id)) }));
       inOrder.sort((a, b) => Buffer.compare(a.key, b.key));
       const badNumbers = numbers.incidents();

@@ -1,77 +1,84 @@
+import { type Cells, textCell } from "../cells/cells.ts";
+import { PairIds } from "../cells/pairIds.ts";
+import { TextIds } from "../cells/textIds.ts";
+import { utf8 } from "../cells/utf8.ts";
 import { aggregateLimits } from "../limits.ts";
 import { detached, type Meter } from "../measures/measure.ts";
 import { tooManyGroups } from "../partial/partial.ts";
-import type { Field, Row } from "../records.ts";
-
-/** The field that is kept as a key; zero loses its sign, as in a map. */
-const ownField = (field: Field): Field =>
-  typeof field === "string" ? detached(field) : typeof field === "number" ? field + 0 : field;
+import type { Field } from "../records.ts";
 
 /** A quarter of what a short key takes in memory. */
 const keyBytes = 30;
 
-/** Factor by which a group's number and a field's number are combined into one. */
-const idsMax = 2 ** 18;
-
 /**
- * Numbers the groups of a chunk in the order in which they appear, by numbering the fields of each key column. The number of a group of several columns is found by the number of its first
- * columns and the number of its next field, so no texts are joined, and 1 and "1" stay two keys.
+ * Numbers the groups of a chunk in the order in which they appear, by numbering the fields of each key column. The number
+ * of a group of several columns is that of a pair: the number of its first columns and the number of its next field. So
+ * no texts are joined, and 1 and "1" stay two keys.
  */
-export function groupIds(keyIndexes: readonly number[], meter: Meter) {
-  const keys: Row[] = keyIndexes.length === 0 ? [[]] : [];
-  const levels = keyIndexes.map(() => ({
-    ids: new Map<Field, number>(),
-    fields: [] as Field[],
-    groups: new Map<number, number>(),
-  }));
-  type Level = (typeof levels)[number];
-  const idOf = (level: Level, field: Field): number => {
-    const known = level.ids.get(field);
-    if (known !== undefined) return known;
-    const own = ownField(field);
-    const same = level.ids.get(own);
-    if (same !== undefined) return same;
-    const id = level.fields.length;
-    level.ids.set(own, id);
-    level.fields.push(own);
-    return id;
-  };
-  const idIn = (row: Row, level: Level, depth: number): number =>
-    idOf(level, row[keyIndexes[depth] as number] as Field);
-  const addGroup = (row: Row): void => {
+export function groupIds(columns: readonly number[], meter: Meter) {
+  const keys: (readonly Field[])[] = columns.length === 0 ? [[]] : [];
+  const levels = columns.map((column) => ({ column, ids: new FieldIds(), pairs: new PairIds() }));
+  const addGroup = (cells: Cells, row: number): void => {
     if (keys.length === aggregateLimits.groupsMax) throw tooManyGroups();
-    const key = levels.map((level, depth) => level.fields[idIn(row, level, depth)] as Field);
+    const key = levels.map(({ column, ids }) => ids.fieldOf(ids.idOf(cells, row, column)));
     keys.push(key);
     for (const field of key) meter(keyBytes + (typeof field === "string" ? field.length : 0));
   };
 
   return {
     /** Throws `CalculationError` `too-many-groups` before memory runs out. */
-    of(row: Row): number {
+    of(cells: Cells, row: number): number {
       let group = 0;
       for (let depth = 0; depth < levels.length; depth++) {
-        const level = levels[depth] as Level;
-        const id = idIn(row, level, depth);
-        const last = depth === levels.length - 1;
-        if (depth === 0) {
-          group = id;
-          if (last && id === keys.length) addGroup(row);
-          continue;
-        }
-        const path = group * idsMax + id;
-        let next = level.groups.get(path);
-        if (next === undefined) {
-          next = level.groups.size;
-          level.groups.set(path, next);
-          if (last) addGroup(row);
-        }
-        group = next;
+        const { column, ids, pairs } = levels[depth] as (typeof levels)[number];
+        const id = ids.idOf(cells, row, column);
+        group = pairs.idOf(group, id);
       }
+      if (group === keys.length) addGroup(cells, row);
       return group;
     },
     get size() {
       return keys.length;
     },
-    key: (group: number) => keys[group] as Row,
+    key: (group: number) => keys[group] as readonly Field[],
   };
+}
+
+/** Numbers the fields of a column: texts by their bytes, and numbers, truth values and nothing in a map. */
+class FieldIds {
+  readonly #texts = new TextIds();
+  readonly #others = new Map<Field, number>();
+  /** By number; one of a text is even, and any other is odd. */
+  readonly #fields: { readonly text: Field[]; readonly other: Field[] } = { text: [], other: [] };
+
+  idOf(cells: Cells, row: number, column: number): number {
+    const cell = row * cells.width + column;
+    if (cells.kinds[cell] !== textCell) return this.#idOfField(cells.field(row, column));
+    const id = this.#texts.idOf(cells.bytes, cells.starts[cell] as number, cells.ends[cell] as number);
+    const { text } = this.#fields;
+    if (id === text.length) text.push(detached(cells.field(row, column) as string));
+    return id * 2;
+  }
+
+  fieldOf(id: number): Field {
+    const { text, other } = this.#fields;
+    return (id % 2 === 0 ? text[id / 2] : other[(id - 1) / 2]) as Field;
+  }
+
+  #idOfField(field: Field): number {
+    if (typeof field === "string") {
+      utf8.write(field);
+      const id = this.#texts.idOf(utf8.bytes, 0, utf8.length);
+      if (id === this.#fields.text.length) this.#fields.text.push(detached(field));
+      return id * 2;
+    }
+    const known = this.#others.get(field);
+    if (known !== undefined) return known;
+    const { other } = this.#fields;
+    const id = other.length * 2 + 1;
+    // Zero loses its sign, as in a map.
+    other.push(typeof field === "number" ? field + 0 : field);
+    this.#others.set(field, id);
+    return id;
+  }
 }

@@ -1,17 +1,19 @@
 import { CalculationError } from "../../../model/errors.ts";
+import { Cells } from "../cells/cells.ts";
 import { numberOf, quotedCell, shapeOf } from "../fields.ts";
 import { aggregateLimits } from "../limits.ts";
-import type { NumberColumn } from "../measures/measure.ts";
+import type { NumberColumn, Selection } from "../measures/measure.ts";
 import { type Incidents, incidents } from "../partial/partial.ts";
-import type { Field, Offender, RecordBatch, Row } from "../records.ts";
+import type { Field, Offender } from "../records.ts";
 import { exactOf } from "../wholeNumbers.ts";
 
 const { offendersMax } = aggregateLimits;
 const unread = Number.POSITIVE_INFINITY;
+const maxSafe = Number.MAX_SAFE_INTEGER;
 
 /** The columns of a chunk that are read as numbers, and the bad numbers in them: fields that are not numbers. */
 export function numberColumns(path: string, names: readonly string[], policy: "fail" | "skip") {
-  const columns = new Map<number, ReturnType<typeof numberColumn>>();
+  const columns = new Map<number, CellNumbers>();
   const first: Offender[] = [];
   let count = 0;
   /** Bad numbers of this batch; columns are read one after the other. */
@@ -19,21 +21,21 @@ export function numberColumns(path: string, names: readonly string[], policy: "f
   return {
     /** The same object for the same column. */
     column(column: number): NumberColumn {
-      const known = columns.get(column) ?? numberColumn(column, (index) => bad.push({ index, column }));
+      const known = columns.get(column) ?? new CellNumbers(column, (row) => bad.push({ row, column }));
       columns.set(column, known);
       return known;
     },
-    begin(rows: readonly Row[]): void {
-      for (const column of columns.values()) column.begin(rows);
+    begin(batch: Cells): void {
+      for (const column of columns.values()) column.begin(batch);
     },
     /** Under the policy `fail` throws `CalculationError` `bad-number` for the first bad number of the batch. */
-    end(batch: RecordBatch): void {
+    end(batch: Cells): void {
       if (bad.length === 0) return;
       count += bad.length;
-      bad.sort((a, b) => a.index - b.index || a.column - b.column);
-      for (const { index, column } of bad.slice(0, offendersMax - first.length)) {
-        const offset = batch.offsetOf(index);
-        const cell = batch.rows[index]?.[column] ?? null;
+      bad.sort((a, b) => a.row - b.row || a.column - b.column);
+      for (const { row, column } of bad.slice(0, offendersMax - first.length)) {
+        const offset = batch.offsetOf(row);
+        const cell = batch.field(row, column);
         if (policy === "fail") throw badNumber(`${path}, record at byte ${offset}: ${names[column]}`, cell);
         first.push({ path, offset, what: `${names[column]} is ${quotedCell(cell)}` });
       }
@@ -45,40 +47,77 @@ export function numberColumns(path: string, names: readonly string[], policy: "f
 }
 
 interface BadNumber {
-  readonly index: number;
+  readonly row: number;
   readonly column: number;
 }
 
-function numberColumn(column: number, onBad: (index: number) => void) {
-  let rows: readonly Row[] = [];
-  let values = new Float64Array(0);
-  const parse = (index: number): number => {
-    const field = rows[index]?.[column] ?? null;
-    const value = field === null ? Number.NaN : numberOf(field);
-    if (field !== null && Number.isNaN(value)) onBad(index);
-    values[index] = value;
+/** A class, and no closures, so that V8 compiles one loop for all columns. */
+class CellNumbers implements NumberColumn {
+  readonly #column: number;
+  readonly #onBad: (row: number) => void;
+  #cells = new Cells(0);
+  /** By row, so that what a filter has read is not read again. */
+  #known = new Float64Array(0);
+  /** By place in the selection, once `#selected`. */
+  #values = new Float64Array(0);
+  #selected = false;
+
+  constructor(column: number, onBad: (row: number) => void) {
+    this.#column = column;
+    this.#onBad = onBad;
+  }
+
+  begin(batch: Cells): void {
+    this.#cells = batch;
+    this.#selected = false;
+    if (this.#known.length < batch.rows) {
+      this.#known = new Float64Array(batch.rows);
+      this.#values = new Float64Array(batch.rows);
+    }
+    this.#known.fill(unread, 0, batch.rows);
+  }
+
+  of({ count, index }: Selection): Float64Array {
+    if (this.#selected) return this.#values;
+    for (let i = 0; i < count; i++) {
+      const row = index[i] as number;
+      let value = this.#near(row);
+      if (value > maxSafe || value < -maxSafe) value = this.#held(row, value);
+      this.#values[i] = value;
+    }
+    this.#selected = true;
+    return this.#values;
+  }
+
+  exact(row: number): number | bigint {
+    const value = this.#near(row);
+    return Math.abs(value) > maxSafe ? exactOf(this.#cells.field(row, this.#column), value) : value;
+  }
+
+  #near(row: number): number {
+    const known = this.#known[row] as number;
+    if (known !== unread) return known;
+    const plain = this.#cells.decimal(row * this.#cells.width + this.#column);
+    const value = Number.isNaN(plain) ? this.#unusual(row) : plain;
+    this.#known[row] = value;
     return value;
-  };
-  const near = (index: number): number => {
-    const value = values[index] as number;
-    return value === unread ? parse(index) : value;
-  };
-  const exact = (index: number, value: number): number | bigint => exactOf(rows[index]?.[column], value);
-  return {
-    begin(batch: readonly Row[]) {
-      rows = batch;
-      if (values.length < batch.length) values = new Float64Array(batch.length);
-      values.fill(unread, 0, batch.length);
-    },
-    at(index: number) {
-      const value = near(index);
-      if (typeof exact(index, value) === "number") return value;
-      onBad(index);
-      values[index] = Number.NaN;
-      return Number.NaN;
-    },
-    exact: (index: number) => exact(index, near(index)),
-  };
+  }
+
+  /** The number of a cell that is no plain decimal. */
+  #unusual(row: number): number {
+    const field = this.#cells.field(row, this.#column);
+    if (field === null) return Number.NaN;
+    const value = numberOf(field);
+    if (Number.isNaN(value)) this.#onBad(row);
+    return value;
+  }
+
+  /** The large number `value` if it is the one in the field, and no other that has the same double. */
+  #held(row: number, value: number): number {
+    if (typeof exactOf(this.#cells.field(row, this.#column), value) === "number") return value;
+    this.#onBad(row);
+    return Number.NaN;
+  }
 }
 
 function badNumber(field: string, cell: Field): CalculationError {

@@ -23,14 +23,11 @@ export async function plan(
 
 export interface ReadAll {
   readonly rows: Field[][];
-  /** Of the first rows of each batch, where they begin. */
+  /** Of each row, where its record begins. */
   readonly offsets: number[];
   readonly reports: ReadReport[];
   readonly ranges: RangeInput[];
 }
-
-/** Each takes a scan of its batch. */
-const offsetsPerBatch = 20;
 
 /** Plans and reads everything, one range after the other. */
 export async function readAll(
@@ -45,9 +42,9 @@ export async function readAll(
   const reports: ReadReport[] = [];
   for (const range of ranges) {
     const report = await readRange(range, { params, files, wanted }, (batch) => {
-      for (const [index, row] of batch.rows.entries()) {
-        rows.push([...row]);
-        if (index < offsetsPerBatch) offsets.push(batch.offsetOf(index));
+      for (let row = 0; row < batch.rows; row++) {
+        rows.push(wanted.map((_, column) => batch.field(row, column)));
+        offsets.push(batch.offsetOf(row));
       }
     });
     reports.push(report);

@@ -1,0 +1,142 @@
+import { isAscii } from "node:buffer";
+import type { Field } from "../records.ts";
+import { decimalAt } from "./decimals.ts";
+
+/** Cuts the batch that `cells` has begun into rows. Returns the records that do not fit. */
+export type CutBatch = (cells: Cells) => readonly Misfit[];
+
+/** Where a record begins in the bytes of its batch, and what is wrong with it. */
+export interface Misfit {
+  readonly at: number;
+  readonly what: string;
+}
+
+const lineFeed = 0x0a;
+
+/** What a cell holds: nothing, a text of the file, a JSON number of the file, or a value that a parser made. */
+export const emptyCell = 0;
+export const textCell = 1;
+export const numberCell = 2;
+const valueCell = 3;
+
+/**
+ * The wanted columns of a batch of records, as places in the bytes of the batch: a text or a number is made only when it
+ * is needed. The cell of a row and a column is `row * width + column`. One object holds batch after batch.
+ */
+export class Cells {
+  rows = 0;
+  /** Whole records, each with its line end. */
+  bytes = new Uint8Array(0);
+  kinds = new Uint8Array(0);
+  /** Of texts and numbers: `bytes[start, end)`. */
+  starts = new Int32Array(0);
+  ends = new Int32Array(0);
+  readonly width: number;
+  readonly #values: Field[] = [];
+  /** Where the records of the rows begin in `bytes`, which begin at `offset` of the file. */
+  #records = new Int32Array(0);
+  offset = 0;
+  /** All bytes as text where each byte is a character, else empty; absent until a text is needed. */
+  #text: string | undefined;
+
+  constructor(width: number) {
+    this.width = width;
+  }
+
+  /** Begins a batch of whole records, not empty, that begins at `offset` of the file. */
+  begin(batch: Uint8Array, offset: number): void {
+    // The last record of a file may lack its line end. Never a `Buffer`: V8 compiles loops over the bytes for one class.
+    const lacking = batch.at(-1) !== lineFeed;
+    if (lacking) {
+      this.bytes = new Uint8Array(batch.length + 1);
+      this.bytes.set(batch);
+      this.bytes[batch.length] = lineFeed;
+    } else {
+      this.bytes = new Uint8Array(batch.buffer as ArrayBuffer, batch.byteOffset, batch.length);
+    }
+    this.rows = 0;
+    this.offset = offset;
+    this.#text = undefined;
+  }
+
+  /**
+   * Opens the row of the record that begins at byte `record` of the batch, with empty cells, and returns its first cell.
+   * It counts once `rows` is raised.
+   */
+  open(record: number): number {
+    const { rows, width } = this;
+    if (rows === this.#records.length) this.#grow();
+    this.#records[rows] = record;
+    const first = rows * width;
+    for (let cell = first; cell < first + width; cell++) this.kinds[cell] = emptyCell;
+    return first;
+  }
+
+  /** Sets a cell to a text or a number that is `bytes[start, end)`. */
+  put(cell: number, kind: typeof textCell | typeof numberCell, start: number, end: number): void {
+    this.kinds[cell] = kind;
+    this.starts[cell] = start;
+    this.ends[cell] = end;
+  }
+
+  putValue(cell: number, value: Field): void {
+    this.kinds[cell] = value === null ? emptyCell : valueCell;
+    this.#values[cell] = value;
+  }
+
+  field(row: number, column: number): Field {
+    const cell = row * this.width + column;
+    const kind = this.kinds[cell];
+    if (kind === textCell) return this.#textOf(this.starts[cell] as number, this.ends[cell] as number);
+    if (kind === numberCell) return this.decimal(cell);
+    return kind === valueCell ? (this.#values[cell] as Field) : null;
+  }
+
+  /** The plain decimal that a cell holds, or NaN. */
+  decimal(cell: number): number {
+    const kind = this.kinds[cell];
+    if (kind !== textCell && kind !== numberCell) return Number.NaN;
+    return decimalAt(this.bytes, this.starts[cell] as number, this.ends[cell] as number);
+  }
+
+  /** Negative, zero or positive as the bytes of a text cell are less than, equal to or greater than others. */
+  compare(cell: number, other: Uint8Array): number {
+    const start = this.starts[cell] as number;
+    const length = (this.ends[cell] as number) - start;
+    const both = Math.min(length, other.length);
+    for (let at = 0; at < both; at++) {
+      const difference = (this.bytes[start + at] as number) - (other[at] as number);
+      if (difference !== 0) return difference;
+    }
+    return length - other.length;
+  }
+
+  offsetOf(row: number): number {
+    return this.offset + (this.#records[row] as number);
+  }
+
+  #textOf(start: number, end: number): string {
+    this.#text ??= isAscii(this.bytes) ? this.#decoded("latin1", 0, this.bytes.length) : "";
+    return this.#text === "" ? this.#decoded("utf8", start, end) : this.#text.slice(start, end);
+  }
+
+  #decoded(encoding: "latin1" | "utf8", start: number, end: number): string {
+    const { buffer, byteOffset } = this.bytes;
+    return Buffer.from(buffer, byteOffset + start, end - start).toString(encoding);
+  }
+
+  #grow(): void {
+    const rows = Math.max(64, this.rows * 2);
+    const [kinds, starts, ends, records] = [this.kinds, this.starts, this.ends, this.#records];
+    this.kinds = new Uint8Array(rows * this.width);
+    this.starts = new Int32Array(rows * this.width);
+    this.ends = new Int32Array(rows * this.width);
+    this.#records = new Int32Array(rows);
+    this.kinds.set(kinds);
+    this.starts.set(starts);
+    this.ends.set(ends);
+    this.#records.set(records);
+    // Never with a gap, which would make the array a slow one.
+    while (this.#values.length < this.kinds.length) this.#values.push(null);
+  }
+}
