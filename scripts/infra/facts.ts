@@ -54,6 +54,9 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
     nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
     bundle: [
       ...all(build, /appFiles = \[([^\]]*)\]/g).flatMap((list) => all(list, /"([^"]+)"/g)),
+      ...all(build, /pageFiles = \[([^\]]*)\]/g).flatMap((list) =>
+        all(list, /"([^"]+)"/g).map((name) => `ui/${name}`),
+      ),
       // What calculations of a user's own import.
       "leasefold.mjs",
     ],

@@ -33,7 +33,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 const retryAfterS = 5;
 
 /** RFC 9457 problem details of anything thrown. The message of a bug stays in the log. */
-function problemOf(error: unknown): ApiAnswer {
+export function problemOf(error: unknown): ApiAnswer {
   const known = error instanceof LeasefoldError;
   const code = known ? error.code : "internal";
   const status = statusOfCode[code] ?? edgeOf(error).httpStatus;

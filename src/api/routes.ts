@@ -6,6 +6,7 @@ import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh } from "./apiRe
 import { getDurations, getManifest, getMap, getQueue, getRun, getTimeline } from "./inspect.ts";
 import { type HttpMethod, methodsOf, otherMethods } from "./methods.ts";
 import { getFailures, getHealth, getInstance, type InstanceFacts, planRun, verifyRun } from "./operations.ts";
+import { givePage } from "./page.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
 
@@ -69,7 +70,15 @@ export function apiFunctions(host: ApiHost, facts: InstanceFacts): readonly ApiF
     ...{ ...one, method: "GET" as const, methods: methodsOf("GET") },
     handle: async () => harmless(give()),
   }));
-  const own = [...ofRoutes, ...reads];
+  // The page itself holds no data, so it needs no key.
+  const page = [
+    { name: "getUi", route: "ui" },
+    { name: "getUiFile", route: "ui/{file}" },
+  ].map((one) => ({
+    ...{ ...one, method: "GET" as const, methods: methodsOf("GET"), anonymous: true },
+    handle: async (request: ApiRequest, log: ApiLog) => givePage(request, log),
+  }));
+  const own = [...ofRoutes, ...reads, ...page];
   const others = otherMethods(own).map(({ name, route, methods, allow }) => ({
     ...{ name, route, methods, anonymous: false },
     handle: async ({ method }: ApiRequest) => answerOther(method, allow),

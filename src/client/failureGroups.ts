@@ -1,3 +1,4 @@
+import { joined, type Range } from "../model/packs.ts";
 import type { Failure } from "../model/run.ts";
 
 /** A failure record and the work that it is of; `pack` if that is a pack. */
@@ -13,12 +14,12 @@ export interface FailureGroup {
   readonly message: string;
   /** The first of these errors as it was. */
   readonly sample: string;
-  /** The work that it came from, such as `00003/00000042`. */
-  readonly work: string;
-  readonly packs: number;
-  readonly chunks: number;
-  /** Failed plans, combines and finishes. */
-  readonly tasks: number;
+  /** Ascending. */
+  readonly packs: readonly number[];
+  /** Of these packs, neighbors joined. */
+  readonly chunks: readonly Range[];
+  /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
+  readonly tasks: readonly string[];
   readonly attempts: number;
 }
 
@@ -26,30 +27,36 @@ const messageCharactersMax = 300;
 
 /**
  * Pure: groups failures by code and normalized error, the largest group first. Work that failed in several sends or
- * generations counts once in a group, its attempts each time.
+ * generations is in a group once, with all its attempts.
  */
 export function groupFailures(failures: readonly Failed[]): readonly FailureGroup[] {
-  const groups = new Map<string, FailureGroup & { readonly seen: Set<string> }>();
-  for (const { code, message: sample, work, pack, chunks, attempts } of failures) {
-    const message = normalized(sample);
-    const key = JSON.stringify([code, message]);
-    const before = groups.get(key) ?? { ...{ code, message, sample, work }, ...none, seen: new Set() };
-    const isNew = !before.seen.has(work);
-    before.seen.add(work);
-    groups.set(key, {
-      ...before,
-      packs: before.packs + (isNew && pack !== undefined ? 1 : 0),
-      chunks: before.chunks + (isNew && chunks !== undefined ? chunks.to - chunks.from : 0),
-      tasks: before.tasks + (isNew && pack === undefined ? 1 : 0),
-      attempts: before.attempts + attempts,
-    });
+  const groups = new Map<string, Failed[]>();
+  for (const one of failures) {
+    const key = JSON.stringify([one.code, normalized(one.message)]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
   }
   return [...groups.values()]
-    .map(({ seen: _seen, ...group }) => group)
-    .sort((a, b) => b.packs + b.tasks - (a.packs + a.tasks) || (a.message < b.message ? -1 : 1));
+    .map(groupOf)
+    .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.message < b.message ? -1 : 1));
 }
 
-const none = { packs: 0, chunks: 0, tasks: 0, attempts: 0 };
+const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.length;
+
+function groupOf(failures: readonly Failed[]): FailureGroup {
+  const { code = "", message = "" } = failures[0] ?? {};
+  const byPack = new Map(
+    failures.flatMap(({ pack, chunks }) => (pack === undefined ? [] : [[pack, chunks] as const])),
+  );
+  const packs = [...byPack.keys()].sort((a, b) => a - b);
+  return {
+    ...{ code, message: normalized(message), sample: message, packs },
+    chunks: joined(packs.flatMap((pack) => byPack.get(pack) ?? [])),
+    tasks: [...new Set(failures.flatMap(({ work, pack }) => (pack === undefined ? [work] : [])))],
+    attempts: failures.reduce((sum, { attempts }) => sum + attempts, 0),
+  };
+}
 
 const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 /** Hexadecimal of a length that only ids and hashes have, with a digit in it. */

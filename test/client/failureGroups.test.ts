@@ -13,26 +13,27 @@ describe("failures are grouped by their error", () => {
   it("whatever the numbers in it are, the largest group first", () => {
     const groups = groupFailures([
       failure(1, "chunk 17: out of range"),
-      failure(2, "chunk 20: x is not finite: -1.5e-9"),
-      failure(3, "chunk 31: x is not finite: 4"),
+      failure(3, "chunk 31: x is not finite: -1.5e-9"),
+      failure(2, "chunk 20: x is not finite: 4"),
       failure(4, "chunk 41: x is not finite: 5", { code: "time-limit" }),
     ]);
-    expect(
-      groups.map(({ code, message, packs, chunks, attempts }) => [code, message, packs, chunks, attempts]),
-    ).toEqual([
-      ["calculation-threw", "chunk N: x is not finite: N", 2, 20, 10],
-      ["calculation-threw", "chunk N: out of range", 1, 10, 5],
-      ["time-limit", "chunk N: x is not finite: N", 1, 10, 5],
+    expect(groups.map(({ code, message, packs, attempts }) => [code, message, packs, attempts])).toEqual([
+      ["calculation-threw", "chunk N: x is not finite: N", [2, 3], 10],
+      ["calculation-threw", "chunk N: out of range", [1], 5],
+      ["time-limit", "chunk N: x is not finite: N", [4], 5],
     ]);
-    expect(groups[0]).toMatchObject({ sample: "chunk 20: x is not finite: -1.5e-9", work: "00000/00000002" });
+    expect(groups[0]).toMatchObject({
+      sample: "chunk 31: x is not finite: -1.5e-9",
+      chunks: [{ from: 20, to: 40 }],
+    });
   });
 
   it("with each pack once, however often it failed, and tasks apart from packs", () => {
     const { chunks: _none, pack: _pack, ...finish } = failure(0, "no merge", { work: "finish" });
     const groups = groupFailures([failure(1, "boom"), failure(1, "boom", { send: 2 }), finish]);
     expect(groups).toMatchObject([
-      { message: "boom", packs: 1, chunks: 10, tasks: 0, attempts: 10 },
-      { message: "no merge", packs: 0, chunks: 0, tasks: 1, attempts: 5 },
+      { message: "boom", packs: [1], chunks: [{ from: 10, to: 20 }], tasks: [], attempts: 10 },
+      { message: "no merge", packs: [], chunks: [], tasks: ["finish"], attempts: 5 },
     ]);
   });
 

@@ -74,7 +74,8 @@ test.each([
   },
 );
 
-test("only the route of health is open without a key", () => {
+test("only health and the files of the page are open without a key, and only for reads", () => {
   const open = registered.filter(({ authLevel }) => authLevel !== "function");
-  expect(open.map(({ name }) => name)).toEqual(["health"]);
+  expect(open.map(({ name }) => name)).toEqual(["health", "getUi", "getUiFile"]);
+  expect(new Set(open.flatMap(({ methods }) => methods))).toEqual(new Set(["GET", "HEAD"]));
 });

@@ -155,6 +155,8 @@ test("docs/HTTP.md names every route of the app and no other", () => {
     ...routes.map(({ method, route }) => `${method} /api/${route}`),
     "GET /api/instance",
     "GET /api/health",
+    "GET /api/ui",
+    "GET /api/ui/{file}",
   ];
   expect([...told].sort()).toEqual(app.sort());
 });
