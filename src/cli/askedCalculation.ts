@@ -1,10 +1,14 @@
 import { resolve } from "node:path";
 import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
 import { type Calculations, loadCalculations } from "../calculations/registry.ts";
-import type { DescribedCalculation } from "../client/describeCalculations.ts";
+import {
+  type DescribedCalculation,
+  describeCalculation,
+  describeCalculations,
+} from "../client/describeCalculations.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
-import { InputError } from "../model/errors.ts";
+import { InputError, messageOf } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
 import type { Cli, Session } from "./cli.ts";
 import type { Surroundings } from "./connect.ts";
@@ -44,6 +48,18 @@ export async function registryFor(
   return { calculations, file, name: calculations.list().at(-1)?.name ?? asked };
 }
 
+/** The calculations known here, then those that only the local instances know. */
+export async function knownAndRunning(session: Session): Promise<readonly DescribedCalculation[]> {
+  const known = describeCalculations(await session.cli.calculations());
+  const names = new Set(known.map(({ name }) => name));
+  const instances = await session.instances();
+  const running = await instances?.calculations().catch(async (error: unknown) => {
+    await session.note(`those of the running instances are not listed: ${messageOf(error)}`);
+    return [];
+  });
+  return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
+}
+
 /** A calculation that the command line names, in this process or in the local instances. */
 export interface AskedCalculation extends DescribedCalculation {
   /** Throws `InputError` for wrong parameters, if they can be checked here. */
@@ -59,12 +75,12 @@ export async function askedCalculation(session: Session, asked: string): Promise
     if (found !== undefined) return found;
   }
   const calculation = calculations.get(name);
-  const code = calculations.versionOf(name);
+  const described = describeCalculation(calculations, calculation);
   return {
-    ...{ name, summary: calculation.summary, params: calculations.describeParams(calculation), code },
+    ...described,
     check: (params) => void calculations.parseParams(calculation, params),
     async submit(request) {
-      await checkInstances(session, name, code);
+      await checkInstances(session, name, described.code);
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
     },
   };

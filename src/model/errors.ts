@@ -115,7 +115,7 @@ export function edgeOf(error: unknown): Edge {
     return { httpStatus: 500, exitCode: 6, level: "error" };
   }
   if (error instanceof CalculationError)
-    return { httpStatus: 500, exitCode: exitCodeOfCalculation, level: "warn" };
+    return { httpStatus: 422, exitCode: exitCodeOfCalculation, level: "warn" };
   return { httpStatus: 500, exitCode: 70, level: "error" };
 }
 

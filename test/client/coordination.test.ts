@@ -28,8 +28,10 @@ describe("the queues", () => {
   it("are peeked by real or short name, without dequeuing a message", async () => {
     const { client, storage } = await clientWorld();
     for (const text of ["1", "2", "3"]) await storage.queues.send("test-packs-poison", text);
-    expect((await peekQueue(client, "test-packs-poison", 2)).map(({ text }) => text)).toEqual(["1", "2"]);
-    expect((await peekQueue(client, "packs-poison"))[0]).toMatchObject({ text: "1", dequeueCount: 0 });
+    const two = await peekQueue(client, "test-packs-poison", 2);
+    expect(two).toMatchObject({ queue: "test-packs-poison", messages: [{ text: "1" }, { text: "2" }] });
+    const { messages } = await peekQueue(client, "packs-poison");
+    expect(messages).toMatchObject([{ text: "1", dequeueCount: 0 }]);
   });
 
   it("refuse an unknown name, naming the known ones, and a count that storage would refuse", async () => {

@@ -81,10 +81,13 @@ test("the package is host.json, package.json, the bundle and the own calculation
   expect(files).toEqual(expected.sort());
 
   started = await startInstances({
-    count: 1,
+    count: 2,
     appDir: folder,
     connectionString: azurite.connectionString,
-    env: { LEASEFOLD_SCHEDULE: "* * * * * *", NODE_PATH: undefined },
+    env: (_name, index) => ({
+      ...{ LEASEFOLD_SCHEDULE: "* * * * * *", NODE_PATH: undefined },
+      LEASEFOLD_READ_ONLY: String(index === 1),
+    }),
   });
   // Eight queens have 92 solutions; 871 takes most steps below 1,000 (OEIS A006877); half of 4 · (0 + 1 + 2) is 6.
   expect(await resultOf("queens", { n: 8 })).toContain("92");
@@ -94,6 +97,52 @@ test("the package is host.json, package.json, the bundle and the own calculation
     steps: 178,
   });
   expect(JSON.parse(await resultOf("doubles", {}))).toBe(6);
+});
+
+test("it answers what the dashboard asks, and 304 without a body where nothing has changed", async () => {
+  const run = async (path: string, headers: Record<string, string> = {}) =>
+    ask(0, `runs/packed-queens${path}`, { headers });
+  for (const path of ["", "/map"]) {
+    let etag = "";
+    // The leader closes the run in a few writes after its result is there.
+    const askAgain = async () => {
+      const again = await run(path, { "if-none-match": etag });
+      etag = again.headers.get("etag") ?? "";
+      return { status: again.status, body: again.status === 304 ? await again.text() : undefined };
+    };
+    await expect.poll(askAgain, { timeout: 20_000, interval: 500 }).toEqual({ status: 304, body: "" });
+    expect(etag).toMatch(/^W\//);
+  }
+  const [durations, timeline, manifest, report] = await Promise.all(
+    ["/durations", "/timeline", "/manifest", "/report"].map((path) => run(path)),
+  );
+  expect(await durations?.json()).toMatchObject({ run: "packed-queens", p50Ms: expect.any(Number) });
+  expect(await timeline?.json()).toMatchObject({ terms: [{ holder: expect.stringMatching(/^node-/) }] });
+  expect(await manifest?.json()).toMatchObject({ complete: true });
+  expect(await report?.text()).toMatch(/^<!doctype html>.*<h1>packed-queens<\/h1>/s);
+});
+
+test("it plans in a thread of its own, and code that fails there is an answer", async () => {
+  const plan = (params: object) =>
+    ask(0, "plan", { method: "POST", body: JSON.stringify({ calculation: "queens", params }) });
+  const planned = await plan({ n: 9 });
+  expect([planned.status, await planned.json()]).toEqual([
+    200,
+    expect.objectContaining({ calculation: "queens", chunks: expect.any(Number) }),
+  ]);
+  const wrong = await plan({ n: -1 });
+  expect([wrong.status, await wrong.json()]).toEqual([400, expect.objectContaining({ field: "n" })]);
+});
+
+test("an instance with LEASEFOLD_READ_ONLY shows everything and changes nothing", async () => {
+  expect(await (await ask(1, "instance")).json()).toMatchObject({ readOnly: true });
+  expect((await ask(1, "runs/packed-queens")).status).toBe(200);
+  const deleted = await ask(1, "runs/packed-queens", { method: "DELETE" });
+  expect([deleted.status, await deleted.json()]).toEqual([
+    403,
+    expect.objectContaining({ code: "read-only" }),
+  ]);
+  expect(await (await ask(0, "runs/packed-queens")).json()).toMatchObject({ word: "complete" });
 });
 
 test("the build stops at a file that is no calculation", async () => {
@@ -129,4 +178,11 @@ async function resultOf(calculation: string, params: object): Promise<string> {
   const result = () => fetch(`${url()}/packed-${calculation}/result`, { headers: headers() });
   await expect.poll(async () => (await result()).status, { timeout: 60_000, interval: 500 }).toBe(200);
   return (await result()).text();
+}
+
+function ask(instance: number, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { "content-type": "application/json", "x-functions-key": started?.functionKey ?? "" };
+  return fetch(`${started?.instances[instance]?.httpUrl}/api/${path}`, {
+    ...{ ...init, headers: { ...headers, ...init.headers } },
+  });
 }

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
+import { routes } from "../../src/api/routes.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { routes } from "../../src/functions/api/registerApi.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
 
@@ -156,6 +156,8 @@ test("docs/HTTP.md names every route of the app and no other", () => {
     ...routes.map(({ method, route }) => `${method} /api/${route}`),
     "GET /api/instance",
     "GET /api/health",
+    "GET /api/ui",
+    "GET /api/ui/{file}",
   ];
   expect([...told].sort()).toEqual(app.sort());
 });

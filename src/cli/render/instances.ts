@@ -70,19 +70,23 @@ export function addressLines(
   {
     connectionString,
     instances,
+    dashboard,
   }: {
     readonly connectionString: string;
     readonly instances: readonly Pick<LocalFile["instances"][number], "name" | "httpUrl">[];
+    /** With the key, which opens everything; so only where it is asked for. */
+    readonly dashboard?: string | undefined;
   },
   data: string | undefined,
 ): readonly string[] {
-  const width = Math.max(7, ...instances.map(({ name }) => name.length));
+  const width = Math.max(dashboard === undefined ? 7 : 9, ...instances.map(({ name }) => name.length));
   const blobs = /BlobEndpoint=([^;]+)/.exec(connectionString)?.[1] ?? "";
   const kept = data === undefined ? "in memory" : `kept in ${data}`;
   return [
     `${"storage".padEnd(width)}  ${blobs} (${kept})`,
     ...instances.map(({ name, httpUrl }) => `${name.padEnd(width)}  ${httpUrl}/api`),
-    '"leasefold show" prints their API key, and a connection string for Storage Explorer',
+    ...(dashboard === undefined ? [] : [`${"dashboard".padEnd(width)}  ${dashboard}`]),
+    '"leasefold show" prints their API key, the dashboard with it, and a connection string for Storage Explorer',
   ];
 }
 

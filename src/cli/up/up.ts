@@ -14,6 +14,7 @@ import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
+import { dashboardAddress } from "../ui/serveUi.ts";
 import { detachUp } from "./detachUp.ts";
 import { reloadChanged } from "./reloadChanged.ts";
 
@@ -154,13 +155,16 @@ async function tellReady(
   data: string | undefined,
   calculations: readonly string[],
 ): Promise<void> {
-  const { instances } = embedded.instances;
+  const { instances, functionKey } = embedded.instances;
   if (session.json()) {
     const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
     return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
   }
   const { connectionString, startMs } = embedded;
-  for (const line of addressLines({ connectionString, instances }, data)) await session.print(line);
+  const server = instances[0]?.httpUrl;
+  const dashboard = server === undefined ? undefined : dashboardAddress(server, functionKey);
+  const shown = addressLines({ connectionString, instances, dashboard }, data);
+  for (const line of shown) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
   await session.print(`now, in another terminal: ${nextStep(session.cli.folder, calculations)}`);
