@@ -1,6 +1,8 @@
 import { styleText } from "node:util";
 import type { RunWord } from "../../client/runView.ts";
 
+export { bytes, count, dollars, duration, percent, perSecond } from "../../model/figures.ts";
+
 /** Where a command writes: a terminal, a pipe or a file. */
 export interface Screen {
   readonly isTty: boolean;
@@ -58,49 +60,3 @@ export function wrap(text: string, room: number): string[] {
   }
   return [...lines, line];
 }
-
-export const count = (value: number): string => Math.round(value).toLocaleString("en-US");
-
-/** `0.8 s`, `3 s`, `42 s`, `3 min 12 s`, `5 h 3 min`, `2 d 4 h`. */
-export function duration(seconds: number): string {
-  if (seconds < 9.95) return `${Number(Math.max(0, seconds).toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const parts: readonly (readonly [number, string])[] = [
-    [Math.floor(whole / 86_400), "d"],
-    [Math.floor(whole / 3600) % 24, "h"],
-    [Math.floor(whole / 60) % 60, "min"],
-    [whole % 60, "s"],
-  ];
-  const first = parts.findIndex(([value]) => value > 0);
-  const shown = parts.slice(first, first + 2).filter(([value]) => value > 0);
-  return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
-}
-
-/** `812 B`, `1.2 KB`, `3.4 GB`, in powers of 1,000. */
-export function bytes(value: number): string {
-  const units = ["B", "KB", "MB", "GB", "TB"];
-  let unit = 0;
-  let amount = value;
-  while (amount >= 999.95 && unit < units.length - 1) {
-    amount /= 1000;
-    unit += 1;
-  }
-  return unit === 0 ? `${amount} B` : `${amount.toFixed(1)} ${units[unit]}`;
-}
-
-/** Two digits that count, because most runs cost fractions of a cent. */
-export function dollars(value: number): string {
-  if (value === 0) return "$0";
-  if (value >= 1) return `$${value.toFixed(2)}`;
-  const digits = Math.min(8, 1 - Math.floor(Math.log10(value)));
-  return `$${value.toFixed(digits)}`;
-}
-
-/** A rate with about three digits. */
-export const perSecond = (value: number): string =>
-  `${value >= 100 ? count(value) : value.toFixed(value >= 10 ? 1 : 2)}/s`;
-
-/** Rounded down, so that 100 % means all of it. */
-export const percent = (part: number, whole: number): string =>
-  `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`;
