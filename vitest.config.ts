@@ -23,7 +23,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/leasefold-tests") },
     projects: [
       project("unit", [
-        "test/{model,storage,election,calculations,coordinator,worker,client,functions,cli,local,infra,rules}/**/*.test.ts",
+        "test/{model,storage,election,calculations,coordinator,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
       ], { testTimeout: 30_000 }),
       project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
       project("contract", ["test/contract/**/*.test.ts"], {

@@ -198,4 +198,7 @@ type leasefoldSettings = {
 
   @description('Whether a leader that stopped beating is deposed before its lease runs out.')
   LEASEFOLD_EARLY_TAKEOVER: ('true' | 'false')?
+
+  @description('Whether the dashboard and the HTTP API refuse everything but reads.')
+  LEASEFOLD_READ_ONLY: ('true' | 'false')?
 }

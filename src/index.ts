@@ -1,6 +1,6 @@
-import { registerApi } from "./functions/api/registerApi.ts";
 import { type App, makeApp } from "./functions/app.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
+import { registerApi } from "./functions/registerApi.ts";
 import { registerTriggers } from "./functions/registerTriggers.ts";
 import { shallowBodies } from "./functions/shallowBodies.ts";
 import { readStartupConfig } from "./functions/startupConfig.ts";
@@ -14,16 +14,21 @@ import { version } from "./model/settings.ts";
  */
 const lifecycle = watchLifecycle();
 let start: (() => Promise<App>) | undefined;
+let isReadOnly = true;
+const readOnly = (): boolean => isReadOnly;
 
 // Something is registered before the settings are read: a start that fails with nothing registered looks to the
 // host like an app without functions, and the reason is lost.
-registerApi(async () => (await getApp()).client, {
-  version,
-  instance: process.env["LEASEFOLD_INSTANCE"] ?? "-",
-  lastTickAgeMs: lifecycle.lastTickAgeMs,
-});
+registerApi(
+  { readOnly, ports: async () => (await getApp()).api },
+  {
+    ...{ version, readOnly, instance: process.env["LEASEFOLD_INSTANCE"] ?? "-" },
+    lastTickAgeMs: lifecycle.lastTickAgeMs,
+  },
+);
 try {
   const config = readStartupConfig(process.env);
+  isReadOnly = config.settings.LEASEFOLD_READ_ONLY;
   start = () => makeApp(config);
   registerTriggers(config.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
   shallowBodies();

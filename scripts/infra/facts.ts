@@ -41,7 +41,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
   return {
     containers: names.filter(([key]) => !isQueue(key)).map(([, name]) => suffix(name)),
     queues: names.filter(([key]) => isQueue(key)).map(([, name]) => suffix(name)),
-    functions: functionsIn(triggers, text("src/functions/api/registerApi.ts")),
+    functions: functionsIn(triggers, text("src/api/routes.ts")),
     events: [...events, ...all(election, /readonly kind: "(\w+)"/g).map((kind) => `lease-${kind}`)],
     fields: new Set(all(`${text("src/model/log.ts")}${election}`, /\b([a-zA-Z]\w*)\??:/g)),
     settings: Object.keys(settingsSchema.shape),
@@ -54,17 +54,20 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
     nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
     bundle: [
       ...all(build, /appFiles = \[([^\]]*)\]/g).flatMap((list) => all(list, /"([^"]+)"/g)),
+      ...all(build, /pageFiles = \[([^\]]*)\]/g).flatMap((list) =>
+        all(list, /"([^"]+)"/g).map((name) => `ui/${name}`),
+      ),
       // What calculations of a user's own import.
       "leasefold.mjs",
     ],
   };
 }
 
-/** `app.timer("coordinator"`, and the pairs of a worker and its poison handler. */
+/** `app.timer("coordinator"`, the pairs of a worker and its poison handler, and the routes of the API. */
 function functionsIn(triggers: string, api: string): string[] {
-  const plain = all(`${triggers}${api}`, /app\.\w+\("(\w+)"/g);
+  const plain = all(triggers, /app\.\w+\("(\w+)"/g);
   const workers = all(triggers, /\["(\w+)", names\.\w+, (?:true|false)\]/g);
-  const routes = all(api, /\{ name: "(\w+)", method/g);
+  const routes = all(api, /\{ name: "(\w+)", (?:method|route)/g);
   return [...plain, ...workers, ...workers.map((name) => `${name}Poison`), ...routes];
 }
 

@@ -55,10 +55,16 @@ interface JsonSchemaProperty {
   readonly description?: string;
 }
 
+export type ParamsSchema = Readonly<Record<string, unknown>>;
+
+/** JSON Schema of what is given as parameters. What it cannot say, such as a refinement, is left out. */
+export const paramsSchema = (calculation: AnyCalculation): ParamsSchema =>
+  z.toJSONSchema(calculation.params, { io: "input", unrepresentable: "any" }) as ParamsSchema;
+
 /** Describes the parameters, with types, defaults and help from the schema. */
 export function describeParams(calculation: AnyCalculation): ParamRow[] {
-  const schema = z.toJSONSchema(calculation.params, { io: "input", unrepresentable: "any" });
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchemaProperty>>;
+  const schema = paramsSchema(calculation);
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchemaProperty>>;
   return Object.entries(properties).map(([name, property]) => ({
     name,
     type: typeOf(property),

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Calculations, loadCalculations } from "../calculations/registry.ts";
-import type { DescribedCalculation } from "../client/describeCalculations.ts";
+import { type DescribedCalculation, describeCalculation } from "../client/describeCalculations.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
 import { InputError } from "../model/errors.ts";
@@ -59,12 +59,12 @@ export async function askedCalculation(session: Session, asked: string): Promise
     if (found !== undefined) return found;
   }
   const calculation = calculations.get(name);
-  const code = calculations.versionOf(name);
+  const described = describeCalculation(calculations, calculation);
   return {
-    ...{ name, summary: calculation.summary, params: calculations.describeParams(calculation), code },
+    ...described,
     check: (params) => void calculations.parseParams(calculation, params),
     async submit(request) {
-      await checkInstances(session, name, code);
+      await checkInstances(session, name, described.code);
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
     },
   };

@@ -39,6 +39,8 @@ const paramSchema = z.object({ name: text, type: text, default: text.optional(),
 const calculationSchema = z.object({
   ...{ name: text, summary: text, params: z.array(paramSchema), code: text },
   changed: z.literal(true).optional(),
+  // Instances may be of an older version.
+  schema: z.record(text, z.unknown()).default({}),
 });
 const listSchema = z.object({ calculations: z.array(calculationSchema) });
 const submittedSchema = z.object({ run: text, uid: text, created: z.boolean(), woken: z.boolean() });

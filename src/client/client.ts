@@ -44,6 +44,16 @@ export const clientLimits = {
   inputSegmentsRead: 16,
   /** Peek Messages returns at most 32 (learn.microsoft.com/rest/api/storageservices/peek-messages). */
   peekMax: 32,
+  /** Characters of a message that are shown: most have a few hundred, and a finish at most 64 KB. */
+  messageCharactersMax: 8_192,
+  /** Cells of a map of packs: a screen has no more, and a person sees no more. */
+  mapCellsMax: 2_000,
+  /** List pages for durations: half a cent, and 100,000 partials. */
+  durationPagesMax: 20,
+  /** Time of a plan over HTTP, its waiting for a thread included; Azure's front end ends a request after 230 s. */
+  planLimitMs: 60_000,
+  /** Plans over HTTP at once in one process: each has a thread and a heap of its own. */
+  plansAtOnce: 2,
   /** Polls for the answer of a worker: fast at first, and slower in a long wait. */
   answerPollMs: 250,
   answerPollSlowMs: 1_000,

@@ -8,6 +8,7 @@ import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { emptyIfMissing, pages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
+import { type FailureGroup, groupFailures } from "./failureGroups.ts";
 import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocuments.ts";
 
 /** How one send of one piece of work ended without output; or the latest failed attempt of work that is still tried. */
@@ -26,6 +27,8 @@ export interface Failures {
   readonly run: string;
   readonly uid: string;
   readonly failures: readonly FailureView[];
+  /** The same by their errors, the most frequent first; of those listed only. */
+  readonly groups: readonly FailureGroup[];
   /** Failed attempts at work that is still tried. */
   readonly trying: readonly FailureView[];
   /** Whether there are more failures than requested. */
@@ -45,7 +48,8 @@ export async function failures(
   const { run, uid } = (await requireSpec(client, id)).value;
   const max = options.max ?? clientLimits.failuresShown;
   const { records, notes } = await listFailed(client, runBlobs(run, uid).failures, max + 1);
-  if (records.length === 0 && notes.length === 0) return { run, uid, failures: [], trying: [], more: false };
+  if (records.length === 0 && notes.length === 0)
+    return { run, uid, failures: [], groups: [], trying: [], more: false };
   const known = await unlessUnreadable(async () => ({ state: (await readState(client, run, uid))?.value }), {
     newer: true,
   });
@@ -59,10 +63,12 @@ export async function failures(
   const plan = async () =>
     known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin }), { newer: true }));
   const all = await withChunks(client, plan, [...ended, ...trying], options.inputs === true);
+  const failures = all.slice(0, ended.length);
   return {
     run,
     uid,
-    failures: all.slice(0, ended.length),
+    failures,
+    groups: groupFailures(failures),
     trying: all.slice(ended.length),
     more: records.length > max,
   };

@@ -23,9 +23,21 @@ export type LeaderView =
       readonly cameBy?: LeaderRecord["cameBy"];
       /** What the leader says it is doing. */
       readonly notes: Readonly<Record<string, string>>;
+      /** The last sixteen terms or fewer, oldest first. */
+      readonly terms: readonly TermView[];
     }
   | { readonly kind: "never" }
   | { readonly kind: "unreadable"; readonly reason: string };
+
+/** A term as the record remembers it. Records of older versions know neither its end nor how it began. */
+interface TermView {
+  readonly term: number;
+  readonly holder: string;
+  readonly since: string;
+  /** When its leader last wrote the record, by storage's clock. Absent while it leads. */
+  readonly until?: string;
+  readonly cameBy?: LeaderRecord["cameBy"];
+}
 
 /**
  * One HEAD of the leader blob, or of that of another election. Throws `StorageError` if storage does not answer and
@@ -48,9 +60,10 @@ export async function leader(
     kind: seen.leading ? "leading" : "nobody",
     term: record.term,
     holder,
-    since: new Date(sinceMs).toISOString(),
+    since: iso(sinceMs),
     lease: seen.leaseState,
     notes: record.notes,
+    terms: termsOf(record, seen.leading ? undefined : untilMs),
     ...defined({
       region,
       beatAgeS: untilMs === undefined ? undefined : Math.max(0, atMs - untilMs) / 1000,
@@ -59,6 +72,18 @@ export async function leader(
     }),
   };
 }
+
+/** `endedMs`: when the leader of the last term last wrote the record, once that term is over. */
+const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefined): readonly TermView[] =>
+  lastTerms.map((one) => {
+    const untilMs = one.termid === termid ? endedMs : one.untilMs;
+    return {
+      ...{ term: one.term, holder: one.holder, since: iso(one.sinceMs) },
+      ...defined({ until: untilMs === undefined ? undefined : iso(untilMs), cameBy: one.cameBy }),
+    };
+  });
+
+const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A beat changes the ETag each second, so a break between two beats is tried several times. */
 const triesMax = 5;

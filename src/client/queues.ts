@@ -1,7 +1,9 @@
 import { InputError } from "../model/errors.ts";
+import { decodeMessage, isWake, type WorkMessage } from "../model/message.ts";
 import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
-import { type Client, clientLimits } from "./client.ts";
+import { type Client, clientLimits, defined } from "./client.ts";
+import { unlessUnreadable } from "./runDocuments.ts";
 
 /** A queue of the namespace, by its real name. */
 interface QueueView {
@@ -26,6 +28,20 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
   return { ...view, oldestS: Math.max(0, stats.dateMs - first.insertedMs) / 1000 };
 }
 
+/** A message as it lies in its queue. */
+export interface MessageView {
+  readonly id: string;
+  readonly insertedAt: string;
+  readonly dequeueCount: number;
+  /** `compute`, `wake` and so on; absent if this version does not understand the message. */
+  readonly kind?: string;
+  /** The message as a worker reads it; absent with `cut`, and for wakes. */
+  readonly decoded?: WorkMessage;
+  readonly text: string;
+  /** The text goes on. */
+  readonly cut?: true;
+}
+
 /**
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.
@@ -34,7 +50,7 @@ export async function peekQueue(
   { storage, names }: Client,
   name: string,
   max = 1,
-): Promise<readonly QueueMessage[]> {
+): Promise<{ readonly queue: string; readonly messages: readonly MessageView[] }> {
   if (!Number.isInteger(max) || max < 1 || max > clientLimits.peekMax) {
     const rule = `${max} is not a whole number from 1 to ${clientLimits.peekMax}`;
     throw new InputError("invalid", "bad-count", `n: ${rule}`, { field: "n" });
@@ -42,7 +58,26 @@ export async function peekQueue(
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);
   const queue = all.find((one) => one === name || one === `${prefix}${name}`);
-  if (queue !== undefined) return await storage.queues.peek(queue, max);
+  if (queue !== undefined) {
+    const messages = await storage.queues.peek(queue, max);
+    return { queue, messages: await Promise.all(messages.map(viewMessage)) };
+  }
   const rule = `no ${JSON.stringify(name)}; there are ${all.join(", ")}`;
   throw new InputError("unknown", "unknown-queue", `queue: ${rule}`, { field: "queue" });
+}
+
+/** Queues hold whatever somebody put there. */
+async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage): Promise<MessageView> {
+  const view = { id, insertedAt: new Date(insertedMs).toISOString(), dequeueCount };
+  const wakes = isWake(text);
+  const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text), { newer: true });
+  const kind = wakes ? "wake" : decoded?.kind;
+  const cut = text.length > clientLimits.messageCharactersMax;
+  const shown = cut ? text.slice(0, clientLimits.messageCharactersMax).toWellFormed() : text;
+  return {
+    ...view,
+    ...defined({ kind, decoded: cut ? undefined : decoded }),
+    text: shown,
+    ...(cut ? { cut: true } : {}),
+  };
 }

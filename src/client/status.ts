@@ -23,6 +23,14 @@ import { type RunView, viewOf } from "./runView.ts";
  * documents do not decode.
  */
 export async function status(client: Client, id: string): Promise<RunView> {
+  return (await readStatus(client, id)).view;
+}
+
+/** The view of one run, and the version of the documents that it shows: the same version differs by time only. */
+export async function readStatus(
+  client: Client,
+  id: string,
+): Promise<{ readonly view: RunView; readonly version: string }> {
   const spec = await requireSpec(client, id);
   // The marker is read first: a run that closes between the two reads then shows as closed, never as lost.
   const first = await readMarker(client, id);
@@ -31,7 +39,9 @@ export async function status(client: Client, id: string): Promise<RunView> {
   // A submit or retry may have created a marker between the two reads.
   const marker = first === undefined && active ? await readMarker(client, id) : first;
   const manifest = await currentManifest(client, spec.value, state?.value, marker?.value);
-  return viewOf({ spec, state, marker, manifest });
+  const result = manifest && `${manifest.generation} ${manifest.sha256}`;
+  const version = [spec.etag, state?.etag, marker?.etag, result].map((one) => one ?? "-").join(" ");
+  return { view: viewOf({ spec, state, marker, manifest }), version };
 }
 
 /** While a generation is working only its own result counts; afterwards the newest result. */

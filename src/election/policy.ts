@@ -113,7 +113,10 @@ export function leadingRecord(
   settings: ElectionSettings,
 ): LeaderRecord {
   const term = Math.max(looking.term, claim.aboveTerm) + 1;
-  const { holder, sinceMs } = looking;
+  const { holder, sinceMs, cameBy, led } = looking;
+  const before = looking.lastTerms.map((one) =>
+    one.termid === looking.termid && led?.untilMs !== undefined ? { ...one, untilMs: led.untilMs } : one,
+  );
   return {
     ...looking,
     term,
@@ -121,7 +124,7 @@ export function leadingRecord(
     state: "leading",
     beat: claim.beat,
     breakAfterMs: settings.breakAfterMs,
-    lastTerms: [...looking.lastTerms, { term, termid: claim.termid, holder, sinceMs }].slice(-lastTermsMax),
+    lastTerms: [...before, { term, termid: claim.termid, holder, sinceMs, cameBy }].slice(-lastTermsMax),
     led: undefined,
   };
 }

@@ -1,5 +1,8 @@
+import type { ApiPorts } from "../api/apiRequest.ts";
 import { loadCalculations } from "../calculations/registry.ts";
-import type { Client } from "../client/client.ts";
+import { describeCalculations } from "../client/describeCalculations.ts";
+import { planWithin } from "../client/estimate/planInThread.ts";
+import { submit } from "../client/submit.ts";
 import { type Coordinator, coordinator } from "../coordinator/tick.ts";
 import { messageOf } from "../model/errors.ts";
 import type { HostSettings } from "../model/hostSettings.ts";
@@ -26,7 +29,7 @@ export interface App {
   readonly host: HostSettings;
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
-  readonly client: Client;
+  readonly api: ApiPorts;
 }
 
 export async function makeApp(config: StartupConfig): Promise<App> {
@@ -47,17 +50,32 @@ export async function makeApp(config: StartupConfig): Promise<App> {
   const places = { containers: containersOf(names), queues: queuesOf(names) };
   const forLeader = createOnDemand(connectStorage(connection), places);
   const forWorker = createOnDemand(connectStorage(connection), places);
-  const userCode = threadPool({
-    threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
+  const sources = [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])];
+  const threads = {
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     files,
     versionOf: calculations.versionOf,
-    access: allowedFiles(blobFiles(forWorker.blobs), [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])]),
-    onIdleCrash: (error) => log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
+    onIdleCrash: (error: unknown) =>
+      log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
+  };
+  const userCode = threadPool({
+    ...threads,
+    threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
+    access: allowedFiles(blobFiles(forWorker.blobs), sources),
   });
+  const client = { storage: connectStorage(connection), names, clock, random, calculations };
   return {
     host,
-    client: { storage: connectStorage(connection), names, clock, random, calculations },
+    api: {
+      ...{ client, log },
+      calculations: async () => describeCalculations(calculations),
+      submit: (request) => submit(client, request),
+      plan: planWithin(() => ({
+        ...{ calculations, clock, settings },
+        access: allowedFiles(blobFiles(client.storage.blobs), sources),
+        startThread: async (access) => threadPool({ ...threads, threads: 1, access }),
+      })),
+    },
     coordinator: coordinator(
       {
         ...{ storage: forLeader, names, clock, random, log },

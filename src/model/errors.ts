@@ -111,7 +111,7 @@ export function edgeOf(error: unknown): Edge {
   if (error instanceof CorruptDataError || error instanceof NewerVersionError) {
     return { httpStatus: 500, exitCode: 6, level: "error" };
   }
-  if (error instanceof CalculationError) return { httpStatus: 500, exitCode: 7, level: "warn" };
+  if (error instanceof CalculationError) return { httpStatus: 422, exitCode: 7, level: "warn" };
   return { httpStatus: 500, exitCode: 70, level: "error" };
 }
 

@@ -86,6 +86,17 @@ export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => 
 /** A wake only asks for a tick now; its content is for people who inspect the queue. */
 export const encodeWake = (from: string): string => JSON.stringify({ v: wireVersion, kind: "wake", from });
 
+const wakeSchema = z.object({ v: z.literal(wireVersion), kind: z.literal("wake") });
+
+/** Whether the text is a wake of this version. */
+export function isWake(text: string): boolean {
+  try {
+    return wakeSchema.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}
+
 /** Sender of the wake that becomes visible after a leader died. */
 export const wakeFromLeader = "leader";
 

@@ -66,6 +66,9 @@ export const settingsSchema = z.object({
   LEASEFOLD_EARLY_TAKEOVER: flag
     .default(true)
     .describe("depose a leader that stopped beating before its lease runs out"),
+  LEASEFOLD_READ_ONLY: flag
+    .default(false)
+    .describe("page and HTTP API refuse every request that is not a read"),
   LEASEFOLD_WATCH: flag
     .default(false)
     .describe("look for a dead leader twice a second (for embedded instances)"),

@@ -17,7 +17,7 @@ const computed = (instance: string, outcome = "created"): InstanceEvent => ({
 });
 const leads = (holder: string, term: number): LeaderView => ({
   ...{ kind: "leading", holder, term, since: "2026-11-21T00:00:00Z", beatAgeS: 0 },
-  ...{ lease: "leased", cameBy: "free", notes: {} },
+  ...{ lease: "leased", cameBy: "free", notes: {}, terms: [] },
 });
 const run = (done: number, total: number): RunView =>
   ({ active: true, phase: "computing", packs: { done, total, failed: 0, sent: total, again: 0 } }) as RunView;

@@ -28,8 +28,10 @@ describe("the queues", () => {
   it("are peeked by real or short name, without dequeuing a message", async () => {
     const { client, storage } = await clientWorld();
     for (const text of ["1", "2", "3"]) await storage.queues.send("test-packs-poison", text);
-    expect((await peekQueue(client, "test-packs-poison", 2)).map(({ text }) => text)).toEqual(["1", "2"]);
-    expect((await peekQueue(client, "packs-poison"))[0]).toMatchObject({ text: "1", dequeueCount: 0 });
+    const two = await peekQueue(client, "test-packs-poison", 2);
+    expect(two).toMatchObject({ queue: "test-packs-poison", messages: [{ text: "1" }, { text: "2" }] });
+    const { messages } = await peekQueue(client, "packs-poison");
+    expect(messages).toMatchObject([{ text: "1", dequeueCount: 0 }]);
   });
 
   it("refuse an unknown name, naming the known ones, and a count that storage would refuse", async () => {
@@ -104,6 +106,29 @@ describe("the leader", () => {
       ...{ kind: "nobody", term: 1, holder: "real-1", region: "of real-1", cameBy: "free" },
       beatAgeS: expect.closeTo(120, -1),
     });
+  });
+
+  it("has a list of terms that shows the time without a leader between two of them", async () => {
+    const { client, storage, world } = await clientWorld();
+    const lead = (holder: string, forMs: number) => {
+      const clock = world.clock();
+      const lease = storage.lease(names.coordination, leaderBlob);
+      const request = { holder, startedAtMonotonicMs: clock.monotonicMs(), worthLeading: async () => true };
+      const work = () => clock.sleep(forMs);
+      return world.finish(
+        race({ lease, clock, random: world.random }, electionSettings(), { ...request, lead: work }),
+      );
+    };
+    await lead("node-1", 5_000);
+    await world.advance(30_000);
+    await lead("node-2", 3_000);
+    const view = await leader(client);
+    const [first, second] = view.kind === "nobody" ? view.terms : [];
+    expect([first?.holder, first?.cameBy, second?.holder]).toEqual(["node-1", "free", "node-2"]);
+    const seconds = (from?: string, to?: string) => (Date.parse(to ?? "") - Date.parse(from ?? "")) / 1000;
+    expect(Math.abs(seconds(first?.since, first?.until) - 5)).toBeLessThan(2);
+    expect(Math.abs(seconds(first?.until, second?.since) - 30)).toBeLessThan(2);
+    expect(Math.abs(seconds(second?.since, second?.until) - 3)).toBeLessThan(2);
   });
 
   it("is nobody before the first term, also without a container", async () => {

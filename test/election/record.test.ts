@@ -83,6 +83,19 @@ test("who led survives a poll, and a malformed value does not make the record un
   }
 });
 
+test("past terms keep how they began and ended, and older versions still read what they know of them", () => {
+  const claimed = { term: 11, termid: "s", holder: "g", sinceMs: 1, cameBy: "expired", untilMs: 4 } as const;
+  const record = { ...full, lastTerms: [claimed, ...full.lastTerms] };
+  const { ends, ...older } = encodeRecord(record);
+  expect(decodeRecord({ ...older, ends: ends as string })).toEqual({ kind: "record", record });
+  const { cameBy: _by, untilMs: _until, ...known } = claimed;
+  const plain = { kind: "record", record: { ...full, lastTerms: [known, ...full.lastTerms] } };
+  expect(decodeRecord(older)).toEqual(plain);
+  expect(decodeRecord({ ...older, ends: "AAAA" })).toEqual(plain);
+  // Written for another list of terms.
+  expect(decodeRecord({ ...older, ends: encodeRecord(full)["ends"] as string })).toEqual(plain);
+});
+
 test("after a poll of an older version the list of terms shows who led", () => {
   const lastTerms = [{ term: full.term, termid: full.termid, holder: "real-1", sinceMs: 5 }];
   const polled: LeaderRecord = { ...full, state: "ended", holder: "real-2", sinceMs: 90_000, lastTerms };

@@ -203,6 +203,12 @@ test("looking keeps the last term, leading raises it and appends itself to the l
     sinceMs: 5_000,
     led: undefined,
   });
-  expect(leading.lastTerms).toEqual([{ term: 8, termid: "eight", holder: "b", sinceMs: 5_000 }]);
+  expect(leading.lastTerms).toEqual([
+    { term: 8, termid: "eight", holder: "b", sinceMs: 5_000, cameBy: looking.cameBy },
+  ]);
   expect(leadingRecord(looking, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);
+  const seven = { term: 7, termid: "seven", holder: "a", sinceMs: 0 };
+  expect(leadingRecord({ ...looking, lastTerms: [seven] }, claim, settings).lastTerms[0]).toEqual({
+    ...{ ...seven, untilMs: 4_100 },
+  });
 });

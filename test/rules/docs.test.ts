@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { routes } from "../../src/functions/api/registerApi.ts";
+import { routes } from "../../src/api/routes.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
 
@@ -155,6 +155,8 @@ test("docs/HTTP.md names every route of the app and no other", () => {
     ...routes.map(({ method, route }) => `${method} /api/${route}`),
     "GET /api/instance",
     "GET /api/health",
+    "GET /api/ui",
+    "GET /api/ui/{file}",
   ];
   expect([...told].sort()).toEqual(app.sort());
 });

@@ -11,10 +11,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   coordinator: ["model", "storage", "election"],
   worker: ["model", "storage", "calculations"],
   client: ["model", "storage", "election", "calculations"],
-  functions: ["model", "storage", "election", "calculations", "coordinator", "worker", "client"],
+  api: ["model", "storage", "election", "calculations", "client"],
+  functions: ["model", "storage", "election", "calculations", "coordinator", "worker", "client", "api"],
   local: ["model", "storage"],
   // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
-  cli: ["model", "storage", "client", "calculations", "local", "worker", "election", "coordinator"],
+  cli: ["model", "storage", "client", "calculations", "local", "worker", "election", "coordinator", "api"],
 };
 
 /** Packages that only some rooms may import. */

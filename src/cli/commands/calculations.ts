@@ -42,8 +42,11 @@ async function listed(session: Session): Promise<readonly DescribedCalculation[]
   return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
 }
 
-async function tellOne(session: Session, { name, summary, params }: DescribedCalculation): Promise<void> {
-  if (session.json()) return await session.printJson({ name, summary, params });
+async function tellOne(
+  session: Session,
+  { name, summary, params, schema }: DescribedCalculation,
+): Promise<void> {
+  if (session.json()) return await session.printJson({ name, summary, params, schema });
   await session.print(`${name}: ${oneLine(summary)}`);
   if (params.length === 0) return await session.print("It takes no parameters.");
   const rows = params.map((row) => [

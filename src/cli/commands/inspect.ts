@@ -1,11 +1,15 @@
 import { type Command, Option } from "commander";
+import type { Client } from "../../client/client.ts";
 import { type Failures, type FailureView, failures } from "../../client/failures.ts";
-import { peekQueue, queues } from "../../client/queues.ts";
+import { durations } from "../../client/inspection/durations.ts";
+import { packMap } from "../../client/inspection/packMap.ts";
+import { timeline } from "../../client/inspection/timeline.ts";
 import { type ListedRun, runs, status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
+import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
 import { stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
@@ -49,6 +53,13 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
   ];
 }
 
+/** One of these, for details that cost more calls than the state. */
+interface Details {
+  readonly map?: boolean;
+  readonly durations?: boolean;
+  readonly timeline?: boolean;
+}
+
 /** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
 export function addStatus(program: Command, session: Session): void {
   program
@@ -56,9 +67,15 @@ export function addStatus(program: Command, session: Session): void {
     .description("state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
     .option("--watch", "show progress until the run is over; exit code 1 if it failed or was cancelled")
-    .action(async (run: string, { watch = false }: { watch?: boolean }) => {
+    .addOption(
+      new Option("--map", "every pack instead: done, in flight, failed, not sent").conflicts(others("map")),
+    )
+    .addOption(new Option("--durations", "how long packs took instead").conflicts(others("durations")))
+    .addOption(new Option("--timeline", "who led the run, and when, instead").conflicts(others("timeline")))
+    .action(async (run: string, { watch = false, ...details }: Details & { watch?: boolean }) => {
       const { cli } = session;
       const client = await session.client();
+      if (Object.values(details).includes(true)) return await tellDetails(session, client, run, details);
       // With --json standard output holds only the answer.
       const screen = session.json() ? cli.err : cli.out;
       const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
@@ -67,6 +84,29 @@ export function addStatus(program: Command, session: Session): void {
       if (session.json()) return await session.printJson(view);
       await cli.out.write(runDetails(cli.out, view));
     });
+}
+
+const others = (one: keyof Details): string[] =>
+  ["watch", "map", "durations", "timeline"].filter((name) => name !== one);
+
+async function tellDetails(session: Session, client: Client, run: string, asked: Details): Promise<void> {
+  const { out } = session.cli;
+  if (asked.map === true) {
+    const map = await packMap(client, run);
+    if (session.json()) return await session.printJson(map);
+    for (const line of mapLines(out, map)) await session.print(line);
+  } else if (asked.timeline === true) {
+    const found = await timeline(client, run);
+    if (session.json()) return await session.printJson(found);
+    if (found.terms.length === 0) return await session.print(`no leader has seen ${run} yet`);
+    await session.printTable(termColumns, termRows(found));
+  } else {
+    const found = await durations(client, run);
+    if (session.json()) return await session.printJson(found);
+    if (found.counted === 0) return await session.print(`no pack of ${run} has ended yet`);
+    for (const { columns, rows } of durationTables(found)) await session.printTable(columns, rows);
+    if (found.cut) await session.note(`${count(found.counted)} packs are counted, and not all that ended`);
+  }
 }
 
 /** `leasefold failures RUN`: what failed and why, and what is retried. */
@@ -132,37 +172,4 @@ async function printTrying(session: Session, { trying }: Failures): Promise<void
     await session.print(wrap(oneLine(tryingText(one)), session.cli.out.columns).join("\n"));
   const more = trying.length - tryingMax;
   if (more > 0) await session.note(`${count(more)} more are still tried; --json shows all`);
-}
-
-/** `leasefold queues` and `leasefold queues peek NAME`. */
-export function addQueues(program: Command, session: Session): void {
-  const group = program
-    .command("queues")
-    .description("every queue with its approximate count and the age of its oldest message")
-    .action(async () => {
-      const all = await queues(await session.client());
-      if (session.json()) return await session.printJson({ queues: all });
-      const rows = all.map(({ queue, state, approximateCount, oldestS }) => [
-        queue,
-        state === "missing" ? "missing" : count(approximateCount ?? 0),
-        oldestS === undefined ? "" : duration(oldestS),
-      ]);
-      await session.printTable(["QUEUE", right("MESSAGES"), right("OLDEST")], rows);
-    });
-  group
-    .command("peek")
-    .description("show the first messages of a queue without dequeuing them")
-    .argument("<name>", "real name of the queue, or what comes after the namespace")
-    .option("-n <n>", "how many, at most 32", wholeOption, 1)
-    .action(async (name: string, { n }: { n: number }) => {
-      const messages = await peekQueue(await session.client(), name, n);
-      if (session.json()) return await session.printJson({ messages });
-      if (messages.length === 0) return await session.print("no visible message");
-      const rows = messages.map(({ insertedMs, dequeueCount, text }) => [
-        `${new Date(insertedMs).toISOString().slice(0, 19)}Z`,
-        count(dequeueCount),
-        oneLine(text),
-      ]);
-      await session.printTable(["INSERTED", right("TAKEN"), clipped("TEXT")], rows);
-    });
 }

@@ -1,13 +1,8 @@
 import type { Command } from "commander";
 import type { AnyCalculation } from "../../calculations/contract.ts";
 import type { Calculations } from "../../calculations/registry.ts";
-import {
-  callsOf,
-  countedFiles,
-  estimateRun,
-  type FileUse,
-  type RunEstimate,
-} from "../../client/estimate/estimateRun.ts";
+import { callsOf, type FileUse, type RunEstimate } from "../../client/estimate/estimateRun.ts";
+import { planInThread } from "../../client/estimate/planInThread.ts";
 import type { CallCounts } from "../../model/calls.ts";
 import { InputError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
@@ -56,19 +51,15 @@ async function planOne(
   const { cli } = session;
   const { calculations, name, file } = await registryFor(cli, asked);
   const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
-  const settings = readSettings(cli.env);
-  const files = countedFiles(clientFiles(() => session.client(), cli.env));
-  const code = await cli.startThread(files.access, file);
-  const stop = (): void => void code.stop();
-  cli.signal.addEventListener("abort", stop, { once: true });
-  try {
-    const { clock } = cli;
-    const request = { calculation: name, params, packSize, workers };
-    return await estimateRun(request, { calculations, code, clock, settings, fileUse: files.take });
-  } finally {
-    cli.signal.removeEventListener("abort", stop);
-    await code.stop();
-  }
+  return await planInThread(
+    { calculation: name, params, packSize, workers },
+    {
+      ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+      access: clientFiles(() => session.client(), cli.env),
+      startThread: (access) => cli.startThread(access, file),
+    },
+    cli.signal,
+  );
 }
 
 /** Throws `InputError` for a calculation that only local instances know, as its code is not in this process. */

@@ -87,7 +87,7 @@ export interface RunEstimate {
   readonly naive: { readonly calls: CallCounts; readonly billed: number; readonly dollars: number };
 }
 
-interface EstimatePorts {
+export interface EstimatePorts {
   readonly calculations: Calculations;
   readonly code: PlanningCode;
   /** What the code asked of files since the last call. */

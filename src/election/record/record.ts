@@ -49,6 +49,10 @@ export interface PastTerm {
   readonly termid: string;
   readonly holder: string;
   readonly sinceMs: number;
+  /** Absent where an older version wrote the term. */
+  readonly cameBy?: CameBy | undefined;
+  /** When its leader last wrote the record, by the storage service's clock. Absent as above, and while it leads. */
+  readonly untilMs?: number | undefined;
 }
 
 export type Decoded =
@@ -99,7 +103,11 @@ const wire = z.object({
   lastterms: unpackJson
     .pipe(z.array(z.tuple([z.int().nonnegative(), z.string(), z.string(), z.number()])).max(lastTermsMax))
     .optional(),
-  // Only shown, like `about`.
+  // Only shown, like `about`. Beside `lastterms`, which older versions read as tuples of four.
+  ends: unpackJson
+    .pipe(z.array(z.tuple([cameBy.nullable(), z.number().nullable()])).max(lastTermsMax))
+    .optional()
+    .catch(undefined),
   led: unpackJson
     .pipe(
       z.object({
@@ -126,8 +134,11 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
     const where = parsed.success ? "v" : (parsed.error.issues[0]?.path.join(".") ?? "");
     return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
   }
-  const { since, breakafterms, leaseleftms, cameby, notes = {}, lastterms = [], ...same } = parsed.data;
-  const lastTerms = lastterms.map(([term, termid, holder, sinceMs]) => ({ term, termid, holder, sinceMs }));
+  const { since, breakafterms, leaseleftms, cameby, notes = {}, lastterms = [], ends, ...same } = parsed.data;
+  const lastTerms = lastterms.map(([term, termid, holder, sinceMs], index): PastTerm => {
+    const [by, untilMs] = (ends?.length === lastterms.length ? ends[index] : undefined) ?? [];
+    return { term, termid, holder, sinceMs, ...(by && { cameBy: by }), ...(untilMs && { untilMs }) };
+  });
   const record = {
     ...{ ...same, sinceMs: since, breakAfterMs: breakafterms, cameBy: cameby, notes, lastTerms },
     ...(leaseleftms === undefined ? {} : { leaseLeftMs: leaseleftms }),
@@ -151,6 +162,7 @@ function shrink(record: LeaderRecord): LeaderRecord | undefined {
 
 function encodeAll(record: LeaderRecord): Record<string, string> {
   const terms = record.lastTerms.map((one) => [one.term, one.termid, one.holder, one.sinceMs]);
+  const ends = record.lastTerms.map(({ cameBy, untilMs }) => [cameBy ?? null, untilMs ?? null]);
   return {
     v: String(version),
     term: String(record.term),
@@ -165,7 +177,9 @@ function encodeAll(record: LeaderRecord): Record<string, string> {
     cameby: record.cameBy,
     ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
     ...(record.about === undefined ? {} : { about: pack(JSON.stringify(record.about)) }),
-    ...(terms.length === 0 ? {} : { lastterms: pack(JSON.stringify(terms)) }),
+    ...(terms.length === 0
+      ? {}
+      : { lastterms: pack(JSON.stringify(terms)), ends: pack(JSON.stringify(ends)) }),
     ...(record.led === undefined ? {} : { led: pack(JSON.stringify(record.led)) }),
   };
 }

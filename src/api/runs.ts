@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { command } from "../../client/commands/command.ts";
-import type { Change } from "../../client/commands/decideCommand.ts";
-import { submit } from "../../client/submit.ts";
-import { InputError } from "../../model/errors.ts";
-import { logEvents } from "../../model/log.ts";
-import { log } from "../logTo.ts";
+import { command } from "../client/commands/command.ts";
+import type { Change } from "../client/commands/decideCommand.ts";
+import { InputError } from "../model/errors.ts";
+import { logEvents } from "../model/log.ts";
 import { type ApiHandler, type ApiRequest, fresh, readBody, refused, routeParam } from "./apiRequest.ts";
 
 const submitSchema = z.strictObject({
@@ -20,9 +18,9 @@ const submitSchema = z.strictObject({
 });
 
 /** 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. */
-export const submitRun: ApiHandler = async (request, client) => {
+export const submitRun: ApiHandler = async (request, _client, { submit, log }) => {
   const body = await readBody(request, submitSchema);
-  const submitted = await submit(client, { ...body, id: idOf(request, body.id) });
+  const submitted = await submit({ ...body, id: idOf(request, body.id) });
   const { run, uid, created } = submitted;
   if (created) log(logEvents.runSubmitted({ run, uid }));
   const { pathname } = new URL(request.url);

@@ -1,7 +1,7 @@
-import type { HttpResponseInit } from "@azure/functions";
-import { failures } from "../../client/failures.ts";
-import { parseSample, verify } from "../../client/questions/verify.ts";
-import { type ApiHandler, fresh, queryWhole, routeParam } from "./apiRequest.ts";
+import * as z from "zod";
+import { failures } from "../client/failures.ts";
+import { parseSample, verify } from "../client/questions/verify.ts";
+import { type ApiAnswer, type ApiHandler, fresh, queryWhole, readBody, routeParam } from "./apiRequest.ts";
 
 const shownMax = 10_000;
 
@@ -11,23 +11,37 @@ export const getFailures: ApiHandler = async (request, client) => {
   return fresh(await failures(client, routeParam(request, "id"), max === undefined ? {} : { max }));
 };
 
+const planSchema = z.strictObject({
+  calculation: z.string(),
+  params: z.record(z.string(), z.unknown()).optional(),
+  packSize: z.number().optional(),
+  workers: z.number().optional(),
+});
+
+/** Size, duration and cost estimate of a run, before anything is paid. Stores nothing. */
+export const planRun: ApiHandler = async (request, _client, { plan }) =>
+  fresh(await plan(await readBody(request, planSchema)));
+
 /** What an instance knows about itself. */
 export interface InstanceFacts {
   readonly version: string;
   readonly instance: string;
   /** Time since this instance last ticked, by its own clock; undefined before its first tick. */
   lastTickAgeMs(): number | undefined;
+  /** Whether every request but a read is refused. */
+  readOnly(): boolean;
 }
 
 /** Anonymous, so it reveals nothing else: a version would tell attackers which flaws to try. */
-export const getHealth = (): HttpResponseInit => fresh({ ok: true });
+export const getHealth = (): ApiAnswer => fresh({ ok: true });
 
 /** Makes no storage call, so it answers while storage is unavailable. */
-export function getInstance({ version, instance, lastTickAgeMs }: InstanceFacts): HttpResponseInit {
+export function getInstance({ version, instance, lastTickAgeMs, readOnly }: InstanceFacts): ApiAnswer {
   const ageMs = lastTickAgeMs();
   return fresh({
     version,
     instance,
+    readOnly: readOnly(),
     ...(ageMs === undefined ? {} : { lastTickAgeS: Math.round(ageMs) / 1000 }),
   });
 }

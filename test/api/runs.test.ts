@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
-import { clientWorld, names } from "../../client/clientWorld.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
+import { clientWorld, names } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const body = { calculation: "sum", params: { to: 100 }, id: "r1" };

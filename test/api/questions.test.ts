@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../../src/client/submit.ts";
-import { answerBytesMax } from "../../../src/functions/api/apiRequest.ts";
-import type { WorkMessage } from "../../../src/model/message.ts";
-import { clientWorld } from "../../client/clientWorld.ts";
-import { answeringWorker, answersLeft, putAnswer } from "../../client/questions/answeringWorker.ts";
-import { finishedRun, verifyingWorker } from "../../client/questions/finishedRun.ts";
+import { answerBytesMax } from "../../src/api/apiRequest.ts";
+import { submit } from "../../src/client/submit.ts";
+import type { WorkMessage } from "../../src/model/message.ts";
+import { clientWorld } from "../client/clientWorld.ts";
+import { answeringWorker, answersLeft, putAnswer } from "../client/questions/answeringWorker.ts";
+import { finishedRun, verifyingWorker } from "../client/questions/finishedRun.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 type Ask = Extract<WorkMessage, { kind: "sofar" }>;

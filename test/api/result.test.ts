@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../../src/client/submit.ts";
-import { answerBytesMax, partBytesMax } from "../../../src/functions/api/apiRequest.ts";
-import { rangeOf } from "../../../src/functions/api/result.ts";
-import { resultBlobs } from "../../../src/model/runBlobs.ts";
-import { clientWorld, names } from "../../client/clientWorld.ts";
+import { answerBytesMax, partBytesMax } from "../../src/api/apiRequest.ts";
+import { rangeOf } from "../../src/api/result.ts";
+import { submit } from "../../src/client/submit.ts";
+import { resultBlobs } from "../../src/model/runBlobs.ts";
+import { clientWorld, names } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 async function finished(text = '{"sum":4950}') {

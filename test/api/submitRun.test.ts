@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readSpec } from "../../../src/client/runDocuments.ts";
-import { clientWorld } from "../../client/clientWorld.ts";
-import { crashingStorage } from "../../client/crashingStorage.ts";
+import { readSpec } from "../../src/client/runDocuments.ts";
+import { clientWorld } from "../client/clientWorld.ts";
+import { crashingStorage } from "../client/crashingStorage.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const body = { calculation: "sum", params: { to: 100 }, id: "r1" };

@@ -1,7 +1,9 @@
-import type { HttpMethod } from "@azure/functions";
-
 /** The methods that functions are registered for. The host itself answers any other, such as TRACE, with 404. */
-const known: readonly HttpMethod[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+export type HttpMethod = (typeof known)[number];
+
+/** The methods that change nothing; a page and an API that are read-only take no other. */
+export const isReading = (method: string): boolean => ["GET", "HEAD", "OPTIONS"].includes(method);
 
 /** What reads can also be asked for without the body, which the host then leaves out. */
 export const methodsOf = (method: HttpMethod): HttpMethod[] =>

@@ -1,14 +1,15 @@
-import type { HttpResponseInit } from "@azure/functions";
-import type { Client } from "../../client/client.ts";
-import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
-import { findManifest, openResult } from "../../client/result.ts";
-import { CorruptDataError, type InputError } from "../../model/errors.ts";
-import { baseContentType, mayBeShown } from "../../model/resultType.ts";
-import type { Manifest } from "../../model/run.ts";
+import type { Client } from "../client/client.ts";
+import { type AnswerSoFar, soFar } from "../client/questions/soFar.ts";
+import { findManifest, openResult } from "../client/result.ts";
+import { CorruptDataError, type InputError } from "../model/errors.ts";
+import { baseContentType, mayBeShown } from "../model/resultType.ts";
+import type { Manifest } from "../model/run.ts";
 import {
+  type ApiAnswer,
   type ApiHandler,
   type ApiRequest,
   answerBytesMax,
+  isKnown,
   partBytesMax,
   queryWhole,
   refused,
@@ -54,14 +55,10 @@ export const getResult: ApiHandler = async (request, client) => {
   return "status" in answered ? answered : await giveResult(request, client, answered);
 };
 
-async function giveResult(
-  request: ApiRequest,
-  client: Client,
-  manifest: Manifest,
-): Promise<HttpResponseInit> {
+async function giveResult(request: ApiRequest, client: Client, manifest: Manifest): Promise<ApiAnswer> {
   const etag = `"${manifest.sha256}"`;
   const headers = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
-  if (names(request.headers.get("if-none-match"), etag)) return { status: 304, headers };
+  if (isKnown(request, etag)) return { status: 304, headers };
 
   const { bytes } = manifest;
   const described = {
@@ -115,10 +112,6 @@ function rangeHeader(request: ApiRequest, etag: string): string | null {
   return ifRange === null || ifRange.trim() === etag ? request.headers.get("range") : null;
 }
 
-/** Whether `If-None-Match`, which is `*` or a list, names the ETag; weak tags compare like strong ones here. */
-const names = (header: string | null, etag: string): boolean =>
-  (header ?? "").split(",").some((one) => ["*", etag].includes(one.trim().replace(/^W\//, "")));
-
 const tooLarge = (field: string, rest: string, details = {}): InputError =>
   refused(
     "answer-too-large",
@@ -165,10 +158,7 @@ function asksSoFar(request: ApiRequest, generation: number | undefined): boolean
  * The result that a run would have if it ended now, with the chunks it covers in headers; or the manifest of a run that
  * has its result. Waits for a worker, at most `?wait=` seconds; 504 if none answers.
  */
-async function answerSoFar(
-  request: ApiRequest,
-  client: Client,
-): Promise<(HttpResponseInit & { readonly status: number }) | Manifest> {
+async function answerSoFar(request: ApiRequest, client: Client): Promise<ApiAnswer | Manifest> {
   const waitS = queryWhole(request, "wait", waitSMax);
   const options = { waitMs: waitS === undefined ? undefined : waitS * 1_000 };
   const found = await soFar(client, routeParam(request, "id"), options, async ({ bytes }, body) => {

@@ -1,12 +1,14 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
-import { submit } from "../../../src/client/submit.ts";
-import { getHealth, getInstance } from "../../../src/functions/api/operations.ts";
-import { answer, routes } from "../../../src/functions/api/registerApi.ts";
-import { clientWorld } from "../../client/clientWorld.ts";
-import { apiRequest, call } from "./apiWorld.ts";
+import { answer } from "../../src/api/answer.ts";
+import { getHealth, getInstance } from "../../src/api/operations.ts";
+import { routes } from "../../src/api/routes.ts";
+import { submit } from "../../src/client/submit.ts";
+import { clientWorld } from "../client/clientWorld.ts";
+import { apiRequest, call, portsOf } from "./apiWorld.ts";
 
-const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const quiet = { warn: () => {}, error: () => {} };
+const writable = { readOnly: () => false };
 
 // Its classes cannot be imported by name in an ES module.
 const { HttpRequest, HttpResponse }: typeof import("@azure/functions") = createRequire(import.meta.url)(
@@ -41,16 +43,18 @@ describe("the other routes", () => {
   });
 
   it("tell anyone that an instance answers, and only with a key which version it is", () => {
-    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234 };
+    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234, readOnly: () => false };
     expect(getHealth().jsonBody).toEqual({ ok: true });
     expect(getInstance(facts).jsonBody).toEqual({
       version: "1.2.3",
       instance: "node-1",
+      readOnly: false,
       lastTickAgeS: 1.234,
     });
-    expect(getInstance({ ...facts, lastTickAgeMs: () => undefined }).jsonBody).toEqual({
+    expect(getInstance({ ...facts, lastTickAgeMs: () => undefined, readOnly: () => true }).jsonBody).toEqual({
       version: "1.2.3",
       instance: "node-1",
+      readOnly: true,
     });
   });
 
@@ -69,7 +73,12 @@ describe("the other routes", () => {
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
     const route = routes.find(({ name }) => name === "submitRun");
-    const init = await answer(route?.handler ?? (() => Promise.reject()), request, () => client, quiet);
+    const init = await answer(
+      route?.handler ?? (() => Promise.reject()),
+      request,
+      { ...writable, ports: () => portsOf(client) },
+      quiet,
+    );
     const response = new HttpResponse(init);
     expect([response.status, response.headers.get("location")]).toEqual([202, "/api/runs/r1"]);
     expect(await response.json()).toMatchObject({ run: "r1" });
@@ -77,7 +86,7 @@ describe("the other routes", () => {
       await answer(
         () => Promise.reject(new Error()),
         request,
-        () => client,
+        { ...writable, ports: () => portsOf(client) },
         quiet,
       ),
     );
@@ -95,8 +104,9 @@ describe("the other routes", () => {
   });
 
   it("answer with a problem when the client itself cannot be made", async () => {
-    const refused = () => Promise.reject(new Error("no settings"));
-    expect(await answer(async () => ({}), apiRequest("runs"), refused, quiet)).toMatchObject({
+    const ports = () => Promise.reject(new Error("no settings"));
+    const never = async () => ({ status: 200 });
+    expect(await answer(never, apiRequest("runs"), { ...writable, ports }, quiet)).toMatchObject({
       status: 500,
     });
   });

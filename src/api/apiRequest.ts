@@ -1,13 +1,47 @@
-import type { HttpRequest, HttpResponseInit } from "@azure/functions";
+import { hash } from "node:crypto";
 import type { ZodType } from "zod";
-import type { Client } from "../../client/client.ts";
-import { InputError } from "../../model/errors.ts";
+import type { Client } from "../client/client.ts";
+import type { DescribedCalculation } from "../client/describeCalculations.ts";
+import type { RunEstimate } from "../client/estimate/estimateRun.ts";
+import type { PlanRequest } from "../client/estimate/planInThread.ts";
+import type { RunRequest } from "../client/runRequest.ts";
+import type { Submitted } from "../client/submit.ts";
+import { InputError } from "../model/errors.ts";
+import type { Log } from "../model/log.ts";
 
-/** The part of a request that handlers use, so that tests can make one without a host. */
-export type ApiRequest = Pick<HttpRequest, "method" | "url" | "headers" | "params" | "query" | "arrayBuffer">;
+/**
+ * What handlers use of a request and give as an answer. A request of `@azure/functions` is one, and an answer is its
+ * `HttpResponseInit`; this room needs neither, so that `leasefold ui` and tests serve the same handlers.
+ */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: { get(name: string): string | null };
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  /** One of both, or neither. */
+  readonly body?: Buffer | string;
+  readonly jsonBody?: unknown;
+}
+
+/** What handlers need beside a client. The app and `leasefold ui` differ in these. */
+export interface ApiPorts {
+  readonly client: Client;
+  readonly log: Log;
+  calculations(): Promise<readonly DescribedCalculation[]>;
+  submit(request: RunRequest): Promise<Submitted>;
+  /** Runs the code of the calculation in a thread of its own, within a limit of time. */
+  plan(request: PlanRequest): Promise<RunEstimate>;
+}
 
 /** Answers a request. `answer` turns what it throws into a problem document. */
-export type ApiHandler = (request: ApiRequest, client: Client) => Promise<HttpResponseInit>;
+export type ApiHandler = (request: ApiRequest, client: Client, ports: ApiPorts) => Promise<ApiAnswer>;
 
 /** Bytes of a request body: a submit has at most 256 KB of parameters, which JSON may encode at greater length. */
 const bodyBytesMax = 1024 * 1024;
@@ -68,8 +102,24 @@ export function queryWhole(request: ApiRequest, name: string, max: number): numb
 }
 
 /** An answer that caches must not keep, because it changes. */
-export const fresh = (jsonBody: unknown, status = 200, headers = {}): HttpResponseInit => ({
+export const fresh = (jsonBody: unknown, status = 200, headers = {}): ApiAnswer => ({
   status,
   headers: { "cache-control": "no-store", ...headers },
   jsonBody,
 });
+
+/** A weak ETag: the same `version` is the same answer but for what time alone changes in it. */
+export const weakTag = (version: string): string =>
+  `W/"${hash("sha256", version, "base64url").slice(0, 22)}"`;
+
+/** Whether `If-None-Match`, which is `*` or a list, names the ETag. Weak tags compare like strong ones. */
+export function isKnown({ headers }: ApiRequest, etag: string): boolean {
+  const bare = (tag: string): string => tag.trim().replace(/^W\//, "");
+  return (headers.get("if-none-match") ?? "").split(",").some((one) => ["*", bare(etag)].includes(bare(one)));
+}
+
+/** An answer that is polled: 304 while nothing has changed since the one with this ETag. Caches must not keep it. */
+export function polled(request: ApiRequest, etag: string, body: () => unknown): ApiAnswer {
+  const headers = { etag, "cache-control": "no-store" };
+  return isKnown(request, etag) ? { status: 304, headers } : { status: 200, headers, jsonBody: body() };
+}

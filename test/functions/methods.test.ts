@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { registerApi } from "../../../src/functions/api/registerApi.ts";
+import { registerApi } from "../../src/functions/registerApi.ts";
 
 interface Registered {
   readonly name: string;
@@ -16,8 +16,9 @@ vi.mock("@azure/functions", () => ({
 
 beforeEach(() => {
   registered.length = 0;
-  const facts = { version: "1", instance: "node-1", lastTickAgeMs: () => undefined };
-  registerApi(() => Promise.reject(new Error("no settings")), facts);
+  const readOnly = () => false;
+  const facts = { version: "1", instance: "node-1", lastTickAgeMs: () => undefined, readOnly };
+  registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts);
 });
 
 const functionsFor = (route: string, method: string): Registered[] =>
@@ -61,19 +62,20 @@ test.each([
   ["health", "POST", "GET, HEAD, OPTIONS"],
 ])(
   "a request to %s by %s is a problem that names the methods of the route, without storage",
-  (route, method, allow) => {
+  async (route, method, allow) => {
     const [wrong] = functionsFor(route, method);
-    expect(wrong?.handler({ method })).toMatchObject({
+    expect(await wrong?.handler({ method })).toMatchObject({
       status: 405,
       headers: { allow, "content-type": "application/problem+json", "x-content-type-options": "nosniff" },
       jsonBody: { code: "method-not-allowed", status: 405 },
     });
     const [options] = functionsFor(route, "OPTIONS");
-    expect(options?.handler({ method: "OPTIONS" })).toMatchObject({ status: 204, headers: { allow } });
+    expect(await options?.handler({ method: "OPTIONS" })).toMatchObject({ status: 204, headers: { allow } });
   },
 );
 
-test("only the route of health is open without a key", () => {
+test("only health and the files of the page are open without a key, and only for reads", () => {
   const open = registered.filter(({ authLevel }) => authLevel !== "function");
-  expect(open.map(({ name }) => name)).toEqual(["health"]);
+  expect(open.map(({ name }) => name)).toEqual(["health", "getUi", "getUiFile"]);
+  expect(new Set(open.flatMap(({ methods }) => methods))).toEqual(new Set(["GET", "HEAD"]));
 });

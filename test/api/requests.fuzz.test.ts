@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { submit } from "../../../src/client/submit.ts";
-import { routes } from "../../../src/functions/api/registerApi.ts";
-import { type ClientWorld, clientWorld } from "../../client/clientWorld.ts";
-import { hostileBytes } from "../../support/hostileValues.ts";
+import { routes } from "../../src/api/routes.ts";
+import { submit } from "../../src/client/submit.ts";
+import { type ClientWorld, clientWorld } from "../client/clientWorld.ts";
+import { hostileBytes } from "../support/hostileValues.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 600;

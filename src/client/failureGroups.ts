@@ -1,0 +1,78 @@
+import { joined, type Range } from "../model/packs.ts";
+import type { Failure } from "../model/run.ts";
+
+/** A failure record and the work that it is of; `pack` if that is a pack. */
+interface Failed extends Pick<Failure, "code" | "message" | "chunks" | "attempts"> {
+  readonly work: string;
+  readonly pack?: number;
+}
+
+/** Failures with the same error but for the numbers in it. */
+export interface FailureGroup {
+  readonly code: string;
+  /** The error with `N` for each number and `ID` for each random id; a long one is cut. */
+  readonly message: string;
+  /** The first of these errors as it was. */
+  readonly sample: string;
+  /** Ascending. */
+  readonly packs: readonly number[];
+  /** Of these packs, neighbors joined. */
+  readonly chunks: readonly Range[];
+  /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
+  readonly tasks: readonly string[];
+  readonly attempts: number;
+}
+
+const messageCharactersMax = 300;
+
+/**
+ * Pure: groups failures by code and normalized error, the largest group first. Work that failed in several sends or
+ * generations is in a group once, with all its attempts.
+ */
+export function groupFailures(failures: readonly Failed[]): readonly FailureGroup[] {
+  const groups = new Map<string, Failed[]>();
+  for (const one of failures) {
+    const key = JSON.stringify([one.code, normalized(one.message)]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()]
+    .map(groupOf)
+    .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.message < b.message ? -1 : 1));
+}
+
+const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.length;
+
+function groupOf(failures: readonly Failed[]): FailureGroup {
+  const { code = "", message = "" } = failures[0] ?? {};
+  const byPack = new Map(
+    failures.flatMap(({ pack, chunks }) => (pack === undefined ? [] : [[pack, chunks] as const])),
+  );
+  const packs = [...byPack.keys()].sort((a, b) => a - b);
+  return {
+    ...{ code, message: normalized(message), sample: message, packs },
+    chunks: joined(packs.flatMap((pack) => byPack.get(pack) ?? [])),
+    tasks: [...new Set(failures.flatMap(({ work, pack }) => (pack === undefined ? [work] : [])))],
+    attempts: failures.reduce((sum, { attempts }) => sum + attempts, 0),
+  };
+}
+
+const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
+/** Hexadecimal of a length that only ids and hashes have, with a digit in it. */
+const longHex = /\b(?:0x)?(?=[a-f]*\d)[0-9a-f]{12,}\b/gi;
+const number = /[-+]?(?:\d[\d_,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?/gi;
+
+/** An error without what differs from pack to pack. */
+export function normalized(message: string): string {
+  const text = message
+    .slice(0, 10 * messageCharactersMax)
+    .replace(uuid, "ID")
+    .replace(longHex, "ID")
+    .replace(number, "N")
+    .replace(/\s+/g, " ")
+    .trim();
+  return text.length <= messageCharactersMax
+    ? text
+    : `${text.slice(0, messageCharactersMax - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,144 @@
+import pMap from "p-map";
+import { parseOutputFacts } from "../../model/output.ts";
+import { chunksOfPack, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
+import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
+import type { State } from "../../model/state.ts";
+import { type Client, clientLimits, defined } from "../client.ts";
+import { emptyIfMissing } from "../containersAndQueues.ts";
+import { readState, requireSpec } from "../runDocuments.ts";
+
+/** How long the packs of a run took. */
+export interface Durations {
+  readonly run: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly packs: number;
+  /** Packs whose duration is known here. */
+  readonly counted: number;
+  /** Not every finished pack is counted: of a large run a sample, of a complete one the last that ended. */
+  readonly cut: boolean;
+  readonly p50Ms?: number;
+  readonly p75Ms?: number;
+  readonly p95Ms?: number;
+  readonly maxMs?: number;
+  readonly histogram: readonly { readonly fromMs: number; readonly toMs: number; readonly packs: number }[];
+  /** Longest first. Empty where only the last durations are known, which name no packs. */
+  readonly slowest: readonly SlowPack[];
+}
+
+interface SlowPack {
+  readonly pack: number;
+  readonly chunks: Range;
+  readonly ms: number;
+  readonly attempt?: number;
+}
+
+/**
+ * Lists the partials of a run, whose content types tell their durations: at most `durationPagesMax` pages, spread evenly
+ * over a larger run. Partials of a complete run are cleaned up; then the durations that the leader kept count. Throws
+ * `InputError` for an unknown run.
+ */
+export async function durations(client: Client, id: string): Promise<Durations> {
+  const { run, uid } = (await requireSpec(client, id)).value;
+  const state = (await readState(client, run, uid))?.value;
+  const key = { run, uid, generation: state?.generation ?? 1 };
+  if (state?.layout === undefined) {
+    return { ...key, packs: 0, counted: 0, cut: false, histogram: [], slowest: [] };
+  }
+  const { layout, packsDone } = state;
+  const packs = packsOf(layout);
+  const listed = await listPartials(client, state, layout);
+  const timed = listed.length >= state.durationsMs.length;
+  const sorted = (timed ? listed.map(({ ms }) => ms) : [...state.durationsMs]).sort((a, b) => a - b);
+  return {
+    ...{ ...key, packs, counted: sorted.length, cut: sorted.length < packsDone },
+    ...defined({
+      p50Ms: quantile(sorted, 0.5),
+      p75Ms: quantile(sorted, 0.75),
+      p95Ms: quantile(sorted, 0.95),
+      maxMs: sorted.at(-1),
+    }),
+    histogram: histogramOf(sorted),
+    slowest: timed ? slowestOf(listed) : [],
+  };
+}
+
+async function listPartials(
+  { storage, names }: Client,
+  { run, uid, origin }: State,
+  layout: Layout,
+): Promise<readonly SlowPack[]> {
+  const blobs = runBlobs(run, uid, origin);
+  const packs = packsOf(layout);
+  const page = async (prefix: string, cursor?: string) => {
+    const found = storage.blobs.list(names.runs, prefix, { cursor });
+    return await emptyIfMissing(found, { blobs: [], dateMs: 0 });
+  };
+  const slowPacks = (listed: Awaited<ReturnType<typeof page>>["blobs"]): SlowPack[] =>
+    listed.flatMap(({ name, contentType }) => {
+      const pack = lastNumberOf(name);
+      if (!(pack < packs)) return [];
+      const { ms, attempt } = parseOutputFacts(contentType);
+      return [
+        { pack, chunks: chunksOfPack(layout, pack), ms, ...defined({ attempt: attempt || undefined }) },
+      ];
+    });
+
+  const { durationPagesMax } = clientLimits;
+  const found: SlowPack[] = [];
+  let cursor: string | undefined;
+  let listed = 0;
+  if (packs <= durationPagesMax * pagePacks) {
+    do {
+      const one = await page(blobs.parts, cursor);
+      found.push(...slowPacks(one.blobs));
+      cursor = one.cursor;
+      listed += 1;
+    } while (cursor !== undefined && listed < durationPagesMax);
+    return found;
+  }
+  // Ten neighboring shards are at most one page.
+  const tens = Math.ceil(shardsOf(layout) / 10);
+  const sampled = Array.from({ length: Math.min(tens, durationPagesMax) }, (_, i) =>
+    Math.floor((i * tens) / Math.min(tens, durationPagesMax)),
+  );
+  const pages = await pMap(sampled, (ten) => page(blobs.partsNear(ten * 10, 1)), { concurrency: 4 });
+  return pages.flatMap(({ blobs: listed }) => slowPacks(listed));
+}
+
+/** Names on one page of a list (`limits.listPageMax`). */
+const pagePacks = 5_000;
+
+/** The smallest value that this share of the sorted values does not exceed. */
+const quantile = (sorted: readonly number[], share: number): number | undefined =>
+  sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)];
+
+const slowestShown = 10;
+const slowestOf = (listed: readonly SlowPack[]): readonly SlowPack[] =>
+  [...listed].sort((a, b) => b.ms - a.ms || a.pack - b.pack).slice(0, slowestShown);
+
+const barsMax = 24;
+
+/** Counts in bars of equal, round width; empty bars within are kept. */
+export function histogramOf(sorted: readonly number[]): Durations["histogram"] {
+  const [least, most] = [sorted[0], sorted.at(-1)];
+  if (least === undefined || most === undefined) return [];
+  const width = roundWidth((most - least) / (barsMax - 1));
+  const first = Math.floor(least / width);
+  const bars = Array.from({ length: Math.floor(most / width) - first + 1 }, (_, i) => ({
+    ...{ fromMs: (first + i) * width, toMs: (first + i + 1) * width, packs: 0 },
+  }));
+  for (const ms of sorted) {
+    const bar = bars[Math.floor(ms / width) - first];
+    if (bar !== undefined) bar.packs += 1;
+  }
+  return bars;
+}
+
+/** The next of 1, 2, 5, 10, 20, 50 … ms; durations are whole ms. */
+function roundWidth(least: number): number {
+  for (let power = 1; ; power *= 10) {
+    const found = [1, 2, 5].map((digit) => digit * power).find((width) => width >= least);
+    if (found !== undefined) return found;
+  }
+}

@@ -1,0 +1,103 @@
+import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
+import { type Layout, packsOf, packsOfShard, type Range, shardsOf, sizeOf } from "../../model/packs.ts";
+import { isFinal, type State } from "../../model/state.ts";
+import { type Client, clientLimits } from "../client.ts";
+import { type RunKey, readState, requireSpec } from "../runDocuments.ts";
+
+/** The packs of a run, counted in cells of neighboring packs: what the leader knows, in at most 2,000 cells. */
+export interface PackMap {
+  readonly run: string;
+  readonly uid: string;
+  readonly generation: number;
+  /** 0 until the run is planned. */
+  readonly packs: number;
+  readonly shardSize: number;
+  /** Cell `i` holds the packs from `i * packsPerCell` on. */
+  readonly packsPerCell: number;
+  /** Packs in each cell. The rest of a cell was not sent. `resent`: those in flight that were sent again. */
+  readonly cells: Readonly<Record<Outcome, number[]>>;
+}
+
+type Outcome = "done" | "failed" | "inFlight" | "resent";
+
+/** Two reads. Throws `InputError` for an unknown run. */
+export async function packMap(client: Client, id: string): Promise<PackMap> {
+  const spec = (await requireSpec(client, id)).value;
+  return packMapOf(spec, (await readState(client, id, spec.uid))?.value);
+}
+
+/** Pure: the map of a run from its state; without one, or before the plan, it has no cells. */
+export function packMapOf({ run, uid }: RunKey, state: State | undefined): PackMap {
+  const layout = state?.layout;
+  const key = { run, uid, generation: state?.generation ?? 1 };
+  if (state === undefined || layout === undefined) {
+    return { ...key, packs: 0, shardSize: 0, packsPerCell: 1, cells: emptyCells(0) };
+  }
+  const packs = packsOf(layout);
+  const packsPerCell = packsPerCellOf(packs, layout.shardSize);
+  const cells = emptyCells(Math.ceil(packs / packsPerCell));
+  const add = (outcome: Outcome, pack: number): void => {
+    const cell = Math.floor(pack / packsPerCell);
+    cells[outcome][cell] = (cells[outcome][cell] ?? 0) + 1;
+  };
+  for (let shard = 0; shard < shardsOf(layout); shard += 1) {
+    const { from, to } = packsOfShard(layout, shard);
+    const outcome = outcomesOf(state, layout, shard);
+    for (let pack = from; outcome !== undefined && pack < to; pack += 1) {
+      const found = outcome(pack);
+      if (found !== undefined) add(found, pack);
+      if (found === "inFlight" && state.again[pack] !== undefined) add("resent", pack);
+    }
+  }
+  return { ...key, packs, shardSize: layout.shardSize, packsPerCell, cells };
+}
+
+const emptyCells = (cells: number): PackMap["cells"] => {
+  const zeros = (): number[] => new Array<number>(cells).fill(0);
+  return { done: zeros(), failed: zeros(), inFlight: zeros(), resent: zeros() };
+};
+
+/** A cell this many times too large would hide more than its borders at shards are worth. */
+const coarseMax = 4;
+
+/**
+ * The least number of packs with which the cells suffice: a divisor of the shard size or a multiple of it, so that no cell
+ * crosses a shard; any number where every divisor would be far larger.
+ */
+export function packsPerCellOf(packs: number, shardSize: number): number {
+  const needed = Math.max(1, Math.ceil(packs / clientLimits.mapCellsMax));
+  if (needed >= shardSize) return Math.ceil(needed / shardSize) * shardSize;
+  let divisor = needed;
+  while (shardSize % divisor !== 0) divisor += 1;
+  return divisor <= coarseMax * needed ? divisor : needed;
+}
+
+/** How the packs of a shard are; undefined where nothing of it was sent or done. */
+function outcomesOf(
+  state: State,
+  layout: Layout,
+  shard: number,
+): ((pack: number) => Outcome | undefined) | undefined {
+  const packs = packsOfShard(layout, shard);
+  const sealed = state.sealed[shard];
+  if (sealed !== undefined) {
+    const isMember = bitsOf(packs, sealed.members);
+    return (pack) => (isMember?.(pack) === false ? "failed" : "done");
+  }
+  const open = state.open[shard];
+  if (open === undefined) return undefined;
+  const isDone = bitsOf(packs, open.done);
+  const hasFailed = bitsOf(packs, open.failed);
+  const sentUpTo = isFinal(state.phase) ? 0 : state.cursor;
+  return (pack) => {
+    if (isDone?.(pack) === true) return "done";
+    if (hasFailed?.(pack) === true) return "failed";
+    return pack < sentUpTo ? "inFlight" : undefined;
+  };
+}
+
+function bitsOf(packs: Range, text: string | undefined): ((pack: number) => boolean) | undefined {
+  if (text === undefined) return undefined;
+  const bits = decodeBitmap(text, sizeOf(packs));
+  return (pack) => hasBit(bits, pack - packs.from);
+}

@@ -1,0 +1,78 @@
+import { answer } from "../../src/api/answer.ts";
+import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/api/apiRequest.ts";
+import { routes } from "../../src/api/routes.ts";
+import type { FileAccess } from "../../src/calculations/files.ts";
+import type { Client } from "../../src/client/client.ts";
+import { describeCalculations } from "../../src/client/describeCalculations.ts";
+import { planWithin } from "../../src/client/estimate/planInThread.ts";
+import { submit } from "../../src/client/submit.ts";
+import { readSettings } from "../../src/model/settings.ts";
+import { localCode } from "../support/localCode.ts";
+
+/** A request as the host would hand it over. */
+export function apiRequest(
+  path: string,
+  given: {
+    body?: unknown;
+    headers?: Record<string, string>;
+    params?: Record<string, string>;
+    method?: string;
+  } = {},
+): ApiRequest {
+  const url = new URL(path, "https://host/api/");
+  const text = typeof given.body === "string" ? given.body : JSON.stringify(given.body ?? {});
+  return {
+    method: given.method ?? "GET",
+    url: url.href,
+    headers: new Headers({ "content-type": "application/json", ...given.headers }),
+    params: given.params ?? {},
+    query: url.searchParams,
+    arrayBuffer: async () => new TextEncoder().encode(text).buffer as ArrayBuffer,
+  };
+}
+
+export interface Answered extends ApiAnswer {
+  header(name: string): string | null;
+  /** What was logged while answering. */
+  readonly logged: readonly string[];
+}
+
+/** What the app gives its handlers, on this client. A plan runs the code in this process. */
+export const portsOf = (client: Client, log: ApiPorts["log"] = () => {}): ApiPorts => ({
+  ...{ client, log },
+  calculations: async () => describeCalculations(client.calculations),
+  submit: (request) => submit(client, request),
+  plan: planWithin(() => ({
+    ...{ calculations: client.calculations, clock: client.clock, settings: readSettings({}) },
+    access: noFiles,
+    startThread: async () => localCode(client.calculations),
+  })),
+});
+
+const noFiles: FileAccess = {
+  list: () => Promise.reject(new Error("no files here")),
+  read: () => Promise.reject(new Error("no files here")),
+};
+
+/** Answers by the name of a route, exactly as a registered function does. */
+export async function call(
+  client: Client,
+  name: string,
+  request: ApiRequest,
+  readOnly = false,
+): Promise<Answered> {
+  const route = routes.find((one) => one.name === name);
+  if (route === undefined) throw new Error(`no route ${name}`);
+  const logged: string[] = [];
+  const ports = portsOf(client, ({ level, event, fields }) => {
+    logged.push(`${level} ${JSON.stringify({ event, ...fields })}`);
+  });
+  const context = {
+    warn: (...args: unknown[]) => void logged.push(`warn ${args.join(" ")}`),
+    error: (...args: unknown[]) => void logged.push(`error ${args.join(" ")}`),
+  };
+  const host = { readOnly: () => readOnly, ports: () => ports };
+  const answered = await answer(route.handler, request, host, context);
+  const headers = new Headers(answered.headers);
+  return { ...answered, header: (one) => headers.get(one), logged };
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { submit } from "../../src/client/submit.ts";
+import { noCalls } from "../../src/model/calls.ts";
+import { outputContentType } from "../../src/model/output.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
+import { apiRequest, call } from "../api/apiWorld.ts";
+import { names } from "../client/clientWorld.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
+const open = {
+  0: {
+    done: Buffer.from([0b0000_0111]).toString("base64url"),
+    failed: Buffer.from([0b0001_0000]).toString("base64url"),
+  },
+};
+const again = { 5: { sends: 2, atMs: 0, late: 1, since: 1 } };
+
+async function inspected() {
+  const world = await cliWorld();
+  const run = await submit(world.client, { calculation: "sum", params: { to: 95 }, id: "r1" });
+  const nothing = {
+    map: await world.run("status r1 --map"),
+    durations: await world.run("status r1 --durations"),
+    timeline: await world.run("status r1 --timeline"),
+  };
+  const atMs = Date.parse("2026-11-22T12:00:00Z");
+  const terms = [{ term: 3, holder: "node-1", atMs }];
+  await world.putState(run, { phase: "computing", layout, cursor: 8, open, again, packsDone: 3, terms });
+  for (const [pack, ms] of [
+    [0, 120],
+    [1, 80],
+    [2, 2_500],
+  ] as const)
+    await world.storage.blobs.create(names.runs, runBlobs("r1", run.uid).part(0, pack), "1", {
+      contentType: outputContentType("application/json", { ms, attempt: 1, calls: noCalls }),
+    });
+  return { ...world, nothing };
+}
+
+describe("leasefold status", () => {
+  it("--map shows every pack, with what the signs mean", async () => {
+    const { run, nothing } = await inspected();
+    expect(nothing.map.out).toBe("not planned yet\n");
+    expect((await run("status r1 --map")).out).toBe(
+      [
+        "         0  ###+x!++..",
+        "each is a pack: # done, - partly, + in flight, ! sent again, x failed, . not sent",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("--durations shows quantiles, a histogram and the slowest packs", async () => {
+    const { run, nothing } = await inspected();
+    expect(nothing.durations.out).toBe("no pack of r1 has ended yet\n");
+    const { out } = await run("status r1 --durations");
+    expect(out).toMatch(/^ +3 +120 ms +2.5 s +2.5 s +2.5 s$/m);
+    expect(out).toMatch(/^ +2 {2}20–29 +2.5 s +1$/m);
+    expect(out).toMatch(/^ +0 ms +2 {2}█{40}$/m);
+  });
+
+  it("--timeline shows who led", async () => {
+    const { run, nothing } = await inspected();
+    expect(nothing.timeline.out).toBe("no leader has seen r1 yet\n");
+    expect((await run("status r1 --timeline")).out).toMatch(/^ +3 {2}2026-11-22T12:00:00Z .* node-1$/m);
+  });
+
+  it.each([
+    ["--map", "getMap"],
+    ["--durations", "getDurations"],
+    ["--timeline", "getTimeline"],
+  ])("%s --json is what %s answers over HTTP", async (option, route) => {
+    const { run, client } = await inspected();
+    const { jsonBody } = await call(client, route, apiRequest("x", { params: { id: "r1" } }));
+    expect(JSON.parse((await run(`status r1 ${option} --json`)).out)).toEqual(jsonBody);
+  });
+
+  it("takes one of these options only", async () => {
+    const { run } = await inspected();
+    for (const line of ["--map --timeline", "--watch --durations"])
+      expect(await run(`status r1 ${line}`)).toMatchObject({
+        exitCode: 2,
+        err: expect.stringContaining("cannot be used with"),
+      });
+  });
+});
