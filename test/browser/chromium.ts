@@ -1,34 +1,24 @@
 import { existsSync } from "node:fs";
 import chromium from "@sparticuz/chromium";
-import { type Browser, chromium as driver } from "playwright-core";
-
-/** Where a Chromium is: as told, of the system, or that of the package, which is unpacked into the temporary folder. */
-async function executable(): Promise<{ readonly path: string; readonly args: readonly string[] }> {
-  const told = process.env["LEASEFOLD_CHROMIUM"];
-  const path = [told, "/usr/bin/chromium"].find((one) => one !== undefined && existsSync(one));
-  return path === undefined
-    ? { path: await chromium.executablePath(), args: chromium.args }
-    : { path, args: [] };
-}
+import { type BrowserServer, chromium as driver } from "playwright-core";
 
 /** Nothing of this talks to the network or needs a graphics card. */
-const quiet = [
+const args = [
   ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
   ...["--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb"],
 ];
 
-/** A browser, or why none can run here. */
-export async function launch(): Promise<Browser | { readonly why: string }> {
+/**
+ * Starts a Chromium: the one of `LEASEFOLD_CHROMIUM`, of the system, or of the package, which unpacks into the temporary
+ * folder. Where none can run, says why.
+ */
+export async function startChromium(): Promise<BrowserServer | { readonly why: string }> {
   try {
-    const { path, args } = await executable();
-    // The package's own arguments are for a function host; only those that its build needs are taken.
-    const needed = args.filter(
-      (one) =>
-        /^--(single-process|no-zygote|headless|allow-pre-commit|font)/.test(one) &&
-        !one.startsWith("--single-process") &&
-        !one.startsWith("--headless"),
-    );
-    return await driver.launch({ executablePath: path, headless: true, args: [...quiet, ...needed] });
+    const told = process.env["LEASEFOLD_CHROMIUM"];
+    if (told !== undefined && !existsSync(told)) return { why: `LEASEFOLD_CHROMIUM names no file: ${told}` };
+    const found = [told, "/usr/bin/chromium"].find((one) => one !== undefined && existsSync(one));
+    const executablePath = found ?? (await chromium.executablePath());
+    return await driver.launchServer({ executablePath, headless: true, args });
   } catch (error) {
     return { why: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) };
   }

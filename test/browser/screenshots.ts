@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { BrowserContextOptions } from "playwright-core";
-import { launch } from "./chromium.ts";
+import { type BrowserContextOptions, chromium } from "playwright-core";
+import { startChromium } from "./chromium.ts";
 import { startFixture } from "./fixture/fixtureServer.ts";
 
 /** `npm run screenshots [FOLDER]`: the views of the page over the fixture, in light, dark and phone width. */
@@ -34,8 +34,9 @@ const shots: readonly Shot[] = [
   { name: "dashboard-submit", route: "#/submit?calculation=options", context: wide, press: [] },
 ];
 
-const browser = await launch();
-if ("why" in browser) throw new Error(`no browser can run here: ${browser.why}`);
+const server = await startChromium();
+if ("why" in server) throw new Error(`no browser can run here: ${server.why}`);
+const browser = await chromium.connect(server.wsEndpoint());
 const fixture = await startFixture();
 await mkdir(folder, { recursive: true });
 for (const { name, route, context, press = [] } of shots) {
@@ -52,3 +53,4 @@ for (const { name, route, context, press = [] } of shots) {
 }
 await fixture.stop();
 await browser.close();
+await server.close();

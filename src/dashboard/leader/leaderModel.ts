@@ -1,32 +1,7 @@
+import type { LeaderView } from "../../client/leader.ts";
 import { duration } from "../../model/figures.ts";
-import type { CameBy } from "../data/answers.ts";
 
-/** What `GET leader` answers, with the last terms. */
-export type LeaderAnswer = (
-  | {
-      readonly kind: "leading" | "nobody";
-      readonly term: number;
-      readonly holder: string;
-      readonly region?: string;
-      readonly since: string;
-      readonly beatAgeS?: number;
-      readonly lease: string;
-      readonly leaseLeftS?: number;
-      readonly cameBy?: CameBy;
-      readonly notes: Readonly<Record<string, string>>;
-    }
-  | { readonly kind: "never" }
-  | { readonly kind: "unreadable"; readonly reason: string }
-) & { readonly terms?: readonly KnownTerm[] };
-
-export interface KnownTerm {
-  readonly term: number;
-  readonly holder: string;
-  readonly region?: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly cameBy?: CameBy;
-}
+export type KnownTerm = Exclude<LeaderView, { readonly kind: "never" | "unreadable" }>["terms"][number];
 
 /** A term of the table, newest first: how long it led, and how long nobody had led before it. */
 export interface TermRow extends KnownTerm {
@@ -62,7 +37,6 @@ export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: n
 
 export interface KnownInstance {
   readonly name: string;
-  readonly region?: string;
   readonly terms: number;
   readonly last: string;
 }
@@ -70,9 +44,9 @@ export interface KnownInstance {
 /** The instances that led one of these terms; an instance that never led is not known from them. */
 export function instancesOf(terms: readonly KnownTerm[]): readonly KnownInstance[] {
   const known = new Map<string, KnownInstance>();
-  for (const { holder, region, since } of terms) {
+  for (const { holder, since } of terms) {
     const terms = (known.get(holder)?.terms ?? 0) + 1;
-    known.set(holder, { name: holder, terms, last: since, ...(region === undefined ? {} : { region }) });
+    known.set(holder, { name: holder, terms, last: since });
   }
   return [...known.values()].sort((a, b) => b.last.localeCompare(a.last));
 }

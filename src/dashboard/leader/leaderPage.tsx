@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
+import type { LeaderView } from "../../client/leader.ts";
 import { count, duration } from "../../model/figures.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Facts, Notice, Panel, Scroll } from "../parts/parts.tsx";
@@ -7,11 +8,11 @@ import { MarkIcon } from "../parts/stateMark.tsx";
 import { cameByText } from "../run/progress/chart.ts";
 import { timeText } from "../run/requestPanel.tsx";
 import { agoText } from "../runs/runRow.ts";
-import { instancesOf, type KnownTerm, type LeaderAnswer, termRows } from "./leaderModel.ts";
+import { instancesOf, type KnownTerm, termRows } from "./leaderModel.ts";
 
 /** Who leads, how safely, and who led before. */
 export function LeaderPage(): JSX.Element {
-  const polled = usePoll<LeaderAnswer>("leader", () => 2_000);
+  const polled = usePoll<LeaderView>("leader", () => 2_000);
   useTick(1_000, true);
   const { value } = polled;
   const sinceS = (performance.now() - polled.changedMs) / 1_000;
@@ -27,7 +28,7 @@ export function LeaderPage(): JSX.Element {
   );
 }
 
-function Shown({ found, sinceS }: { readonly found: LeaderAnswer; readonly sinceS: number }): JSX.Element {
+function Shown({ found, sinceS }: { readonly found: LeaderView; readonly sinceS: number }): JSX.Element {
   if (found.kind === "never")
     return (
       <Empty title="Nobody has led yet">
@@ -76,9 +77,9 @@ function Shown({ found, sinceS }: { readonly found: LeaderAnswer; readonly since
             ]}
           />
         </Panel>
-        <Instances terms={found.terms ?? []} />
+        <Instances terms={found.terms} />
       </div>
-      <Terms terms={found.terms ?? []} leading={leading} />
+      <Terms terms={found.terms} leading={leading} />
     </>
   );
 }
@@ -96,11 +97,9 @@ function Instances({ terms }: { readonly terms: readonly KnownTerm[] }): JSX.Ele
           </tr>
         </thead>
         <tbody>
-          {instancesOf(terms).map(({ name, region, terms: led }) => (
+          {instancesOf(terms).map(({ name, terms: led }) => (
             <tr key={name}>
-              <td>
-                {name} {region === undefined ? null : <span class="dim">{region}</span>}
-              </td>
+              <td>{name}</td>
               <td class="number">{count(led)}</td>
             </tr>
           ))}
@@ -143,7 +142,7 @@ function Terms({
               <tr key={row.term}>
                 <td class="number">{count(row.term)}</td>
                 <td>
-                  {row.holder} {row.region === undefined ? null : <span class="dim">{row.region}</span>}
+                  {row.holder}
                   {row.open ? <span class="chip">now</span> : null}
                 </td>
                 <td>{timeText(row.since)}</td>

@@ -116,12 +116,12 @@ const hidden: ReadonlySet<string> = new Set(["v", "kind", "uid"]);
 function Message({ message }: { readonly message: QueueMessages["messages"][number] }): JSX.Element {
   const { insertedAt, dequeueCount, kind, decoded, text, cut } = message;
   const facts = Object.entries(decoded ?? {}).filter(([name]) => !hidden.has(name) && name !== "run");
-  const run = decoded?.["run"];
+  const run = decoded?.run;
   return (
     <>
       <p class="message-head">
         <b>{kind ?? "not decoded"}</b>
-        {typeof run === "string" ? <a href={hashOf({ view: "run", run })}>{run}</a> : null}
+        {run !== undefined ? <a href={hashOf({ view: "run", run })}>{run}</a> : null}
         <span class="dim">
           {agoText((serviceNowMs() - Date.parse(insertedAt)) / 1_000)}, delivered {count(dequeueCount)}{" "}
           {dequeueCount === 1 ? "time" : "times"}

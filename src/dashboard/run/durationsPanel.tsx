@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
+import type { Durations } from "../../client/inspection/durations.ts";
 import type { RunView } from "../../client/runView.ts";
 import { count, duration } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
-import type { Durations } from "../data/answers.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { Notice, Panel, Scroll } from "../parts/parts.tsx";
-import { pathOf } from "./steer/controls.tsx";
+import { pathOf } from "./steer/steering.ts";
 
 /** More than this times the third quartile is a pack that holds up the others (the measure of Spark). */
 const skewFactor = 1.5;
@@ -88,6 +88,7 @@ function Histogram({ found }: { readonly found: Durations }): JSX.Element {
       >
         {histogram.map(({ fromMs, toMs, packs }, index) => (
           <rect
+            class="column"
             key={fromMs}
             x={index * step + 1}
             width={Math.max(1, step - 2)}

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { PackMap } from "../../client/inspection/packMap.ts";
+import type { Timeline } from "../../client/inspection/timeline.ts";
 import type { RunView } from "../../client/runView.ts";
-import type { PackMap, Timeline } from "../data/answers.ts";
 import { serviceNowMs, type UsedPoll, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
@@ -17,7 +18,7 @@ import { AnswerPanel } from "./result/answerPanel.tsx";
 import { EarlierResult } from "./result/earlierResult.tsx";
 import { ResultPanel } from "./result/resultPanel.tsx";
 import { RunHeader } from "./runHeader.tsx";
-import { pathOf } from "./steer/controls.tsx";
+import { pathOf } from "./steer/steering.ts";
 
 type RunRoute = Extract<Route, { readonly view: "run" }>;
 

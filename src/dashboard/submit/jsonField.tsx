@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { type FormState, jsonOf } from "./form.ts";
 
 /** The parameters as JSON, which is the same state as the form. */
@@ -11,13 +11,16 @@ export function JsonField({
   readonly onEdit: (text: string) => void;
 }): JSX.Element {
   const [typed, setTyped] = useState<string>();
+  const id = useId();
   const text = jsonOf(state);
   // What was typed stays as it was typed while it means the same.
   const shown = typed !== undefined && meansSame(typed, text) ? typed : text;
   return (
-    <label class="field">
-      <span>Parameters as JSON</span>
+    <div class="field">
+      <label for={id}>Parameters as JSON</label>
       <textarea
+        id={id}
+        aria-describedby={`${id}-issue`}
         rows={12}
         spellcheck={false}
         aria-invalid={state.draft !== undefined}
@@ -27,8 +30,10 @@ export function JsonField({
           onEdit(currentTarget.value);
         }}
       />
-      {state.draft === undefined ? null : <span class="issue">{state.draft.issue}</span>}
-    </label>
+      <p class="issue" id={`${id}-issue`}>
+        {state.draft?.issue}
+      </p>
+    </div>
   );
 }
 

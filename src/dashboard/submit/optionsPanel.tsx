@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useId } from "preact/hooks";
 import { type FormState, type OptionName, optionKey } from "./form.ts";
 
 /** What `leasefold submit` has options for, besides the parameters. */
@@ -17,25 +18,28 @@ export function OptionsPanel(of: {
   readonly issues: ReadonlyMap<string, string>;
   readonly onEdit: (name: OptionName, text: string) => void;
 }): JSX.Element {
+  const id = useId();
   return (
     <details class="panel options">
       <summary>Options of the run</summary>
       <div class="fields">
         {(Object.entries(optionTexts) as [OptionName, readonly [string, string]][]).map(
           ([name, [label, help]]) => (
-            <label key={name} class="field">
-              <span>{label}</span>
+            <div key={name} class="field">
+              <label for={`${id}-${name}`}>{label}</label>
               <input
+                id={`${id}-${name}`}
+                aria-describedby={`${id}-${name}-help`}
                 autocomplete="off"
                 spellcheck={false}
                 aria-invalid={of.issues.has(optionKey(name))}
                 value={of.state.options[name] ?? ""}
                 onInput={({ currentTarget }) => of.onEdit(name, currentTarget.value)}
               />
-              <span class={of.issues.has(optionKey(name)) ? "issue" : "help"}>
+              <p id={`${id}-${name}-help`} class={of.issues.has(optionKey(name)) ? "issue" : "help"}>
                 {of.issues.get(optionKey(name)) ?? help}
-              </span>
-            </label>
+              </p>
+            </div>
           ),
         )}
       </div>

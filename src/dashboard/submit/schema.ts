@@ -1,3 +1,5 @@
+import type { DescribedCalculation } from "../../client/describeCalculations.ts";
+
 /** The fields of a form, from the JSON Schema of a calculation's parameters. */
 
 export interface Schema {
@@ -17,6 +19,9 @@ export interface Schema {
   readonly maxLength?: number;
   readonly pattern?: string;
 }
+
+/** The schema is JSON Schema, of which the form reads what it can show. */
+export type Calculation = Omit<DescribedCalculation, "schema"> & { readonly schema?: Schema };
 
 /** `json`: anything that has no field of its own, such as lists and unions, is written as JSON. */
 export type FieldKind = "integer" | "number" | "boolean" | "choice" | "text" | "json";

@@ -12,8 +12,7 @@ import { emptyForm, type FormState, issuesOf, requestOf, withField, withJson } f
 import { JsonField } from "./jsonField.tsx";
 import { OptionsPanel } from "./optionsPanel.tsx";
 import { PlanPanel } from "./planPanel.tsx";
-import { type Field, fieldsOf } from "./schema.ts";
-import type { Calculation } from "./submitPage.tsx";
+import { type Calculation, type Field, fieldsOf } from "./schema.ts";
 
 /** The form and the JSON of a request, the plan beside them, and what the app says of it. */
 export function SubmitForm(of: {

@@ -1,16 +1,13 @@
 import type { JSX } from "preact";
-import type { DescribedCalculation } from "../../client/describeCalculations.ts";
 import type { RunView } from "../../client/runView.ts";
 import { usePoll } from "../data/hooks.ts";
 import { Empty } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import type { Route } from "../route.ts";
-import { pathOf } from "../run/steer/controls.tsx";
+import { pathOf } from "../run/steer/steering.ts";
 import { emptyForm } from "./form.ts";
-import type { Schema } from "./schema.ts";
+import type { Calculation } from "./schema.ts";
 import { SubmitForm } from "./submitForm.tsx";
-
-export type Calculation = DescribedCalculation & { readonly schema?: Schema };
 
 /** A new run: parameters as a form or as JSON, the plan beside them. */
 export function SubmitPage(of: {

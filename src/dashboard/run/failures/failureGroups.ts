@@ -1,15 +1,7 @@
+import type { FailureGroup } from "../../../client/failureGroups.ts";
 import type { FailureView } from "../../../client/failures.ts";
 import { count } from "../../../model/figures.ts";
 import { type Range, rangeText } from "../../../model/packs.ts";
-import type { FailureGroup } from "../../data/answers.ts";
-
-/** What `GET runs/{id}/failures` answers, as far as the page reads it. */
-export interface FailureAnswer {
-  readonly failures: readonly FailureView[];
-  readonly trying: readonly FailureView[];
-  readonly more: boolean;
-  readonly groups?: readonly FailureGroup[];
-}
 
 const rangesShown = 6;
 
@@ -20,12 +12,16 @@ export function rangesText(ranges: readonly Range[]): string {
   return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
 }
 
-/** `12 packs (chunks 0–99, …), 36 attempts`. */
-export function groupText({ packs, chunks, attempts }: FailureGroup): string {
-  const packsText =
-    packs.length === 0 ? "no pack" : `${count(packs.length)} ${packs.length === 1 ? "pack" : "packs"}`;
-  const chunksText = chunks.length === 0 ? "" : ` (chunks ${rangesText(chunks)})`;
-  return `${packsText}${chunksText}, ${count(attempts)} ${attempts === 1 ? "attempt" : "attempts"}`;
+/** `12 packs (chunks 0–99, …), plan, 36 attempts`. */
+export function groupText({ packs, chunks, tasks, attempts }: FailureGroup): string {
+  const shown = [
+    packs.length === 0
+      ? ""
+      : `${count(packs.length)} ${packs.length === 1 ? "pack" : "packs"} (chunks ${rangesText(chunks)})`,
+    ...tasks.slice(0, rangesShown),
+    `${count(attempts)} ${attempts === 1 ? "attempt" : "attempts"}`,
+  ];
+  return shown.filter((text) => text !== "").join(", ");
 }
 
 /** Failed attempts at work that is still tried: nothing has failed for good. */

@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { Failures } from "../../../client/failures.ts";
 import type { RunView } from "../../../client/runView.ts";
 import { count } from "../../../model/figures.ts";
 import { usePoll } from "../../data/hooks.ts";
 import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
-import { pathOf } from "../steer/controls.tsx";
 import { RetryDialog } from "../steer/retryDialog.tsx";
-import { canRetry, retryButton, retryText } from "../steer/steering.ts";
-import { type FailureAnswer, groupText, tryingText } from "./failureGroups.ts";
+import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
+import { groupText, tryingText } from "./failureGroups.ts";
 
 /** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
 export function FailuresPanel(of: {
@@ -19,15 +19,13 @@ export function FailuresPanel(of: {
   const { view } = of;
   const failed = (view.packs?.failed ?? 0) > 0 || view.phase === "failed" || view.trying !== undefined;
   if (!failed) return null;
-  return <Failures {...of} />;
+  return <Shown {...of} />;
 }
 
-function Failures(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
+function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
   const { view, readOnly } = of;
   const [asking, setAsking] = useState(false);
-  const polled = usePoll<FailureAnswer>(`${pathOf(view.run)}/failures`, () =>
-    view.active ? 5_000 : undefined,
-  );
+  const polled = usePoll<Failures>(`${pathOf(view.run)}/failures`, () => (view.active ? 5_000 : undefined));
   const { value } = polled;
   const retry = canRetry(view) && !readOnly;
   return (

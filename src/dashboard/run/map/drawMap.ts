@@ -1,4 +1,4 @@
-import type { PackMap } from "../../data/answers.ts";
+import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { type Cell, cellCount, cellOf, type gridOf } from "./packMap.ts";
 
 export interface Inks {

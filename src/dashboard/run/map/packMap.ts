@@ -1,6 +1,6 @@
+import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { count } from "../../../model/figures.ts";
 import { type Range, rangeText } from "../../../model/packs.ts";
-import type { PackMap } from "../../data/answers.ts";
 
 /** What each cell of the pack map stands for. */
 export interface Cell {

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { count } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
-import type { PackMap } from "../../data/answers.ts";
 import { Scroll } from "../../parts/parts.tsx";
 import { useScheme, useWidth } from "../../parts/useWidth.ts";
 import { drawMap } from "./drawMap.ts";

@@ -1,5 +1,6 @@
+import type { Timeline } from "../../../client/inspection/timeline.ts";
 import type { RunView } from "../../../client/runView.ts";
-import type { CameBy, Timeline } from "../../data/answers.ts";
+import type { CameBy } from "../../data/answers.ts";
 
 /** What the chart of a run shows, in time and packs; pixels are the concern of `progressChart.tsx`. */
 export interface Chart {
@@ -41,7 +42,7 @@ const rateBars = 32;
 
 /** Pure: the chart of a run at `nowMs`, in the service's time. */
 export function chartOf(view: RunView, timeline: Timeline, nowMs: number): Chart {
-  const startMs = Date.parse(timeline.submittedAt);
+  const startMs = startOf(timeline);
   const endMs = timeline.finishedAt === undefined ? undefined : Date.parse(timeline.finishedAt);
   const lastMs = endMs ?? Math.max(nowMs, Date.parse(timeline.nowAt));
   const total = view.packs?.total ?? 0;
@@ -91,9 +92,13 @@ function ratesOf(points: Chart["points"]): Chart["rates"] {
   return rates;
 }
 
+/** A retry begins its own axis: one that comes days later must not press the rest together. */
+const startOf = ({ submittedAt, retriedAt }: Timeline): number => Date.parse(retriedAt ?? submittedAt);
+
 /** Terms in order, each until its end or the next, with the gaps between them. A leader that is gone leaves an open gap. */
-export function spansOf({ terms, submittedAt, finishedAt }: Timeline, nowMs: number): readonly Span[] {
-  const startMs = Date.parse(submittedAt);
+export function spansOf(timeline: Timeline, nowMs: number): readonly Span[] {
+  const { terms, finishedAt } = timeline;
+  const startMs = startOf(timeline);
   const spans: Span[] = [];
   let reachedMs = startMs;
   const gap = (toMs: number, open: boolean): void => {

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { RunView } from "../../../client/runView.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Notice, Panel } from "../../parts/parts.tsx";
-import { pathOf } from "../steer/controls.tsx";
+import { pathOf } from "../steer/steering.ts";
 import { PreviewView } from "./previewView.tsx";
 
 interface Answer {

@@ -3,7 +3,7 @@ import type { Manifest } from "../../../model/run.ts";
 import { usePoll } from "../../data/hooks.ts";
 import { Notice } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
-import { pathOf } from "../steer/controls.tsx";
+import { pathOf } from "../steer/steering.ts";
 import { ResultPanel } from "./resultPanel.tsx";
 
 /** The result of the generation that the address names, which a later one does not replace. */

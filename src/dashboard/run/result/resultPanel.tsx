@@ -7,7 +7,7 @@ import { api, useDoing } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
 import { Facts, Notice, Panel, Scroll } from "../../parts/parts.tsx";
 import { rangesText } from "../failures/failureGroups.ts";
-import { pathOf } from "../steer/controls.tsx";
+import { pathOf } from "../steer/steering.ts";
 import { type CheckedBytes, fetchResult } from "./fetchResult.ts";
 import { PreviewView } from "./previewView.tsx";
 

@@ -6,19 +6,8 @@ import { announce } from "../../parts/announce.tsx";
 import { Notice } from "../../parts/parts.tsx";
 import { CancelDialog, CapDialog, DeleteDialog } from "./dialogs.tsx";
 import { RetryDialog } from "./retryDialog.tsx";
-import { requestOf, type Verb, verbsOf, verbText } from "./steering.ts";
+import { type DialogPorts, pathOf, requestOf, type Verb, verbsOf, verbText } from "./steering.ts";
 import { VerifyDialog } from "./verifyDialog.tsx";
-
-/** What a dialog needs: the run, how to send its request, and what to do afterwards. */
-export interface DialogPorts {
-  readonly view: RunView;
-  readonly onClose: () => void;
-  /** The request was accepted: the run is read again. */
-  readonly onDone: (text: string) => void;
-}
-
-/** `runs/ID` as the API names it. */
-export const pathOf = (run: string): string => `runs/${encodeURIComponent(run)}`;
 
 /** The controls of a run. Pausing and resuming destroy nothing and ask nothing; all others say first what they will do. */
 export function Controls(of: { readonly view: RunView; readonly refresh: () => void }): JSX.Element {

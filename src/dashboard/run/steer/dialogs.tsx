@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { count } from "../../../model/figures.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { type DialogPorts, pathOf } from "./controls.tsx";
-import { requestOf, wordsOf } from "./steering.ts";
+import { type DialogPorts, pathOf, requestOf, wordsOf } from "./steering.ts";
 
 export function CapDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
   const [text, setText] = useState(String(view.cap ?? ""));

@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { ApiError } from "../../data/api.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { type DialogPorts, pathOf } from "./controls.tsx";
-import { requestOf, retryButton, retryText } from "./steering.ts";
+import { type DialogPorts, pathOf, requestOf, retryButton, retryText } from "./steering.ts";
 
 type Redo = "recompute" | "mix";
 

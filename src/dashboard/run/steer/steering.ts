@@ -5,6 +5,17 @@ import type { Asked } from "../../data/api.ts";
 /** What can be done with a run, in words that say what it will do. */
 export type Verb = "pause" | "resume" | "cap" | "cancel" | "retry" | "verify" | "delete";
 
+/** What a dialog needs: the run, how to send its request, and what to do afterwards. */
+export interface DialogPorts {
+  readonly view: RunView;
+  readonly onClose: () => void;
+  /** The request was accepted: the run is read again. */
+  readonly onDone: (text: string) => void;
+}
+
+/** `runs/ID` as the API names it. */
+export const pathOf = (run: string): string => `runs/${encodeURIComponent(run)}`;
+
 /** The controls that make sense for a run now, in the order in which they stand. */
 export function verbsOf(view: RunView): readonly Verb[] {
   if (view.word === "deleting") return [];

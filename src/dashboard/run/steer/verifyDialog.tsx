@@ -6,8 +6,7 @@ import { rangeText } from "../../../model/packs.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Facts, Notice } from "../../parts/parts.tsx";
-import { type DialogPorts, pathOf } from "./controls.tsx";
-import { wordsOf } from "./steering.ts";
+import { type DialogPorts, pathOf, wordsOf } from "./steering.ts";
 
 export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
   const [sample, setSample] = useState("1%");

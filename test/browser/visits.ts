@@ -1,0 +1,71 @@
+import axe, { type AxeResults } from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { inject } from "vitest";
+
+/** The browser of the project, if one runs here. */
+const known = inject("chromium");
+export const missing = "why" in known;
+
+let shared: Promise<Browser> | undefined;
+const browser = (): Promise<Browser> => {
+  shared ??= chromium.connect("endpoint" in known ? known.endpoint : "");
+  return shared;
+};
+export const disconnect = async (): Promise<void> => (await shared)?.close();
+
+/** A page in a context of its own, and everything that went wrong in it. */
+export interface Visit {
+  readonly page: Page;
+  /** Errors of the console, of scripts and of the content security policy. */
+  readonly problems: string[];
+  close(): Promise<void>;
+}
+
+export const phone: BrowserContextOptions = {
+  viewport: { width: 390, height: 844 },
+  hasTouch: true,
+  isMobile: true,
+};
+
+/** Opens an address. `answered` are statuses of failed requests that the test itself causes. */
+export async function visit(
+  url: string,
+  options: BrowserContextOptions & { readonly answered?: readonly number[] } = {},
+): Promise<Visit> {
+  const { answered = [], ...context } = options;
+  const size = { viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" } as const;
+  const own = await (await browser()).newContext({ ...size, ...context });
+  own.setDefaultTimeout(15_000);
+  const page = await own.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(`script: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() !== "error" && message.type() !== "warning") return;
+    const expected = answered.some((status) => message.text().includes(`status of ${status}`));
+    if (!expected) problems.push(`console: ${message.text()}`);
+  });
+  await page.exposeFunction("tellViolation", (text: string) => problems.push(`policy: ${text}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+      const { tellViolation } = window as unknown as { readonly tellViolation: (text: string) => void };
+      tellViolation(`${violatedDirective} ${blockedURI}`);
+    });
+  });
+  await page.goto(url);
+  await page.locator("h1").first().waitFor();
+  return { page, problems, close: () => own.close() };
+}
+
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** What axe finds wrong on the page as it is, with the elements. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const results = (await page.evaluate((runOnly) => {
+    const { axe: inPage } = window as unknown as { readonly axe: { run(options: object): Promise<unknown> } };
+    return inPage.run({ runOnly, resultTypes: ["violations"] });
+  }, tags)) as AxeResults;
+  return results.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 140)).join(" | ")}`,
+  );
+}
