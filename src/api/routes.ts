@@ -1,8 +1,9 @@
+import { clientLimits } from "../client/client.ts";
 import { leader } from "../client/leader.ts";
 import { queues } from "../client/queues.ts";
-import { runs } from "../client/status.ts";
+import { runs } from "../client/runs.ts";
 import { type ApiHost, type ApiLog, answer, answerOther, harmless } from "./answer.ts";
-import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh } from "./apiRequest.ts";
+import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
 import { getDurations, getManifest, getMap, getQueue, getRun, getTimeline } from "./inspect.ts";
 import { type HttpMethod, methodsOf, otherMethods } from "./methods.ts";
 import { getFailures, getHealth, getInstance, type InstanceFacts, planRun, verifyRun } from "./operations.ts";
@@ -18,7 +19,12 @@ interface Route {
   readonly handler: ApiHandler;
 }
 
-const listRuns: ApiHandler = async (_, client) => fresh({ runs: await runs(client) });
+const listRuns: ApiHandler = async (request, client) => {
+  const given = (name: string) => request.query.get(name) ?? undefined;
+  const filters = { cursor: given("cursor"), phase: given("phase"), calculation: given("calculation") };
+  const limit = queryWhole(request, "limit", clientLimits.runsListedMax);
+  return fresh(await runs(client, { limit, ...filters }));
+};
 const getLeader: ApiHandler = async (_, client) => fresh(await leader(client));
 const getQueues: ApiHandler = async (_, client) => fresh({ queues: await queues(client) });
 const getCalculations: ApiHandler = async (_request, _client, { calculations }) =>

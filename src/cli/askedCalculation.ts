@@ -1,9 +1,13 @@
 import { resolve } from "node:path";
 import { type Calculations, loadCalculations } from "../calculations/registry.ts";
-import { type DescribedCalculation, describeCalculation } from "../client/describeCalculations.ts";
+import {
+  type DescribedCalculation,
+  describeCalculation,
+  describeCalculations,
+} from "../client/describeCalculations.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
-import { InputError } from "../model/errors.ts";
+import { InputError, messageOf } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
 import type { Cli, Session } from "./cli.ts";
 import type { Surroundings } from "./connect.ts";
@@ -42,6 +46,18 @@ export async function registryFor(
   const calculations = await cli.calculations(file);
   if (file === undefined) return { calculations, name: asked };
   return { calculations, file, name: calculations.list().at(-1)?.name ?? asked };
+}
+
+/** The calculations known here, then those that only the local instances know. */
+export async function knownAndRunning(session: Session): Promise<readonly DescribedCalculation[]> {
+  const known = describeCalculations(await session.cli.calculations());
+  const names = new Set(known.map(({ name }) => name));
+  const instances = await session.instances();
+  const running = await instances?.calculations().catch(async (error: unknown) => {
+    await session.note(`those of the running instances are not listed: ${messageOf(error)}`);
+    return [];
+  });
+  return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
 }
 
 /** A calculation that the command line names, in this process or in the local instances. */

@@ -28,6 +28,8 @@ export interface Cli extends Surroundings {
   instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
   /** The instances of `leasefold up` that use the same storage. */
   instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
+  /** Opens a file in the program that the system has for it, such as the browser. */
+  openFile?(path: string): Promise<void>;
   /** Starts a worker thread with code of these calculations; the caller stops it. */
   startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }

@@ -1,5 +1,8 @@
 import * as z from "zod";
+import { clientLimits } from "../client/client.ts";
 import type { DescribedCalculation } from "../client/describeCalculations.ts";
+import type { RunEstimate } from "../client/estimate/estimateRun.ts";
+import type { PlanRequest } from "../client/estimate/planInThread.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import type { Submitted } from "../client/submit.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
@@ -14,10 +17,13 @@ export interface InstanceApi {
   calculations(): Promise<readonly DescribedCalculation[]>;
   /** As `client/submit.ts`; the calculation itself checks the parameters. */
   submit(request: RunRequest): Promise<Submitted>;
+  /** As `client/estimate/planInThread.ts`, in a thread of the instance. */
+  plan(request: PlanRequest): Promise<RunEstimate>;
 }
 
 /** An instance that takes longer is skipped. */
 const answerMs = 10_000;
+const planAnswerMs = clientLimits.planLimitMs + answerMs;
 
 /** Undefined if nothing runs, or if options or settings name the storage. */
 export async function findInstanceApi(
@@ -30,7 +36,11 @@ export async function findInstanceApi(
   const { local } = found;
   return {
     calculations: async () => listSchema.parse(await ask(local, "GET", "calculations")).calculations,
-    submit: async (request) => submittedSchema.parse(await ask(local, "POST", "runs", request)),
+    submit: async (request) => submittedSchema.parse(await ask(local, "POST", "runs", { body: request })),
+    plan: async (request) => {
+      const options = { body: request, waitMs: planAnswerMs };
+      return planSchema.parse(await ask(local, "POST", "plan", options)) as unknown as RunEstimate;
+    },
   };
 }
 
@@ -44,10 +54,17 @@ const calculationSchema = z.object({
 });
 const listSchema = z.object({ calculations: z.array(calculationSchema) });
 const submittedSchema = z.object({ run: text, uid: text, created: z.boolean(), woken: z.boolean() });
+/** Passed on as it is; an instance of another version may say more or less. */
+const planSchema = z.looseObject({ calculation: text, chunks: z.number(), dollars: z.number() });
 const problemSchema = z.object({ code: text, detail: text, field: text.optional() });
 
 /** The answer of the first instance that responds. */
-async function ask(local: LocalFile, method: string, path: string, body?: unknown): Promise<unknown> {
+async function ask(
+  local: LocalFile,
+  method: string,
+  path: string,
+  { body, waitMs = answerMs }: { readonly body?: unknown; readonly waitMs?: number } = {},
+): Promise<unknown> {
   const why: string[] = [];
   for (const { name, httpUrl } of local.instances) {
     if (httpUrl === undefined) continue;
@@ -56,7 +73,7 @@ async function ask(local: LocalFile, method: string, path: string, body?: unknow
       headers: { "x-functions-key": local.functionKey, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "error",
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(waitMs),
     }).catch((error: unknown) => {
       why.push(`${name}: ${messageOf(error)}`);
     });

@@ -13,10 +13,12 @@ import { interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
+import { openFile } from "./ui/openFile.ts";
+import { addUi } from "./ui/ui.ts";
 import { addUp } from "./up/up.ts";
 
-/** Commands that run other programs on this machine: `lead`, and instances with `up`, `show`, `down`, `demo`. */
-const local: readonly AddCommand[] = [addLead, addUp, addShow, addDown, addDemo];
+/** Commands that serve or run programs on this machine: `ui`, `lead`, and instances with `up`, `show`, `down`, `demo`. */
+const local: readonly AddCommand[] = [addUi, addLead, addUp, addShow, addDown, addDemo];
 
 /** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);
@@ -35,6 +37,7 @@ function processCli(): Cli {
     instanceStates: (options) => findInstances(options, at),
     connect: (options) => connectClient(options, at, calculations),
     instances: (options) => findInstanceApi(options, at),
+    openFile,
     startThread: (access, file) => startThread(at, access, file),
   };
 }

@@ -34,6 +34,11 @@ export const clientLimits = {
   markerRetryMs: 50,
   /** Documents of runs and failure records read at once. */
   readsAtOnce: 16,
+  /** Ended runs on a page of the list: the default, and at most. One list call reads that many. */
+  runsListed: 50,
+  runsListedMax: 1_000,
+  /** List calls for a page of runs that a filter leaves short. */
+  runPagesRead: 10,
   /** Failure records shown by default: a person reads the first few, a program asks for more. */
   failuresShown: 1_000,
   /** Notes of failed attempts read: two calls each, and the newest are enough. */

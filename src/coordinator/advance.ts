@@ -56,20 +56,20 @@ async function openRun(
   if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase))
     return Object.assign(known, { marker, listed });
   term.runs.delete(id);
-  const spec = await readSpec(term, id);
+  const submitted = await readSpec(term, id);
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
-  if (spec?.uid !== marker.uid) return "to-delete";
+  if (submitted?.spec.uid !== marker.uid) return "to-delete";
   const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs });
   const state = chain.state();
   if (isFinal(state.phase)) {
-    await cleanUp(term, listed, state, await manifestOrNone(term, state));
+    await cleanUp(term, listed, { state, submitted, manifest: await manifestOrNone(term, state) });
     return "over";
   }
   const { uid, phase, packsDone, paused } = state;
   term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
   const recorded = Object.keys(state.tasks).map((name) => taskKey(state, name));
   const notes = newRunNotes(term.clock.monotonicMs(), state.rate, recorded);
-  const run: TermRun = { term, spec, chain, notes, working: state, listed, marker };
+  const run: TermRun = { term, ...submitted, chain, notes, working: state, listed, marker };
   term.runs.set(id, run);
   return run;
 }

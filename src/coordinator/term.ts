@@ -103,6 +103,8 @@ export interface StateChain {
 export interface TermRun {
   readonly term: Term;
   readonly spec: Spec;
+  /** When the spec was written. */
+  readonly submittedMs: number;
   readonly chain: StateChain;
   readonly notes: RunNotes;
   /** The confirmed state, or one ahead of it by progress that was not worth a write yet. */

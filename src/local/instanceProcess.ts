@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { LeasefoldError } from "../model/errors.ts";
-import type { HttpPort } from "./host/httpTrigger.ts";
+import type { HttpPort } from "./host/httpServer.ts";
 import { type InstanceMessage, instanceMessageSchema, type StopRequest } from "./instanceMessages.ts";
 
 export interface InstanceExit {

@@ -1,6 +1,6 @@
 /**
  * Names of containers, queues and shared blobs, and the rules for names that users choose. The blobs of one run are named
- * in `runBlobs.ts`; no other file makes a name.
+ * in `runBlobs.ts`, summaries of ended runs in `closedRun.ts`; no other file makes a name.
  *
  *   {ns}-coordination  leader                              the lease record, all in metadata
  *                      {name}                              the same for an election of a user's own
@@ -19,6 +19,7 @@
  *                      {id}/{uid}/anew/{gen}/              plan, partials and nodes of a retry that recomputes all
  *                      _dropped/{sha256}                   a message that could not be understood
  *                      _expiry                             says when the last expiry ran
+ *                      _closed/{time}.{id}                 what lists show of a closed run, newest first (closedRun.ts)
  *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
  *                      {id}/{uid}/answers/{tag}  answers/{tag}.{attempt}.*  answers/{tag}/{pack}
  *   {ns}-inputs        {path}                              files that users uploaded for calculations

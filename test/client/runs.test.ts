@@ -1,16 +1,39 @@
 import { describe, expect, it } from "vitest";
-import { runs } from "../../src/client/status.ts";
+import { command } from "../../src/client/commands/command.ts";
+import { runs } from "../../src/client/runs.ts";
+import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
+import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
+import { CalculationError } from "../../src/model/errors.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
+import { engineWorld } from "../support/engineWorld.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
+/** Ended runs `r1` to `r{count}`, a second apart, without any other blob. */
+async function ended(count: number) {
+  const made = await clientWorld();
+  const { storage, client } = made;
+  for (let number = 1; number <= count; number += 1) {
+    const phase = number % 3 === 0 ? "failed" : "complete";
+    const calculation = number % 2 === 0 ? "even" : "odd";
+    const rest = { params: { number }, finishedMs: 1e12 + number * 1_000, calls: "1.0.0.0.0.0" };
+    const run = { run: `r${number}`, uid: "u", generation: 1, phase, calculation, ...rest } as const;
+    const metadata = encodeClosedRun(run);
+    await storage.blobs.create(names.runs, closedBlob(run.run, 1e12 + number * 1_000), "", { metadata });
+  }
+  const idsOf = ({ runs: page }: Awaited<ReturnType<typeof runs>>) => page.map(({ run }) => run);
+  return { storage, client, idsOf };
+}
+
+const down = (from: number, to: number) =>
+  Array.from({ length: from - to + 1 }, (_, step) => `r${from - step}`);
+
 describe("the list of runs", () => {
-  it("has active runs first, then the newest, and includes unreadable ones", async () => {
+  it("has active runs first, the newest submit first, and includes unreadable ones", async () => {
     const { client, world, storage, putState } = await clientWorld();
-    const ids = ["old", "broken", "newer", "done", "odd", "new", "busy"];
-    for (const id of ids) {
+    for (const id of ["broken", "newer", "odd", "new", "busy", "gone"]) {
       const run = await submit(client, { ...request, id });
       const setMarker = async (metadata: Record<string, string>) => {
         storage.operator.deleteBlob(names.active, id);
@@ -20,37 +43,119 @@ describe("the list of runs", () => {
       if (id === "new") await setMarker({ v: "2", uid: run.uid });
       if (id === "broken") storage.operator.overwriteBlob(names.runs, runBlobs(run.run, run.uid).state, "{");
       if (id === "newer") await putState(run, { v: 2 as 1 });
-      if (!["busy", "odd", "new"].includes(id)) storage.operator.deleteBlob(names.active, id);
-      if (id === "old" || id === "done") await putState(run, { phase: "complete" });
+      if (id === "gone") storage.operator.deleteBlob(names.runs, "gone/spec.json");
       await world.advance(2_000);
     }
     storage.operator.overwriteBlob(names.runs, "_dropped/abc", "");
-    storage.operator.overwriteBlob(names.runs, "gone/uid/state.json", "{}");
+    const unreadable = { v: "no base64 of any JSON" };
+    await storage.blobs.create(names.runs, closedBlob("torn", 5_000), "", { metadata: unreadable });
+    const later = Buffer.from(JSON.stringify({ v: 2 })).toString("base64url");
+    await storage.blobs.create(names.runs, closedBlob("later", 6_000), "", { metadata: { run: later } });
     const listed = await runs(client);
-    expect(listed.map(({ run, word }) => [run, word])).toEqual([
+    expect(listed.cursor).toBeUndefined();
+    expect(listed.runs.map(({ run, word }) => [run, word])).toEqual([
       ["busy", "waiting"],
-      ["new", "needs-newer-version"],
-      ["odd", "unreadable"],
-      ["done", "complete"],
-      ["old", "complete"],
       ["broken", "unreadable"],
+      ["new", "needs-newer-version"],
       ["newer", "needs-newer-version"],
+      ["odd", "unreadable"],
+      ["later", "needs-newer-version"],
+      ["torn", "unreadable"],
     ]);
   });
 
   it("is empty before anything was started", async () => {
     const { client } = await clientWorld({ places: false });
-    expect(await runs(client)).toEqual([]);
+    expect(await runs(client)).toEqual({ runs: [] });
   });
 
-  it("costs two lists, and two reads for each run", async () => {
-    const { client, storage } = await clientWorld();
-    for (const id of ["a", "b", "c"]) await submit(client, { ...request, id });
-    const before = storage.meter.counts();
-    await runs(client);
-    const after = storage.meter.counts();
-    expect([after.list - before.list, after.read - before.read, after.other - before.other]).toEqual([
-      2, 6, 0,
+  it("says of ended runs what their status says", async () => {
+    let broken = true;
+    const onChunk = (chunk: number) => {
+      if (broken && chunk === 7) throw new CalculationError("calculation-threw", "seven");
+    };
+    const engine = engineWorld({ code: { onChunk } });
+    const { world, client } = engine;
+    engine.start();
+    for (const id of ["whole", "gaps", "failed", "cancelled", "retried"]) {
+      const chunks = id === "whole" ? 5 : 40;
+      await engine.submit({ id, chunks, packSize: 1, tolerate: { chunks: id === "gaps" ? 2 : 0 } });
+      await world.advance(1_000);
+      if (id === "cancelled") await world.finish(command(client, id, { kind: "cancel" }));
+      await engine.untilEnd(id);
+      await world.advance(2_000);
+    }
+    broken = false;
+    await world.finish(command(client, "retried", { kind: "retry" }));
+    expect((await runs(client)).runs.map(({ run, active }) => [run, active])[0]).toEqual(["retried", true]);
+    await world.advance(60_000);
+    const { runs: listed } = await runs(client);
+    expect(listed.map(({ run, word }) => [run, word])).toEqual([
+      ["retried", "complete"],
+      ["cancelled", "cancelled"],
+      ["failed", "failed"],
+      ["gaps", "complete-with-gaps"],
+      ["whole", "complete"],
     ]);
+    for (const one of listed) {
+      const { packs, ...rest } = one as Record<string, unknown>;
+      const view = await status(client, one.run);
+      expect(view).toMatchObject(rest);
+      const { total, done, failed } = view.packs ?? {};
+      expect(packs).toEqual(view.packs && { total, done, failed });
+    }
+  });
+
+  it("comes in pages that skip and repeat nothing, whatever the filter", async () => {
+    const { client, idsOf } = await ended(25);
+    const all = async (query: Parameters<typeof runs>[1]) => {
+      const found: string[][] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await runs(client, { ...query, cursor });
+        found.push(idsOf(page));
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      return found;
+    };
+    expect(await all({ limit: 10 })).toEqual([down(25, 16), down(15, 6), down(5, 1)]);
+    expect(await all({ limit: 25 })).toEqual([down(25, 1)]);
+    const even = down(25, 1).filter((id) => Number(id.slice(1)) % 2 === 0);
+    expect(await all({ limit: 5, calculation: "even" })).toEqual([
+      even.slice(0, 5),
+      even.slice(5, 10),
+      even.slice(10),
+    ]);
+    expect((await all({ limit: 3, phase: "failed" })).flat()).toEqual(
+      down(25, 1).filter((id) => Number(id.slice(1)) % 3 === 0),
+    );
+    expect(await all({ phase: "active" })).toEqual([[]]);
+  });
+
+  it("costs one list call for a thousand ended runs beside that of the active ones", async () => {
+    const { client, storage, idsOf } = await ended(1_000);
+    await submit(client, { ...request, id: "active" });
+    const cost = async (query: Parameters<typeof runs>[1]) => {
+      const before = storage.meter.counts();
+      const page = await runs(client, query);
+      const after = storage.meter.counts();
+      const { list, read, other } = after;
+      return [idsOf(page).length, list - before.list, read - before.read, other - before.other];
+    };
+    expect(await cost({ limit: 1_000 })).toEqual([1_001, 2, 2, 0]);
+    expect(await cost({ limit: 10, calculation: "even" })).toEqual([10, 2, 2, 0]);
+    expect(await cost({ limit: 10, phase: "failed" })).toEqual([10, 2, 0, 0]);
+  });
+
+  it("refuses a limit, phase or cursor that is none, naming the field", async () => {
+    const { client } = await clientWorld();
+    for (const [query, field] of [
+      [{ limit: 0 }, "limit"],
+      [{ limit: 1_001 }, "limit"],
+      [{ phase: "nearly" }, "phase"],
+      [{ cursor: "abc" }, "cursor"],
+    ] as const) {
+      await expect(runs(client, query)).rejects.toMatchObject({ reason: "invalid", details: { field } });
+    }
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
+import { closedBlob } from "../../src/model/closedRun.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { droppedBlobs } from "../../src/model/names.ts";
@@ -162,6 +163,16 @@ test("records that storage does not delete keep no sweep from its end", async ()
   await twin.world.advance(dayMs + 1_000);
   await sweepAll(twin);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(["_expiry"]);
+});
+
+test("a summary that a deposed leader left of a deleted run goes when runs of its age go", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  await twin.storage.blobs.create(twin.names.runs, closedBlob("gone", 5_000), "");
+  await twin.world.advance(31 * dayMs);
+  await twin.storage.blobs.create(twin.names.runs, closedBlob("young", 5_000), "");
+  await sweepAll(twin);
+  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([closedBlob("young", 5_000), "_expiry"]);
 });
 
 test("a submit that broke off expires too, and the same id can be submitted again", async () => {

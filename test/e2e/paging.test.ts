@@ -7,7 +7,8 @@ import type { Client } from "../../src/client/client.ts";
 import { command } from "../../src/client/commands/command.ts";
 import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { findManifest, openResult } from "../../src/client/result.ts";
-import { runs, status } from "../../src/client/status.ts";
+import { runs } from "../../src/client/runs.ts";
+import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { namesOf } from "../../src/model/names.ts";
@@ -119,7 +120,7 @@ test("more runs than a page holds are all led to their end, and all listed", asy
   const request = { calculation: "chain", params: { chunks: 3 }, packSize: 1 };
   await Promise.all(ids.map((id) => submit(client, { ...request, id })));
   for (const id of ids) await untilEnded(id, 1);
-  const listed = await runs(client);
+  const { runs: listed } = await runs(client);
   expect(listed.map((one) => one.run).sort()).toEqual([...ids].sort());
   expect(new Set(listed.map((one) => one.word))).toEqual(new Set(["complete"]));
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { refusalOf, refusalOfKey } from "../../src/local/host/httpGate.ts";
 
 const host = "127.0.0.1:7071";
+const hint = "it is on a note";
 
 describe("a request to an embedded instance", () => {
   it.each([
@@ -11,6 +12,10 @@ describe("a request to an embedded instance", () => {
     ["an address typed into a browser", { host, "sec-fetch-site": "none" }],
     ["its own page", { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" }],
     ["IPv6", { host: "[::1]:7071" }],
+    [
+      "a link that a person follows from another page",
+      { host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" },
+    ],
   ])("of %s passes", (_who, headers) => {
     expect(refusalOf("/api/runs", headers)).toBeUndefined();
   });
@@ -26,6 +31,19 @@ describe("a request to an embedded instance", () => {
     ["a page on another port of this machine", { host, origin: "http://127.0.0.1:3000" }, 403],
     ["a page under https of the same name", { host, origin: `https://${host}` }, 403],
     ["a form or picture of another site", { host, "sec-fetch-site": "cross-site" }, 403],
+    [
+      "a frame in a page of another site",
+      { host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
+      403,
+    ],
+    [
+      "a form that a page of another site sends",
+      {
+        ...{ host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" },
+        ...{ "sec-fetch-dest": "document", origin: "https://evil.example" },
+      },
+      403,
+    ],
     ["a form on another port of this machine", { host, "sec-fetch-site": "same-site" }, 403],
   ])("under %s is refused", (_what, headers, status) => {
     expect(refusalOf("/api/runs", headers)).toMatchObject({ status });
@@ -36,15 +54,15 @@ describe("a request to an embedded instance", () => {
   });
 
   it("needs the exact key, once", () => {
-    expect(refusalOfKey({ "x-functions-key": "k3y" }, "k3y")).toBeUndefined();
+    expect(refusalOfKey({ "x-functions-key": "k3y" }, "k3y", hint)).toBeUndefined();
     for (const given of [undefined, "", "k3", "k3yy", "K3Y", "k3y, k3y", ["k3y", "k3y"]]) {
-      expect(refusalOfKey({ "x-functions-key": given }, "k3y")).toMatchObject({ status: 401 });
+      expect(refusalOfKey({ "x-functions-key": given }, "k3y", hint)).toMatchObject({ status: 401 });
     }
   });
 
   it("that is refused gets the remedy and never the key", () => {
-    const { detail } = refusalOfKey({}, "k3y") ?? {};
-    expect(detail).toContain("leasefold show key");
+    const { detail } = refusalOfKey({}, "k3y", hint) ?? {};
+    expect(detail).toContain(hint);
     expect(detail).not.toContain("k3y");
   });
 });

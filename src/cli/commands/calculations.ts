@@ -1,9 +1,8 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
 import type { ParamRow } from "../../calculations/params.ts";
-import { type DescribedCalculation, describeCalculations } from "../../client/describeCalculations.ts";
-import { messageOf } from "../../model/errors.ts";
-import { askedCalculation, calculationFiles, fileAsked } from "../askedCalculation.ts";
+import type { DescribedCalculation } from "../../client/describeCalculations.ts";
+import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
@@ -21,7 +20,7 @@ export function addCalculations(program: Command, session: Session): void {
     .argument("[name]", "name of a calculation, or the file of your own, such as ./mine.ts")
     .action(async (asked: string | undefined) => {
       if (asked !== undefined) return await tellOne(session, await askedCalculation(session, asked));
-      const all = await listed(session);
+      const all = await knownAndRunning(session);
       if (session.json()) return await session.printJson({ calculations: all });
       const rows = all.flatMap(({ name, summary, params }) => [
         [name, oneLine(summary)],
@@ -29,17 +28,6 @@ export function addCalculations(program: Command, session: Session): void {
       ]);
       await session.printTable(["NAME", wrapped("WHAT IT COMPUTES, AND ITS PARAMETERS")], rows);
     });
-}
-
-async function listed(session: Session): Promise<readonly DescribedCalculation[]> {
-  const known = describeCalculations(await session.cli.calculations());
-  const names = new Set(known.map(({ name }) => name));
-  const instances = await session.instances();
-  const running = await instances?.calculations().catch(async (error: unknown) => {
-    await session.note(`those of the running instances are not listed: ${messageOf(error)}`);
-    return [];
-  });
-  return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
 }
 
 async function tellOne(

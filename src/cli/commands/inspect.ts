@@ -4,7 +4,8 @@ import { type Failures, type FailureView, failures } from "../../client/failures
 import { durations } from "../../client/inspection/durations.ts";
 import { packMap } from "../../client/inspection/packMap.ts";
 import { timeline } from "../../client/inspection/timeline.ts";
-import { type ListedRun, runs, status } from "../../client/status.ts";
+import { type ListedRun, listPhases, type RunsQuery, runs } from "../../client/runs.ts";
+import { status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
@@ -16,22 +17,30 @@ import { clipped, type Row, right, table } from "../render/table.ts";
 import { clip, count, duration, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 
-/** `leasefold runs`: every run, active ones first. */
+/** `leasefold runs`: active runs, then those that have ended, a page at a time. */
 export function addRuns(program: Command, session: Session): void {
   program
     .command("runs")
     .description("list the runs, active ones first, then the newest")
+    .option("--limit <n>", "ended runs shown at most (default: 50)", wholeOption)
+    .option("--cursor <text>", "continue after an earlier page, whose --json has the cursor")
+    .addOption(new Option("--phase <phase>", "only these").choices(listPhases))
+    .option("--calculation <name>", "only runs of this calculation")
     .addOption(new Option("--output <format>", "wide: with the identity of the code").choices(["wide"]))
-    .action(async ({ output }: { readonly output?: "wide" }) => {
-      const all = await runs(await session.client());
+    .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
+      const page = await runs(await session.client(), query);
+      const { runs: all } = page;
       await session.noteInstancesDown();
-      if (session.json()) return await session.printJson({ runs: all });
-      if (all.length === 0) return await session.print("no runs");
+      if (session.json()) return await session.printJson(page);
+      const more = page.cursor !== undefined;
+      if (all.length === 0 && !more) return await session.print("no runs");
       const code = output === "wide" ? ["CODE"] : [];
       await session.printTable(
         ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), ...code, clipped("CALCULATION")],
         all.map((run) => rowOfRun(run, output === "wide")),
       );
+      if (more)
+        await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
     });
 }
 
@@ -49,7 +58,7 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
     packs === undefined ? "" : count(packs.total),
     duration(run.elapsedS),
     ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
-    `${run.calculation} ${oneLine(JSON.stringify(run.params))}`,
+    `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,
   ];
 }
 

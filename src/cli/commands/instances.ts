@@ -4,14 +4,17 @@ import { findLocalFile, type LocalFile } from "../../local/localFile.ts";
 import { isAlive } from "../../local/supervisor.ts";
 import { ConfigError, LeasefoldError } from "../../model/errors.ts";
 import type { Cli, Session } from "../cli.ts";
+import { dashboardAddress } from "../ui/serveUi.ts";
 
-const things = ["connection", "key", "url"] as const;
+const things = ["connection", "key", "url", "dashboard"] as const;
 
-/** `leasefold show [what]`: how other programs, such as curl, reach local instances. The one command that prints secrets. */
+/** `leasefold show [what]`: how browsers and programs, such as curl, reach local instances. It prints secrets. */
 export function addShow(program: Command, session: Session): void {
   program
     .command("show")
-    .description("connection string (for Storage Explorer), API key and URL of the instances that run here")
+    .description(
+      "connection string (for Storage Explorer), API key, URL and dashboard of the instances that run here",
+    )
     .addArgument(new Argument("[what]", "only this one, for use in other commands").choices(things))
     .action(async (what: (typeof things)[number] | undefined) => {
       const found = await findLocalFile(session.cli.env, session.cli.folder);
@@ -20,7 +23,7 @@ export function addShow(program: Command, session: Session): void {
       }
       const { connectionString: connection, functionKey: key, instances } = found.local;
       const url = instances.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
-      const values = { connection, key, url: `${url}/api` };
+      const values = { connection, key, url: `${url}/api`, dashboard: dashboardAddress(`${url}`, key) };
       if (session.json()) return await session.printJson(what === undefined ? values : values[what]);
       if (what !== undefined) return await session.print(values[what]);
       for (const [name, value] of Object.entries(values)) await session.print(`${name.padEnd(10)}  ${value}`);

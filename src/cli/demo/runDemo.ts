@@ -13,6 +13,7 @@ import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { count, duration } from "../render/text.ts";
+import { dashboardAddress } from "../ui/serveUi.ts";
 import { chooseValue, measureSpeeds, publishedCounts } from "./calibrate.ts";
 import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
 import { type DemoReport, saveDemoResult } from "./report.ts";
@@ -69,6 +70,10 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     const what = `Azurite and ${instances} ${instances === 1 ? "instance" : "instances"}`;
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
+    const { instances: all, functionKey } = embedded.instances;
+    const served = all.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
+    // Alone on its line, so that no screen cuts it.
+    if (served !== undefined) note(dashboardAddress(served, functionKey));
     const client = await cli.connect({ connection: embedded.connectionString });
     const stage = { session, options, tracker, embedded, client, output };
     const report = await countPrimes({ ...stage, now, note });

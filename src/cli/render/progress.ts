@@ -14,7 +14,7 @@ export const shareOf = (view: RunView): number =>
     ? Number(!view.active)
     : (view.packs.done + view.packs.failed) / view.packs.total;
 
-export const stateOf = (view: RunView): string =>
+export const stateOf = (view: Pick<RunView, "word"> & Partial<Pick<RunView, "paused" | "keep">>): string =>
   [
     view.word.replaceAll("-", " "),
     ...(view.paused ? ["paused"] : []),

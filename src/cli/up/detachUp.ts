@@ -44,7 +44,7 @@ export async function detachUp(session: Session, args: readonly string[]): Promi
   for (const { name, httpUrl } of local.instances) await session.print(`${name.padEnd(7)}  ${httpUrl}/api`);
   const took = duration((cli.clock.monotonicMs() - startedMs) / 1_000);
   await session.print(
-    `ready in ${took}, in the background; "leasefold show" prints their key, "leasefold down" stops them`,
+    `ready in ${took}, in the background; "leasefold show" prints their key and the dashboard's address, "leasefold down" stops them`,
   );
 }
 

@@ -14,6 +14,7 @@ import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { instanceLine } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
+import { dashboardAddress } from "../ui/serveUi.ts";
 import { detachUp } from "./detachUp.ts";
 import { reloadChanged } from "./reloadChanged.ts";
 
@@ -148,16 +149,19 @@ async function up(session: Session, options: Options, calculations: readonly str
 }
 
 async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
-  const { instances } = embedded.instances;
+  const { instances, functionKey } = embedded.instances;
+  const [first] = instances;
   if (session.json()) {
     const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
     return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
   }
-  const width = Math.max(7, ...instances.map(({ name }) => name.length));
+  const width = Math.max(9, ...instances.map(({ name }) => name.length));
   const blobs = /BlobEndpoint=([^;]+)/.exec(embedded.connectionString)?.[1] ?? "";
   const kept = data === undefined ? "in memory" : `kept in ${data}`;
   await session.print(`${"storage".padEnd(width)}  ${blobs} (${kept})`);
   for (const { name, httpUrl } of instances) await session.print(`${name.padEnd(width)}  ${httpUrl}/api`);
+  if (first?.httpUrl !== undefined)
+    await session.print(`${"dashboard".padEnd(width)}  ${dashboardAddress(first.httpUrl, functionKey)}`);
   await session.print('"leasefold show" prints their API key, and a connection string for Storage Explorer');
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);

@@ -28,6 +28,8 @@ export function estimateCalls(shape: RunShape, pace: LeadingPace) {
     nodes: nodes(shape.layout),
     finish: finish(shape.layout),
     cleanUp: cleanUp(shape.layout),
+    // The run's summary for lists.
+    close: calls({ write: 1 }),
     leading: leadingCalls(shape, pace),
   };
   return { ...parts, total: Object.values(parts).reduce(addCalls, noCalls) };

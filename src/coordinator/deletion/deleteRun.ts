@@ -1,3 +1,4 @@
+import { closedBlob } from "../../model/closedRun.ts";
 import { decodeJson } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
@@ -70,7 +71,7 @@ export async function deleteUnder(
   return page.cursor === undefined;
 }
 
-/** True if no spec of this uid is left. A spec that does not decode belongs to whoever has the marker. */
+/** True if no spec of this uid is left; what lists show of the run goes before it. A spec that does not decode belongs to whoever has the marker. */
 async function deleteSpec(
   { storage: { blobs }, names: { runs }, leader }: DeletingTerm,
   id: string,
@@ -82,7 +83,9 @@ async function deleteSpec(
   const spec = await unlessCorrupt(() => decodeJson(specSchema, found.body, name));
   if (spec !== undefined && spec.uid !== uid) return true;
   leader.assertLeading();
-  const { etag } = found.properties;
+  const { etag, lastModifiedMs } = found.properties;
+  await blobs.remove(runs, closedBlob(id, lastModifiedMs), { signal: leader.lost });
+  leader.assertLeading();
   const removed = await blobs.remove(runs, name, { ifMatch: etag, signal: leader.lost });
   return removed !== "conflict";
 }

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { closedBlobs } from "../../model/closedRun.ts";
 import { decodeJson } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
@@ -57,13 +58,13 @@ export function foldersOn(
 
 /**
  * What is old on a page and in no folder: ids of specs, because a submit that broke off leaves nothing else, and records
- * of messages that nobody understood, which are kept as long as runs are.
+ * of messages that nobody understood and of closed runs, which are kept as long as runs are.
  */
 export function oldOn(page: readonly Dated[], { nowMs, keepMs }: SweepRules) {
   const old = page.filter(({ lastModifiedMs }) => nowMs - lastModifiedMs > keepMs).map(({ name }) => name);
   return {
     specIds: old.flatMap((name) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []),
-    records: old.filter((name) => name.startsWith(droppedBlobs)),
+    records: old.filter((name) => name.startsWith(droppedBlobs) || name.startsWith(closedBlobs)),
   };
 }
 

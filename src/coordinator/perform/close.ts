@@ -1,13 +1,14 @@
-import { addCalls, decodeCalls } from "../../model/calls.ts";
+import { addCalls, decodeCalls, encodeCalls } from "../../model/calls.ts";
+import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
-import { shardsOf } from "../../model/packs.ts";
-import type { Manifest } from "../../model/run.ts";
+import { packsOf, shardsOf } from "../../model/packs.ts";
+import type { Manifest, Spec } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
-import { readManifest, unlessCorrupt } from "../poll/poll.ts";
+import { readManifest, type Submitted, unlessCorrupt } from "../poll/poll.ts";
 import type { ListedMarker, Term, TermRun } from "../term.ts";
 import { assertLegalMove } from "./perform.ts";
 import { sendAll } from "./send.ts";
@@ -46,7 +47,7 @@ export async function close(
   run.working = chain.state();
   if (outcome === "adopted") return;
   logEnd(term, next, nowMs - next.createdMs, next.error?.message);
-  await cleanUp(term, listed, next, manifest);
+  await cleanUp(term, listed, { state: next, submitted: run, manifest });
 }
 
 export function logEnd(
@@ -63,25 +64,68 @@ export function logEnd(
 export const manifestOrNone = (term: Term, state: State): Promise<Manifest | undefined> =>
   unlessCorrupt(() => readManifest(term, state));
 
+/** A run in its final state. */
+interface Ended {
+  readonly state: State;
+  /** Absent if the spec does not decode. */
+  readonly submitted: Submitted | undefined;
+  readonly manifest: Manifest | undefined;
+}
+
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */
-export async function cleanUp(
-  term: Term,
-  listed: ListedMarker,
-  state: State,
-  manifest: Manifest | undefined,
-): Promise<void> {
+export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): Promise<void> {
+  const { state, manifest } = ended;
   if (!isFinal(state.phase)) return;
   const { leader, storage, names } = term;
-  const { layout } = state;
-  if (state.phase === "complete" && manifest?.complete === true && layout !== undefined) {
-    const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
-    const nodes = topLevel(layout) > 0 || state.origin !== undefined ? [undefined] : [];
-    const sends = [...shards, ...nodes].map((shard) => ({
-      message: cleanupMessage(state, shard),
-      urgent: false,
-    }));
-    await sendAll(term, sends);
-  }
+  await Promise.all([
+    enlist(term, ended),
+    manifest?.complete === true && state.phase === "complete" ? sendCleanup(term, state) : undefined,
+  ]);
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
+}
+
+async function sendCleanup(term: Term, state: State): Promise<void> {
+  const { layout, origin } = state;
+  if (layout === undefined) return;
+  const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
+  const nodes = topLevel(layout) > 0 || origin !== undefined ? [undefined] : [];
+  const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
+  await sendAll(term, [...shards, ...nodes].map(message));
+}
+
+/**
+ * Writes what lists show of the run. Create-only, and replaced only by a later generation or by another run of the same
+ * id: a leader that was deposed meanwhile cannot undo what a later one wrote.
+ */
+async function enlist(term: Term, { state, submitted, manifest }: Ended): Promise<void> {
+  const { storage, names, leader } = term;
+  const { run, uid, generation, createdMs } = state;
+  const name = closedBlob(run, submitted?.submittedMs ?? createdMs);
+  const metadata = encodeClosedRun(closedRunOf(state, submitted?.spec, manifest));
+  const signal = leader.lost;
+  leader.assertLeading();
+  const reply = await storage.blobs.create(names.runs, name, "", { metadata, signal });
+  if (reply.kind === "created") return;
+  const there = await storage.blobs.head(names.runs, name, { signal });
+  if (there.kind === "missing") return;
+  const { etag, metadata: older } = there.properties;
+  const known = await unlessCorrupt(() => decodeClosedRun(older, name));
+  if (known?.uid === uid && known.generation >= generation) return;
+  leader.assertLeading();
+  await storage.blobs.setMetadata(names.runs, name, metadata, { ifMatch: etag, signal });
+}
+
+function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | undefined): ClosedRun {
+  const { run, uid, generation, phase, layout, error } = state;
+  const done = manifest?.folded ?? state.chunksDone;
+  return {
+    ...{ run, uid, generation, phase: phase as ClosedRun["phase"], error },
+    ...{ calculation: spec?.calculation ?? "", params: spec?.params, code: state.code ?? spec?.code },
+    ...{ finishedMs: state.finishedMs ?? state.updatedMs, calls: encodeCalls(state.calls) },
+    ...(layout && {
+      packs: { total: packsOf(layout), done: state.packsDone, failed: state.packsFailed },
+      chunks: { total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
+    }),
+  };
 }

@@ -68,7 +68,7 @@ async function failUnreadable(
   const { leader, names } = term;
   const { blobs } = term.storage;
   const { id, metadata, nowMs } = listed;
-  const uid = idSchema.safeParse(metadata["uid"]).data ?? (await readSpec(term, id))?.uid;
+  const uid = idSchema.safeParse(metadata["uid"]).data ?? (await readSpec(term, id))?.spec.uid;
   // Without a uid nothing says whose marker it is; a person has to check.
   if (uid === undefined) throw error;
   const blob = runBlobs(id, uid).state;
@@ -82,7 +82,9 @@ async function failUnreadable(
   // Where the state does not decode there is no tally to hold the manifest against.
   const fits = found !== undefined && (known === undefined || isVouched(known, found));
   const manifest = fits ? found : undefined;
-  if (known !== undefined && isFinal(known.phase)) return cleanUp(term, listed, known, manifest);
+  const submitted = await unlessCorrupt(() => readSpec(term, id));
+  if (known !== undefined && isFinal(known.phase))
+    return cleanUp(term, listed, { state: known, submitted, manifest });
   const ours = known?.termid === leader.termid;
   if (known !== undefined && !ours && known.term >= leader.term) throw new DeposedError(known.term);
 
@@ -97,7 +99,7 @@ async function failUnreadable(
       : await blobs.replace(names.runs, blob, body, { ...write, ifMatch: there.properties.etag });
   if (reply.kind === "conflict" || reply.kind === "existed") return;
   logEnd(term, { ...ended, run: id, uid }, 0, error.message);
-  await cleanUp(term, listed, ended, manifest);
+  await cleanUp(term, listed, { state: ended, submitted, manifest });
 }
 
 /** The marker itself may be what does not decode. */

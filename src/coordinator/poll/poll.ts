@@ -99,10 +99,17 @@ export async function readManifest(
   return found.kind === "found" ? decodeJson(manifestSchema, found.body, name) : undefined;
 }
 
-export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Spec | undefined> {
+/** A spec, and when it was written by storage's clock. */
+export interface Submitted {
+  readonly spec: Spec;
+  readonly submittedMs: number;
+}
+
+export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Submitted | undefined> {
   const name = specBlob(id);
   const found = await storage.blobs.read(names.runs, name, { signal: leader.lost });
-  return found.kind === "found" ? decodeJson(specSchema, found.body, name) : undefined;
+  if (found.kind === "missing") return undefined;
+  return { spec: decodeJson(specSchema, found.body, name), submittedMs: found.properties.lastModifiedMs };
 }
 
 /** What a read gives, or undefined where its bytes do not decode. */

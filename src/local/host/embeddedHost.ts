@@ -11,7 +11,7 @@ import type { Report } from "../instanceMessages.ts";
 import { installCoreModule, makeCoreModule } from "./coreModule.ts";
 import { listenerOf, makeStorages, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
-import type { HttpPort } from "./httpTrigger.ts";
+import type { HttpPort } from "./httpServer.ts";
 import { makeInvoker } from "./invoker.ts";
 
 /**

@@ -30,20 +30,32 @@ export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders
     return { status: 403, detail: "Origin: pages of other origins are not served" };
   }
   const site = headers["sec-fetch-site"];
+  if (isVisit(headers)) return undefined;
   if (site !== undefined && site !== "same-origin" && site !== "none") {
     return { status: 403, detail: "Sec-Fetch-Site: pages of other origins are not served" };
   }
   return undefined;
 }
 
+/**
+ * A person follows a link to this server, in a terminal that is a page itself, or in the file of `ui --open`. Such a request
+ * carries no key, so it gets the files of the page and no data; and no page can read or frame the answer.
+ */
+const isVisit = (headers: IncomingHttpHeaders): boolean =>
+  headers["sec-fetch-mode"] === "navigate" &&
+  headers["sec-fetch-dest"] === "document" &&
+  headers.origin === undefined &&
+  headers[keyHeader] === undefined;
+
 /** The header in which Azure takes a function key as well. */
 const keyHeader = "x-functions-key";
 
-export function refusalOfKey(headers: IncomingHttpHeaders, key: string): Refusal | undefined {
+/** `hint` tells a person where the key is. */
+export function refusalOfKey(headers: IncomingHttpHeaders, key: string, hint: string): Refusal | undefined {
   const given = headers[keyHeader];
   if (typeof given === "string" && timingSafeEqual(digest(given), digest(key))) return undefined;
   const why = given === undefined ? "is missing" : "is not the key of this start";
-  return { status: 401, detail: `${keyHeader}: ${why}; "leasefold show key" prints it` };
+  return { status: 401, detail: `${keyHeader}: ${why}; ${hint}` };
 }
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer");

@@ -4,7 +4,8 @@ import { command } from "../../../src/client/commands/command.ts";
 import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { failures } from "../../../src/client/failures.ts";
 import { findManifest } from "../../../src/client/result.ts";
-import { runs, status } from "../../../src/client/status.ts";
+import { runs } from "../../../src/client/runs.ts";
+import { status } from "../../../src/client/status.ts";
 import { CalculationError } from "../../../src/model/errors.ts";
 import { type EngineOptions, type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 
@@ -86,7 +87,7 @@ describe("a leader with a command", () => {
     const { client, world, storage } = engine;
     const given = await world.finish(command(client, "r", { kind: "delete" }));
     expect(await world.finish(awaitDeletion(client, given, 10_000))).toBe("gone");
-    expect(await runs(client)).toEqual([]);
+    expect(await runs(client)).toEqual({ runs: [] });
     await engine.submit({ id: "r", chunks: 10, packSize: 1 });
     await engine.untilEnd("r");
     expect(await engine.result("r")).toBe("[[0,10]]");

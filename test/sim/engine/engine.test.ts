@@ -52,6 +52,7 @@ describe("one run on the twin", () => {
     const { uid } = (await engine.state("r")) ?? { uid: "" };
     const { root } = runBlobs("r", uid);
     expect(engine.storage.operator.blobNames("sim-runs")).toEqual([
+      expect.stringMatching(/^_closed\/\d{13}\.r$/),
       expiryBlob,
       `${root}plan.json`,
       `${root}state.json`,

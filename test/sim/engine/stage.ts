@@ -19,6 +19,7 @@ import { type Figures, figuresOf } from "./checks/figures.ts";
 import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
 import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
+import { listsShowWhatHasEnded } from "./checks/lists.ts";
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
 import { retryIsExact } from "./checks/retries.ts";
@@ -185,6 +186,7 @@ const checks = [
   chunksAreCountedOnce,
   stateIsOneChain,
   sendsAndRecordsAgree,
+  listsShowWhatHasEnded,
   capIsKept,
   onlyWorthlessIsDeleted,
   retryIsExact,

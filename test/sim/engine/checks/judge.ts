@@ -35,6 +35,7 @@ export type Checker =
   | "messages do not pile up"
   | "what has nothing to do costs nothing"
   | "what is left is documented"
+  | "lists show what has ended"
   | "nothing unexpected"
   /** What a scenario asks for beyond these. */
   | "the scenario's own end";

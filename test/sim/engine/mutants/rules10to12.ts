@@ -11,14 +11,25 @@ export const rules10to12: readonly Mutant[] = [
     cases: [life],
     edits: edit(
       "coordinator/perform/close.ts",
-      "manifest?.complete === true && layout",
-      "manifest !== undefined && layout",
+      "manifest?.complete === true && state",
+      "manifest !== undefined && state",
     ).concat(
       edit(
         "worker/cleanUp.ts",
         "!decodeJson(manifestSchema, found.body, name).complete",
         "decodeJson(manifestSchema, found.body, name).chunks < 0",
       ),
+    ),
+  },
+  {
+    without: "the summary before the spec in a deletion",
+    rule: 10,
+    killedBy: "lists show what has ended",
+    cases: [life],
+    edits: edit(
+      "coordinator/deletion/deleteRun.ts",
+      "await blobs.remove(runs, closedBlob",
+      "void (runs, closedBlob",
     ),
   },
   {
@@ -58,10 +69,7 @@ export const rules10to12: readonly Mutant[] = [
     without: "a look whose marker stands where a submit meets one",
     rule: 10,
     killedBy: "the scenario's own end",
-    cases: [
-      "delete and resubmit under the same id",
-      "delete at every moment of a run, and submit again at once",
-    ],
+    cases: ["submit again while the marker of the deleted run is on its way out"],
     edits: edit(
       "client/submit.ts",
       'return marker?.uid === uid && marker.want !== "delete";',

@@ -5,6 +5,27 @@ const life = { who: "worker", call: 0, fate: "arrives" } as const;
 /** Ending: what a failure is, what a command does, and when a run is over. */
 export const rules7to9: readonly Mutant[] = [
   {
+    without: "the summary of an ended run",
+    rule: 9,
+    killedBy: "lists show what has ended",
+    cases: [life],
+    edits: edit("coordinator/perform/close.ts", "enlist(term, ended),", "undefined,"),
+  },
+  {
+    without: "the summary before the marker goes",
+    rule: 9,
+    killedBy: "lists show what has ended",
+    cases: [life],
+    edits: edit("coordinator/perform/close.ts", "await Promise.all([", "void Promise.all(["),
+  },
+  {
+    without: "the summary of a later generation",
+    rule: 9,
+    killedBy: "lists show what has ended",
+    cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
+    edits: edit("coordinator/perform/close.ts", "known.generation >= generation", "known.generation > 0"),
+  },
+  {
     without: "holding the manifest against the tally",
     rule: 9,
     killedBy: "the scenario's own end",

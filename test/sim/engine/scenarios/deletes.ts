@@ -3,6 +3,7 @@ import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
+import { holdFirst } from "./zombies.ts";
 
 export const deletes: Readonly<Record<string, Scenario>> = {
   "delete and resubmit under the same id": () =>
@@ -18,6 +19,21 @@ export const deletes: Readonly<Record<string, Scenario>> = {
       must(run()?.uid !== old, "it is another run");
       await script.untilEnded();
       script.mustBe("complete");
+      must(run()?.manifests.get(1)?.chunks === 7, "the result is the new run's");
+    }),
+
+  "submit again while the marker of the deleted run is on its way out": () =>
+    play({ seed: 22, chunkMs: () => 100 }, async (script) => {
+      const { run, must, engine } = script;
+      script.start();
+      await script.submit({ id: "r", chunks: 3, packSize: 1 });
+      await script.untilEnded();
+      const going = holdFirst(script, ({ op, args }) => op === "blobs.remove" && args[0] === names.active);
+      await script.tell("delete");
+      await script.until("its marker is to go", going.isHeld);
+      engine.client.clock.after(3_000, going.letGo);
+      await script.submit({ id: "r", chunks: 7, packSize: 1 });
+      await script.untilEnded();
       must(run()?.manifests.get(1)?.chunks === 7, "the result is the new run's");
     }),
 

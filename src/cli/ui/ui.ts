@@ -1,0 +1,124 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { ApiPorts } from "../../api/apiRequest.ts";
+import { namePattern } from "../../calculations/registry.ts";
+import { type PlanRequest, planWithin } from "../../client/estimate/planInThread.ts";
+import type { RunRequest } from "../../client/runRequest.ts";
+import { runtimeFolder } from "../../local/localFile.ts";
+import { writePrivate } from "../../local/privateFile.ts";
+import { InputError, messageOf } from "../../model/errors.ts";
+import { readSettings } from "../../model/settings.ts";
+import { askedCalculation, knownAndRunning } from "../askedCalculation.ts";
+import type { Session } from "../cli.ts";
+import { clientFiles } from "../connect.ts";
+import { badOption, checkRange, wholeOption } from "../options.ts";
+import { oneLine } from "../render/text.ts";
+import { type ServedUi, serveUi } from "./serveUi.ts";
+
+interface Options {
+  readonly port?: number;
+  readonly open?: boolean;
+  readonly readOnly?: boolean;
+}
+
+/** `leasefold ui`: the dashboard on this machine, with the access that the command itself has. */
+export function addUi(program: Command, session: Session): void {
+  program
+    .command("ui")
+    .description("the dashboard in a browser, served on this machine with your own access, until Ctrl-C")
+    .option("--port <p>", "port on 127.0.0.1, instead of any free one", wholeOption)
+    .option("--open", "open the browser as well")
+    .option("--read-only", "show everything, and refuse to change anything", false)
+    .action(async (options: Options) => {
+      checkRange("port", options.port, 1, 65_535);
+      const { cli } = session;
+      const ui = await startUi(session, options);
+      let opened: string | undefined;
+      try {
+        await tell(session, ui);
+        if (options.open === true) opened = await openPage(session, ui);
+        await untilStopped(cli.signal);
+      } finally {
+        if (opened !== undefined) await rm(opened, { force: true });
+        await ui.stop();
+      }
+    });
+}
+
+async function startUi(session: Session, { port, readOnly = false }: Options): Promise<ServedUi> {
+  // A wrong option or unreachable storage ends the command before anything is served.
+  const ports = await portsOf(session);
+  const line = (args: readonly unknown[]): void =>
+    void session.note(oneLine(args.map((one) => (typeof one === "string" ? one : messageOf(one))).join(" ")));
+  return await serveUi({
+    host: { readOnly: () => readOnly, ports: () => ports },
+    port: { number: port ?? 0, wish: port === undefined },
+    log: { warn: (...args) => line(args), error: (...args) => line(args) },
+  }).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== "EADDRINUSE") throw error;
+    throw badOption("port", `${port}: the port is in use`);
+  });
+}
+
+async function tell(session: Session, { address, port }: ServedUi): Promise<void> {
+  if (session.json()) return await session.printJson({ address, port });
+  await session.print(address);
+  if (session.cli.out.isTty) await session.note("whoever has this address has your access; Ctrl-C ends it");
+}
+
+/** What the app gives its handlers, here: built-in calculations, those of the user's files, and those of local instances. */
+async function portsOf(session: Session): Promise<ApiPorts> {
+  const { cli } = session;
+  const client = await session.client();
+  const { calculations } = client;
+  const planHere = planWithin(() => ({
+    ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+    access: clientFiles(async () => client, cli.env),
+    startThread: (access) => cli.startThread(access),
+  }));
+  return {
+    client,
+    log: () => undefined,
+    calculations: () => knownAndRunning(session),
+    async submit({ calculation, ...request }: RunRequest) {
+      return await (await askedCalculation(session, nameOf(calculation))).submit(request);
+    },
+    async plan(request: PlanRequest) {
+      const isHere = calculations.list().some(({ name }) => name === request.calculation);
+      const instances = isHere ? undefined : await session.instances();
+      return await (instances === undefined ? planHere(request) : instances.plan(request));
+    },
+  };
+}
+
+/** The command line also takes files; a request names calculations only. */
+function nameOf(calculation: string): string {
+  if (namePattern.test(calculation)) return calculation;
+  const message = `calculation: ${JSON.stringify(calculation.slice(0, 80))} is no name of a calculation`;
+  throw new InputError("invalid", "unknown-calculation", message, { field: "calculation" });
+}
+
+/**
+ * Opens the browser on a file of this user that leads to the address: as an argument of a program, the address with its
+ * token could be read by every user of this machine. Returns the file.
+ */
+async function openPage(session: Session, { address, port }: ServedUi): Promise<string> {
+  const { cli } = session;
+  const path = join(await runtimeFolder(cli.env), `ui-${port}.html`);
+  const page = `<!doctype html><meta charset="utf-8"><title>Leasefold</title>
+<meta http-equiv="refresh" content="0; url=${address}"><a href="${address}">Leasefold</a>
+`;
+  await writePrivate(path, page);
+  const failed = "no browser could be opened; open the address yourself";
+  await cli
+    .openFile?.(path)
+    .catch((error: unknown) => session.note(`${failed} (${oneLine(messageOf(error))})`));
+  return path;
+}
+
+const untilStopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });

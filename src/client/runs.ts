@@ -1,0 +1,209 @@
+import pMap from "p-map";
+import * as z from "zod";
+import { decodeCalls, dollarsOf } from "../model/calls.ts";
+import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
+import { CorruptDataError, InputError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
+import { decodeMarker, type Marker } from "../model/marker.ts";
+import type { ListedBlob } from "../storage/ports.ts";
+import { type Client, clientLimits, defined } from "./client.ts";
+import { emptyIfMissing, pages } from "./containersAndQueues.ts";
+import { type Read, readSpec, readState } from "./runDocuments.ts";
+import { checkWhole } from "./runRequest.ts";
+import { type RunView, viewOf } from "./runView.ts";
+
+/** A run whose documents this version cannot read; the other runs are listed all the same. */
+interface UnreadableRun {
+  readonly run: string;
+  readonly word: "unreadable" | "needs-newer-version";
+  readonly active: boolean;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+/** What a list shows of an ended run. `params` are absent if they are long, `packs` if it was never planned. */
+type ClosedRunView = Pick<
+  RunView,
+  "run" | "uid" | "calculation" | "generation" | "submittedAt" | "elapsedS"
+> &
+  Partial<Pick<RunView, "params" | "code" | "chunks" | "error">> & {
+    readonly active: false;
+    readonly phase: ClosedRun["phase"];
+    readonly word: ClosedRun["phase"] | "complete-with-gaps";
+    readonly packs?: RunView["chunks"];
+    readonly finishedAt: string;
+    readonly dollars: number;
+  };
+
+export type ListedRun = RunView | ClosedRunView | UnreadableRun;
+
+/** `active`: every phase that is not final. */
+export const listPhases = ["active", "complete", "failed", "cancelled"] as const;
+
+export interface RunsQuery {
+  /** Ended runs of this page at most; `clientLimits.runsListed` by default. */
+  readonly limit?: number | undefined;
+  /** Of the page before. */
+  readonly cursor?: string | undefined;
+  readonly phase?: string | undefined;
+  readonly calculation?: string | undefined;
+}
+
+export interface RunsPage {
+  readonly runs: readonly ListedRun[];
+  /** Absent on the last page. A page that a filter left short may still have one. */
+  readonly cursor?: string;
+}
+
+/**
+ * The runs of the namespace: on the first page the active ones, then the ended ones, each the newest submit first. Costs
+ * two reads for each active run, and one list call for 1,000 ended ones. Throws `InputError` naming the field.
+ *
+ * Not promised: a run whose submit broke off, or that an instance older than these lists has ended; `status` finds both.
+ */
+export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsPage> {
+  const { phase, calculation } = query;
+  const limit = checkWhole("limit", query.limit, clientLimits.runsListedMax) ?? clientLimits.runsListed;
+  const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+  if (phase !== undefined && !listPhases.some((one) => one === phase)) {
+    throw new InputError("invalid", "bad-phase", `phase: give one of ${listPhases.join(", ")}`, {
+      field: "phase",
+    });
+  }
+  const wanted = (run: ListedRun): boolean =>
+    calculation === undefined || ("calculation" in run && run.calculation === calculation);
+  const markers = await listMarkers(client);
+  const read = ([id, marker]: [string, ListedMarker]) => readActive(client, id, marker);
+  const withActive = cursor === undefined && (phase === undefined || phase === "active");
+  const active = withActive ? await pMap(markers, read, { concurrency: clientLimits.readsAtOnce }) : [];
+  const first = active
+    .filter((one) => one !== undefined)
+    .filter(wanted)
+    .sort(newestFirst);
+  if (phase === "active") return { runs: first };
+  const shown = (run: ListedRun) =>
+    wanted(run) && (phase === undefined || ("phase" in run && run.phase === phase));
+  const filtered = phase !== undefined || calculation !== undefined;
+  const pageSize = filtered ? clientLimits.runsListedMax : limit;
+  const ended = await listClosed(client, { limit, pageSize, cursor, shown, markers });
+  return { ...ended, runs: [...first, ...ended.runs] };
+}
+
+const newestFirst = (a: ListedRun, b: ListedRun): number =>
+  submittedAt(b).localeCompare(submittedAt(a)) || a.run.localeCompare(b.run);
+const submittedAt = (one: ListedRun): string => ("submittedAt" in one ? one.submittedAt : "");
+
+/** A marker, or the error of decoding it, which is shown with its run. */
+type ListedMarker = Read<Marker> | LeasefoldError;
+type Markers = ReadonlyMap<string, ListedMarker>;
+
+async function readActive(client: Client, id: string, marker: ListedMarker): Promise<ListedRun | undefined> {
+  try {
+    if (marker instanceof LeasefoldError) throw marker;
+    const spec = await readSpec(client, id);
+    // A marker without a spec is what a deletion leaves last.
+    if (spec === undefined) return undefined;
+    const state = await readState(client, id, spec.value.uid);
+    return viewOf({ spec, state, marker, manifest: undefined });
+  } catch (error) {
+    return unreadable(id, true, error);
+  }
+}
+
+/** Throws errors of another kind on. */
+function unreadable(run: string, active: boolean, error: unknown): UnreadableRun {
+  const newer = error instanceof NewerVersionError;
+  if (!newer && !(error instanceof CorruptDataError)) throw error;
+  const { code, message } = error;
+  return { run, word: newer ? "needs-newer-version" : "unreadable", active, error: { code, message } };
+}
+
+async function listMarkers({ storage, names }: Client): Promise<Markers> {
+  const markers = new Map<string, ListedMarker>();
+  const list = (cursor: string | undefined) =>
+    emptyIfMissing(storage.blobs.list(names.active, "", { metadata: true, cursor }), {
+      blobs: [],
+      dateMs: 0,
+    });
+  for await (const { blobs, dateMs } of pages(list))
+    for (const blob of blobs) markers.set(blob.name, listedMarker(blob, dateMs));
+  return markers;
+}
+
+function listedMarker({ name, metadata, etag, lastModifiedMs }: ListedBlob, dateMs: number): ListedMarker {
+  try {
+    return { value: decodeMarker(metadata, name), etag, lastModifiedMs, dateMs };
+  } catch (error) {
+    if (error instanceof LeasefoldError) return error;
+    throw error;
+  }
+}
+
+/** `page`: storage's cursor of the page to continue on. `after`: the last name of it that was taken. */
+const cursorSchema = z.strictObject({ page: z.string().optional(), after: z.string() });
+type Cursor = z.infer<typeof cursorSchema>;
+
+const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString("base64url");
+
+function decodeCursor(text: string): Cursor {
+  try {
+    return cursorSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
+  } catch {
+    throw new InputError("invalid", "bad-cursor", "cursor: not one of an earlier page", { field: "cursor" });
+  }
+}
+
+interface Closed {
+  readonly limit: number;
+  readonly pageSize: number;
+  readonly cursor: Cursor | undefined;
+  readonly shown: (run: ListedRun) => boolean;
+  /** Runs that are active again, or are being deleted, are not listed as ended. */
+  readonly markers: Markers;
+}
+
+async function listClosed({ storage, names }: Client, closed: Closed): Promise<RunsPage> {
+  const { limit, pageSize, cursor, shown, markers } = closed;
+  const found: ListedRun[] = [];
+  let page = cursor?.page;
+  let after = cursor?.after ?? "";
+  for (let read = 0; read < clientLimits.runPagesRead; read += 1) {
+    const options = { metadata: true, cursor: page, pageSize };
+    const listed = await emptyIfMissing(storage.blobs.list(names.runs, closedBlobs, options), {
+      blobs: [],
+      dateMs: 0,
+    });
+    for (const blob of listed.blobs) {
+      if (blob.name <= after) continue;
+      if (found.length === limit) return { runs: found, cursor: encodeCursor(defined({ page, after })) };
+      after = blob.name;
+      const run = listedClosed(blob);
+      if (run !== undefined && !markers.has(run.run) && shown(run)) found.push(run);
+    }
+    page = listed.cursor;
+    if (page === undefined) return { runs: found };
+    if (found.length === limit) break;
+  }
+  return { runs: found, cursor: encodeCursor(defined({ page, after })) };
+}
+
+function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
+  const at = parseClosed(name);
+  if (at === undefined) return undefined;
+  try {
+    return viewOfClosed(decodeClosedRun(metadata, name), at.submittedMs);
+  } catch (error) {
+    return unreadable(at.id, false, error);
+  }
+}
+
+function viewOfClosed({ finishedMs, calls, ...closed }: ClosedRun, submittedMs: number): ClosedRunView {
+  const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
+  return {
+    ...defined(closed),
+    word: gaps ? "complete-with-gaps" : closed.phase,
+    active: false,
+    submittedAt: new Date(submittedMs).toISOString(),
+    finishedAt: new Date(finishedMs).toISOString(),
+    elapsedS: Math.max(0, finishedMs - submittedMs) / 1000,
+    dollars: dollarsOf(decodeCalls(calls)),
+  };
+}

@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
+import { makeRouter, type Route } from "./httpRoutes.ts";
+import type { Listener } from "./timerTrigger.ts";
+
+/** Far below Azure's 210 MB; Leasefold accepts nothing larger. */
+const requestBytesMax = 1024 * 1024;
+
+/** The port to serve. If it is only a wish and in use, any free port is taken. */
+export interface HttpPort {
+  readonly number: number;
+  readonly wish: boolean;
+}
+
+export interface HttpListener extends Listener {
+  readonly port: number;
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** A request that the gate let pass, with its body. Repeated query parameters are joined with commas, as the host does. */
+export interface HttpIncoming {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Pairs;
+  readonly query: Pairs;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/**
+ * Serves routes on 127.0.0.1; port 0 is a free one. All but the anonymous ones need the key, by whatever method, and
+ * `httpGate.ts` refuses some requests even with it. An answer is sent whole.
+ */
+export async function startHttpServer<T>(options: {
+  readonly port: HttpPort;
+  readonly routePrefix: string;
+  readonly routes: readonly Route<T>[];
+  readonly key: string;
+  /** Where a person finds the key, for the answer to a request without it. */
+  readonly keyHint: string;
+  /** Whether a target is served without the key. */
+  readonly isAnonymous: (target: T) => boolean;
+  /** One that rejects is answered with 500. */
+  readonly serve: (target: T, request: HttpIncoming) => Promise<HttpAnswer>;
+  readonly onFailure: (target: T, error: unknown) => void;
+}): Promise<HttpListener> {
+  const route = makeRouter(options.routePrefix, options.routes);
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { headers, method = "GET" } = request;
+    const refused = refusalOf(request.url, headers);
+    if (refused) return refuse(response, refused);
+    const url = new URL(`http://${headers.host}${request.url}`);
+    const found = route(method, url.pathname);
+    if (!found) return void response.writeHead(404).end();
+    const { target, params } = found;
+    const locked = options.isAnonymous(target)
+      ? undefined
+      : refusalOfKey(headers, options.key, options.keyHint);
+    if (locked) return refuse(response, locked);
+    const body = await readBody(request);
+    if (body === undefined) {
+      request.resume();
+      return void response.writeHead(413, { connection: "close" }).end();
+    }
+    try {
+      const query = queryOf(url);
+      const all = { method, url: url.href, headers: headersOf(request), query, params, body };
+      writeAnswer(response, await options.serve(target, all));
+    } catch (error) {
+      options.onFailure(target, error);
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end();
+    }
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  const { number: port, wish } = options.port;
+  const listen = (wanted: number) => once(server.listen(wanted, "127.0.0.1"), "listening");
+  await listen(port).catch((error: unknown) => {
+    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return listen(0);
+    throw error;
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}
+
+/** Answers with problem details (RFC 9457), as the app does. The request's body is not read. */
+function refuse(response: ServerResponse, { status, detail }: Refusal): void {
+  const title = STATUS_CODES[status];
+  response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });
+  response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
+}
+
+/** Undefined for a body that is too large; its rest stays unread, and the socket stays open for the answer. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    bytes += piece.byteLength;
+    if (bytes > requestBytesMax) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+const headersOf = ({ headers }: IncomingMessage): Pairs =>
+  Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  );
+
+const queryOf = ({ searchParams }: URL): Pairs =>
+  [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name).join(",")]);
+
+/** HEAD and 304 have no body, whatever was answered. */
+function writeAnswer(response: ServerResponse, { status, headers = {}, body }: HttpAnswer): void {
+  response.writeHead(status, { ...headers });
+  const isEmpty = response.req.method === "HEAD" || body === undefined || body.byteLength === 0;
+  response.end(isEmpty ? undefined : body);
+}

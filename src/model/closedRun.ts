@@ -1,0 +1,64 @@
+import * as z from "zod";
+import { decodeJson, idSchema, wireVersion } from "./decode.ts";
+
+/**
+ * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of an empty blob, so that one
+ * list call reads up to 5,000 of them. The leader writes it before it removes the marker. It is a summary: the state and
+ * the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
+ */
+const count = z.int().nonnegative();
+const counts = z.object({ total: count, done: count, failed: count });
+
+const closedRunSchema = z.object({
+  v: z.literal(wireVersion),
+  run: idSchema,
+  uid: idSchema,
+  generation: z.int().positive(),
+  phase: z.enum(["complete", "failed", "cancelled"]),
+  /** Empty if the spec does not decode. */
+  calculation: z.string(),
+  /** Absent if they are long. */
+  params: z.unknown(),
+  code: z.string().optional(),
+  /** Absent if the run was never planned. */
+  packs: counts.optional(),
+  chunks: counts.optional(),
+  finishedMs: z.number().nonnegative(),
+  /** As `encodeCalls`. */
+  calls: z.string(),
+  /** The message is cut. */
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type ClosedRun = Omit<z.infer<typeof closedRunSchema>, "v">;
+
+/** Longer texts are left out or cut: metadata has at most 8 KB, and base64 makes four bytes of three. */
+const textBytesMax = 1_500;
+
+export function encodeClosedRun({ params, error, ...rest }: ClosedRun): Record<string, string> {
+  const short = Buffer.byteLength(JSON.stringify(params) ?? "") <= textBytesMax;
+  const cut = error && { code: error.code, message: error.message.slice(0, textBytesMax / 3) };
+  const json = JSON.stringify({ v: wireVersion, ...rest, ...(short ? { params } : {}), error: cut });
+  return { run: Buffer.from(json).toString("base64url") };
+}
+
+/** Throws `NewerVersionError`, or `CorruptDataError` for metadata of something else. */
+export function decodeClosedRun(metadata: Readonly<Record<string, string>>, what: string): ClosedRun {
+  const text = Buffer.from(metadata["run"] ?? "", "base64url");
+  const { v: _version, ...run } = decodeJson(closedRunSchema, text, what);
+  return run;
+}
+
+export const closedBlobs = "_closed/";
+
+/** Digits of a time in ms until the year 2286. */
+const timeMax = 10 ** 13 - 1;
+
+/** The newest submit is the first in a list. `submittedMs`: when the spec was written, by storage's clock. */
+export const closedBlob = (id: string, submittedMs: number): string =>
+  `${closedBlobs}${String(timeMax - submittedMs).padStart(13, "0")}.${id}`;
+
+/** Id and time of submit in a name; undefined for any other name. */
+export function parseClosed(name: string): { readonly id: string; readonly submittedMs: number } | undefined {
+  const match = /^_closed\/(\d{13})\.([^/.]+)$/.exec(name);
+  return match === null ? undefined : { id: match[2] as string, submittedMs: timeMax - Number(match[1]) };
+}
