@@ -1,4 +1,4 @@
-import type { ListedRun } from "../../client/status.ts";
+import type { ListedRun } from "../../client/runs.ts";
 
 /** The states of a run as a person sees them: a shape, a tone and words. */
 export type Mark = "waiting" | "working" | "paused" | "done" | "gaps" | "failed" | "cancelled" | "attention";

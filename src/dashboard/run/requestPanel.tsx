@@ -27,7 +27,7 @@ export function RequestPanel({
           ["calculation", calculation],
           ...rows.map(([name, value]): readonly [string, ComponentChildren] => [
             name,
-            typeof value === "string" ? value : JSON.stringify(value),
+            value === "" ? <span class="dim">empty</span> : valueText(value),
           ]),
         ]}
       />
@@ -69,6 +69,9 @@ export function RequestPanel({
     </Panel>
   );
 }
+
+const valueText = (value: unknown): string =>
+  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
 /** `name/1.0/abcdef012345…`: the whole identity is in the title. */
 const shortCode = (code: string): string => (code.length > 28 ? `${code.slice(0, 28)}…` : code);

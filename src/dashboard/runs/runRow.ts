@@ -1,16 +1,9 @@
+import type { ListedRun, RunsPage } from "../../client/runs.ts";
 import type { RunView } from "../../client/runView.ts";
-import type { ListedRun } from "../../client/status.ts";
 import { count, dollars, duration, percent, perSecond } from "../../model/figures.ts";
 import { type RunState, stateOf } from "../parts/runState.ts";
 
-/** One page of runs, and where the next begins. */
-export interface RunPage {
-  readonly runs: readonly AnyRun[];
-  readonly cursor?: string;
-}
-
-/** A closed run may be told by its summary alone, which lacks what only a working run has. */
-export type AnyRun = ListedRun | (Partial<RunView> & Pick<RunView, "run" | "word" | "active">);
+type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
 
 /** One line of the list, in words and figures; absent where it says nothing. */
 export interface RunRow {
@@ -29,10 +22,11 @@ export interface RunRow {
   readonly error?: string;
 }
 
-export function rowOf(run: AnyRun, nowMs: number): RunRow {
-  // An unreadable run has its own words and nothing else of a view.
-  const view: Partial<Omit<RunView, "word">> = run;
-  const { packs, rate, timeLeft, submittedAt, elapsedS, error } = view;
+export function rowOf(run: ListedRun, nowMs: number): RunRow {
+  // An ended run is told by a summary, and an unreadable one by its error alone.
+  const view: Partial<Pick<RunView, Told>> = run;
+  const { rate, timeLeft, submittedAt, elapsedS, error } = view;
+  const packs = "packs" in run ? run.packs : undefined;
   const total = packs?.total ?? 0;
   const age = submittedAt === undefined ? undefined : Math.max(0, (nowMs - Date.parse(submittedAt)) / 1_000);
   return {
@@ -86,5 +80,5 @@ export function pathOfRuns(filter: {
 const pageSize = 50;
 
 /** Runs at work change each second; the rest of a list, and older pages, seldom. */
-export const pollRunsMs = (page: RunPage | undefined, first: boolean): number =>
+export const pollRunsMs = (page: RunsPage | undefined, first: boolean): number =>
   first && page?.runs.some(({ active }) => active) === true ? 2_000 : 10_000;

@@ -1,15 +1,16 @@
 import type { JSX } from "preact";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
+import type { RunsPage } from "../../client/runs.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
 import { Bar, Empty, Notice } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
-import { pathOfRuns, pollRunsMs, type RunPage, type RunRow, rowOf } from "./runRow.ts";
+import { pathOfRuns, pollRunsMs, type RunRow, rowOf } from "./runRow.ts";
 
 type RunsRoute = Extract<Route, { readonly view: "runs" }>;
 
-const phases = ["waiting", "planning", "computing", "finishing", "complete", "failed", "cancelled"];
+const phases = ["active", "complete", "failed", "cancelled"];
 
 /** All runs, the working ones and the newest first, a page at a time. */
 export function RunsView({
@@ -19,7 +20,7 @@ export function RunsView({
   readonly route: RunsRoute;
   readonly readOnly: boolean;
 }): JSX.Element {
-  const polled = usePoll<RunPage>(pathOfRuns(route), ({ value }) =>
+  const polled = usePoll<RunsPage>(pathOfRuns(route), ({ value }) =>
     pollRunsMs(value, route.cursor === undefined),
   );
   useTick(5_000, true);
@@ -37,7 +38,7 @@ export function RunsView({
       ) : value.runs.length > 0 ? (
         <RunTable rows={value.runs.map((run) => rowOf(run, serviceNowMs()))} />
       ) : filtered ? (
-        <Empty title="No run matches">
+        <Empty title={value.cursor === undefined ? "No run matches" : "No run of this page matches"}>
           <p>
             <a href={hashOf({ view: "runs" })}>Show all runs</a>
           </p>

@@ -100,9 +100,11 @@ export function spansOf(timeline: Timeline, nowMs: number): readonly Span[] {
   const { terms, finishedAt } = timeline;
   const startMs = startOf(timeline);
   const spans: Span[] = [];
-  let reachedMs = startMs;
+  // Before its first leader a run waits, whether or not somebody leads.
+  let reachedMs: number | undefined;
   const gap = (toMs: number, open: boolean): void => {
-    if (toMs - reachedMs >= gapMsMin) spans.push({ kind: "gap", fromMs: reachedMs, toMs, open });
+    if (reachedMs !== undefined && toMs - reachedMs >= gapMsMin)
+      spans.push({ kind: "gap", fromMs: reachedMs, toMs, open });
   };
   terms.forEach(({ term, holder, from, to, cameBy }, index) => {
     const fromMs = Math.max(Date.parse(from), startMs);
@@ -121,7 +123,7 @@ export function spansOf(timeline: Timeline, nowMs: number): readonly Span[] {
       open,
       ...(cameBy === undefined ? {} : { cameBy }),
     });
-    reachedMs = Math.max(reachedMs, toMs);
+    reachedMs = Math.max(reachedMs ?? 0, toMs);
   });
   if (finishedAt === undefined) gap(nowMs, true);
   return spans;
