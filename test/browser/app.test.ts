@@ -44,12 +44,12 @@ describe.skipIf(missing)("on real instances", () => {
     expect(page.url()).not.toContain(app.instances.functionKey);
     await page.getByLabel("chunks", { exact: true }).fill("24");
     await page.getByLabel("ms", { exact: true }).fill("100");
-    await page.getByRole("button", { name: "Plan" }).click();
+    await page.getByRole("button", { name: "Plan", exact: true }).click();
     await page.locator(".plan .facts").getByText("24,").waitFor();
     await page.getByText("Options of the run").click();
     await page.getByLabel("Id", { exact: true }).fill("by-form");
     await page.getByLabel("Chunks per pack").fill("4");
-    await page.getByRole("button", { name: "Submit" }).click();
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("heading", { name: "by-form" }).waitFor();
     await page.locator(".state", { hasText: /^complete$/ }).waitFor({ timeout: 30_000 });
     expect(await page.locator(".run-header .figures").innerText()).toContain("6 / 6");
@@ -57,7 +57,9 @@ describe.skipIf(missing)("on real instances", () => {
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download and check" }).click();
     const file = await downloading;
-    const bytes = await readFile(await file.path());
+    const saved = join(folder, file.suggestedFilename());
+    await file.saveAs(saved);
+    const bytes = await readFile(saved);
     expect(bytes.toString()).toBe(await serialChain(24));
     const hash = createHash("sha256").update(bytes).digest("hex");
     await page.getByText("Checked in this browser").waitFor();

@@ -21,12 +21,6 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-export const phone: BrowserContextOptions = {
-  viewport: { width: 390, height: 844 },
-  hasTouch: true,
-  isMobile: true,
-};
-
 /** Opens an address. `answered` are statuses of failed requests that the test itself causes. */
 export async function visit(
   url: string,
@@ -58,13 +52,19 @@ export async function visit(
 
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** What axe finds wrong on the page as it is, with the elements. */
-export async function axeFindings(page: Page): Promise<string[]> {
+/** What axe finds wrong on the page as it is, with the elements; only some rules, if asked. */
+export async function axeFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+  const runOnly = rules === undefined ? { type: "tag", values: tags } : { type: "rule", values: rules };
   await page.evaluate(axe.source);
-  const results = (await page.evaluate((runOnly) => {
-    const { axe: inPage } = window as unknown as { readonly axe: { run(options: object): Promise<unknown> } };
-    return inPage.run({ runOnly, resultTypes: ["violations"] });
-  }, tags)) as AxeResults;
+  const results = (await page.evaluate(
+    (options) => {
+      const { axe: inPage } = window as unknown as {
+        readonly axe: { run(options: object): Promise<unknown> };
+      };
+      return inPage.run(options);
+    },
+    { runOnly, resultTypes: ["violations"] },
+  )) as AxeResults;
   return results.violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 140)).join(" | ")}`,
   );

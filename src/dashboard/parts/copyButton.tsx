@@ -24,7 +24,12 @@ export function CopyButton(of: {
     }
   };
   return (
-    <button type="button" class="quiet" onClick={() => void copy()} aria-label={`Copy ${of.what}`}>
+    <button
+      type="button"
+      class="quiet"
+      onClick={() => void copy()}
+      {...(of.label === "Copy" && !copied ? { "aria-label": `Copy ${of.what}` } : {})}
+    >
       {copied ? "Copied" : of.label}
     </button>
   );

@@ -13,52 +13,79 @@ import { figuresOf, isStale } from "./liveFigures.ts";
 import { Controls } from "./steer/controls.tsx";
 import { commandText } from "./steer/steering.ts";
 
-/** The state in words, shape and color, the figures, and the controls. What is stale or cut says so. */
+type RunRoute = Extract<Route, { readonly view: "run" }>;
+
+/**
+ * The state in words, shape and color, the figures, and the controls. What is stale or cut says so. The heading is there
+ * before the run is, and stays when the run is gone: it has the focus.
+ */
 export function RunHeader(of: {
-  readonly view: RunView;
+  readonly view: RunView | undefined;
   readonly polled: UsedPoll<RunView>;
-  readonly route: Extract<Route, { readonly view: "run" }>;
+  readonly route: RunRoute;
   readonly readOnly: boolean;
 }): JSX.Element {
   const { view, polled, route, readOnly } = of;
-  const nowMs = performance.now();
-  const { packs } = view;
-  const total = packs?.total ?? 0;
-  const command = commandText(view);
-  const state = stateOf(view);
   return (
     <div class="run-header">
       <p class="crumbs">
-        <a href={hashOf({ view: "runs" })}>Runs</a> / {view.calculation}
+        <a href={hashOf({ view: "runs" })}>Runs</a> / {view?.calculation}
       </p>
       <div class="title-row">
-        <h1 tabIndex={-1}>{view.run}</h1>
-        <StateMark state={state} />
-        {view.generation > 1 ? <Generations view={view} route={route} /> : null}
-        {command === undefined ? null : <span class="chip tone-warn">{command}</span>}
-        {polled.error === undefined && view.active && isStale(polled.confirmedMs, nowMs) ? (
-          <span class="chip tone-warn">stale</span>
-        ) : null}
-        <CopyButton text={location.href} label="Copy link" what="the link" />
+        <h1 tabIndex={-1}>{route.run}</h1>
+        {view === undefined ? null : <Marks view={view} polled={polled} route={route} />}
         <span class="grow" />
-        {readOnly ? null : <Controls view={view} refresh={polled.refresh} />}
+        {view === undefined || readOnly ? null : <Controls view={view} refresh={polled.refresh} />}
       </div>
-      <p class="visually-hidden" role="status">
+      {view === undefined ? null : <Figures view={view} sinceMs={performance.now() - polled.changedMs} />}
+      {polled.error?.status === 404 ? null : <Stale polled={polled} />}
+      {view === undefined ? null : <Words view={view} />}
+    </div>
+  );
+}
+
+function Marks(of: {
+  readonly view: RunView;
+  readonly polled: UsedPoll<RunView>;
+  readonly route: RunRoute;
+}): JSX.Element {
+  const { view, polled, route } = of;
+  const command = commandText(view);
+  const state = stateOf(view);
+  const stale = polled.error === undefined && view.active && isStale(polled.confirmedMs, performance.now());
+  return (
+    <>
+      <StateMark state={state} />
+      <span class="visually-hidden" role="status">
         {`${view.run}: ${state.text}`}
-      </p>
+      </span>
+      {view.generation > 1 ? <Generations view={view} route={route} /> : null}
+      {command === undefined ? null : <span class="chip tone-warn">{command}</span>}
+      {stale ? <span class="chip tone-warn">stale</span> : null}
+      <CopyButton text={location.href} label="Copy link" what="the link" />
+    </>
+  );
+}
+
+function Figures({ view, sinceMs }: { readonly view: RunView; readonly sinceMs: number }): JSX.Element {
+  const { packs } = view;
+  const share = (part: number) => (packs === undefined || packs.total === 0 ? 0 : part / packs.total);
+  const text = packs === undefined ? "" : percent(packs.done + packs.failed, packs.total);
+  return (
+    <>
       {packs === undefined ? null : (
         <div class="progress">
           <Bar
-            done={total === 0 ? 1 : packs.done / total}
-            failed={total === 0 ? 0 : packs.failed / total}
+            done={packs.total === 0 ? 1 : share(packs.done)}
+            failed={share(packs.failed)}
             label="Progress"
-            text={percent(packs.done + packs.failed, total)}
+            text={text}
           />
-          <span class="figure">{percent(packs.done + packs.failed, total)}</span>
+          <span class="figure">{text}</span>
         </div>
       )}
       <dl class="figures">
-        {figuresOf(view, nowMs - polled.changedMs).map(({ name, value, note }) => (
+        {figuresOf(view, sinceMs).map(({ name, value, note }) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>
@@ -68,9 +95,7 @@ export function RunHeader(of: {
           </div>
         ))}
       </dl>
-      <Stale polled={polled} />
-      <Words view={view} />
-    </div>
+    </>
   );
 }
 
@@ -104,13 +129,7 @@ function Words({ view }: { readonly view: RunView }): JSX.Element {
   );
 }
 
-function Generations({
-  view,
-  route,
-}: {
-  readonly view: RunView;
-  readonly route: Extract<Route, { readonly view: "run" }>;
-}): JSX.Element {
+function Generations({ view, route }: { readonly view: RunView; readonly route: RunRoute }): JSX.Element {
   const newest = view.generation;
   const shown = route.gen ?? newest;
   const numbers = [...new Set([newest, newest - 1, newest - 2, 1, shown])]

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { PackMap } from "../../client/inspection/packMap.ts";
 import type { Timeline } from "../../client/inspection/timeline.ts";
 import type { RunView } from "../../client/runView.ts";
@@ -39,19 +39,14 @@ export function RunPage({
   const polled = usePoll<RunView>(path, ({ value }) => (value?.active === false ? closedMs : openMs));
   const view = polled.value;
   useTick(1_000, view?.active === true || polled.error !== undefined);
-  if (polled.error?.status === 404) return <Gone run={route.run} was={view !== undefined} />;
-  if (view === undefined)
-    return (
-      <>
-        <h1 tabIndex={-1}>{route.run}</h1>
-        <Stale polled={polled} />
-        {polled.error === undefined ? <p class="loading">Reading the run …</p> : null}
-      </>
-    );
+  const gone = polled.error?.status === 404;
+  const shown = gone ? undefined : view;
   return (
     <>
-      <RunHeader view={view} polled={polled} route={route} readOnly={readOnly} />
-      <Body route={route} view={view} polled={polled} readOnly={readOnly} />
+      <RunHeader view={shown} polled={polled} route={route} readOnly={readOnly} />
+      {gone ? <Gone deleted={view !== undefined} /> : null}
+      {shown === undefined ? null : <Body route={route} view={shown} polled={polled} readOnly={readOnly} />}
+      {view === undefined && polled.error === undefined ? <p class="loading">Reading the run …</p> : null}
     </>
   );
 }
@@ -137,16 +132,10 @@ function MapAside(of: {
   return view.generation > 1 ? <span class="dim">generation {view.generation}</span> : null;
 }
 
-function Gone({ run, was }: { readonly run: string; readonly was: boolean }): JSX.Element {
-  const [deleted] = useState(was);
-  return (
-    <>
-      <h1 tabIndex={-1}>{run}</h1>
-      <Empty title={deleted ? "This run was deleted" : "There is no run of this id"}>
-        <p>
-          <a href={hashOf({ view: "runs" })}>Show all runs</a>
-        </p>
-      </Empty>
-    </>
-  );
-}
+const Gone = ({ deleted }: { readonly deleted: boolean }): JSX.Element => (
+  <Empty title={deleted ? "This run was deleted" : "There is no run of this id"}>
+    <p>
+      <a href={hashOf({ view: "runs" })}>Show all runs</a>
+    </p>
+  </Empty>
+);

@@ -60,11 +60,16 @@ function View({ route, readOnly }: { readonly route: Route; readonly readOnly: b
       return <SubmitPage route={route} readOnly={readOnly} />;
     default:
       return (
-        <Empty title="There is no such page">
-          <p>
-            <a href={hashOf({ view: "runs" })}>Show all runs</a>
-          </p>
-        </Empty>
+        <>
+          <div class="title-row">
+            <h1 tabIndex={-1}>Not found</h1>
+          </div>
+          <Empty title="There is no such page">
+            <p>
+              <a href={hashOf({ view: "runs" })}>Show all runs</a>
+            </p>
+          </Empty>
+        </>
       );
   }
 }

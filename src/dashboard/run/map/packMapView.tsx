@@ -100,7 +100,7 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
   const shown = open ? tablePage(map, { page, openOnly, size: rowsShown }) : undefined;
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>As a table</summary>
+      <summary>Cells as a table</summary>
       {shown === undefined ? null : (
         <>
           <div class="row">
