@@ -42,43 +42,51 @@ describe.skipIf(missing)("on the fixture", () => {
     await close();
   });
 
-  test("polling a run of a million packs makes no long task, no new elements and no memory", async () => {
-    const { page, close } = await visit(address("/runs/sweep-million"));
-    await page.locator("canvas").waitFor();
-    await page.evaluate(() => {
-      const tasks: number[] = [];
-      Object.assign(window, { longTasks: tasks });
-      new PerformanceObserver((list) => {
-        for (const { duration } of list.getEntries()) tasks.push(duration);
-      }).observe({ type: "longtask" });
-    });
+  test("a run of a million packs costs the page little at first, less with each poll, and no memory", async () => {
+    const { page, close } = await visit(address("/leader"), { clock: true });
     const session = await page.context().newCDPSession(page);
+    // Time of the page's own thread, which other processes of the machine do not change.
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    const cpuMs = async (): Promise<number> => {
+      const { metrics } = await session.send("Performance.getMetrics");
+      return 1_000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN);
+    };
     const heap = async (): Promise<number> => {
       await session.send("HeapProfiler.collectGarbage");
       return (await session.send("Runtime.getHeapUsage")).usedSize;
     };
+    await page.getByText("node-2 leads").waitFor();
+    // The browser's own notes of requests, at most 250, are not the page's memory.
+    await page.evaluate(() => performance.setResourceTimingBufferSize(0));
+    const loadedFrom = await cpuMs();
+    await page.evaluate(() => location.assign("#/runs/sweep-million"));
+    await page.locator("canvas").waitFor();
+    expect((await cpuMs()) - loadedFrom).toBeLessThan(1_000);
+
     const view = fixture.runs.get("sweep-million");
-    const { total = 0, done = 0, ...packs } = view?.packs ?? {};
+    if (view?.packs === undefined) throw new Error("the fixture has no such run");
+    const { packs } = view;
+    const steps: number[] = [];
+    /** A second passes, in which more packs are done: a poll, and every third time the map and the timeline. */
     const step = async (number: number): Promise<void> => {
-      if (view === undefined) throw new Error("the fixture has no such run");
-      const next = { total, failed: 12, sent: 413_400, again: 31, ...packs, done: done + number * 500 };
-      fixture.runs.set(view.run, { ...view, packs: next });
+      const done = packs.done + number * 500;
+      fixture.runs.set(view.run, { ...view, packs: { ...packs, done } });
       fixture.nowMs += 1_000;
-      const text = `${next.done.toLocaleString("en-US")} / 1,000,000`;
-      // A poll is due: the page is told that it is shown, instead of waiting a second for each.
-      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-      await page.locator(".run-header .figures").getByText(text).waitFor();
+      const from = await cpuMs();
+      await page.clock.fastForward(1_000);
+      await page
+        .locator(".run-header .figures")
+        .getByText(`${done.toLocaleString("en-US")} / 1,000,000`)
+        .waitFor();
+      steps.push((await cpuMs()) - from);
     };
-    for (let number = 1; number <= 3; number += 1) await step(number);
+    for (let number = 1; number <= 20; number += 1) await step(number);
     const before = { heap: await heap(), nodes: await page.evaluate(nodes) };
-    for (let number = 4; number <= 9; number += 1) await step(number);
+    for (let number = 21; number <= 100; number += 1) await step(number);
     const after = { heap: await heap(), nodes: await page.evaluate(nodes) };
     expect(after.nodes - before.nodes).toBeLessThan(60);
-    expect(after.heap - before.heap).toBeLessThan(1_000_000);
-    const tasks = await page.evaluate(
-      () => (window as unknown as { readonly longTasks: number[] }).longTasks,
-    );
-    expect(tasks.filter((ms) => ms > 100)).toEqual([]);
+    expect(after.heap - before.heap).toBeLessThan(300_000);
+    expect(Math.max(...steps)).toBeLessThan(100);
     await close();
   });
 

@@ -21,12 +21,15 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-/** Opens an address. `answered` are statuses of failed requests that the test itself causes. */
+/**
+ * Opens an address. `answered` are statuses of failed requests that the test itself causes. With
+ * `clock` its time passes only as the test says.
+ */
 export async function visit(
   url: string,
-  options: BrowserContextOptions & { readonly answered?: readonly number[] } = {},
+  options: BrowserContextOptions & { readonly answered?: readonly number[]; readonly clock?: boolean } = {},
 ): Promise<Visit> {
-  const { answered = [], ...context } = options;
+  const { answered = [], clock = false, ...context } = options;
   const size = { viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" } as const;
   const own = await (await browser()).newContext({ ...size, ...context });
   own.setDefaultTimeout(15_000);
@@ -45,6 +48,7 @@ export async function visit(
       tellViolation(`${violatedDirective} ${blockedURI}`);
     });
   });
+  if (clock) await page.clock.install();
   await page.goto(url);
   await page.locator("h1").first().waitFor();
   return { page, problems, close: () => own.close() };

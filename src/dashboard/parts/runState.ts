@@ -2,7 +2,7 @@ import type { ListedRun } from "../../client/runs.ts";
 
 /** The states of a run as a person sees them: a shape, a tone and words. */
 export type Mark = "waiting" | "working" | "paused" | "done" | "gaps" | "failed" | "cancelled" | "attention";
-export type Tone = "idle" | "run" | "ok" | "warn" | "bad";
+type Tone = "idle" | "run" | "ok" | "warn" | "bad";
 
 export interface RunState {
   readonly mark: Mark;

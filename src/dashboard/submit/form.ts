@@ -13,7 +13,7 @@ export interface FormState {
   readonly options: Readonly<Partial<Record<OptionName, string>>>;
 }
 
-export const optionNames = [
+const optionNames = [
   "id",
   "packSize",
   "cap",
@@ -53,7 +53,7 @@ export function withField(state: FormState, field: Field, text: string | boolean
 }
 
 /** What a field's text means; text that is no number stays text, and is told as an issue. */
-export function valueFrom({ kind, choices }: Field, text: string | boolean): unknown {
+function valueFrom({ kind, choices }: Field, text: string | boolean): unknown {
   if (typeof text === "boolean") return text;
   if (kind === "text") return text === "" ? undefined : text;
   if (text.trim() === "") return undefined;

@@ -24,7 +24,7 @@ export interface Schema {
 export type Calculation = Omit<DescribedCalculation, "schema"> & { readonly schema?: Schema };
 
 /** `json`: anything that has no field of its own, such as lists and unions, is written as JSON. */
-export type FieldKind = "integer" | "number" | "boolean" | "choice" | "text" | "json";
+type FieldKind = "integer" | "number" | "boolean" | "choice" | "text" | "json";
 
 export interface Field {
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { type Cell, cellCount, cellOf, type gridOf } from "./packMap.ts";
 
-export interface Inks {
+interface Inks {
   readonly done: string;
   readonly failed: string;
   readonly inFlight: string;
@@ -12,7 +12,7 @@ export interface Inks {
 }
 
 /** The colors of the theme in force, from the style sheet. */
-export function inksOf(element: Element): Inks {
+function inksOf(element: Element): Inks {
   const style = getComputedStyle(element);
   const ink = (name: string) => style.getPropertyValue(`--map-${name}`).trim();
   return {

@@ -182,7 +182,7 @@ function labelOf(span: Span, width: number): string {
   return texts.find((text) => text.length * characterPx + 8 <= width) ?? "";
 }
 
-export function spanText(span: Span): string {
+function spanText(span: Span): string {
   const took = secondsOf(span);
   if (span.kind === "gap") return `no leader for ${took}${span.open ? " so far" : ""}`;
   const came = span.cameBy === undefined ? "" : `, ${cameByText[span.cameBy]}`;

@@ -6,7 +6,7 @@ type ResultFacts = NonNullable<RunView["result"]>;
 /** One answer carries at most this much; a larger result is read in parts. */
 const partBytes = 8 * 1024 * 1024;
 /** A result is hashed as a whole in memory, which a browser tab has only so much of. */
-export const checkedBytesMax = 256 * 1024 * 1024;
+const checkedBytesMax = 256 * 1024 * 1024;
 
 export interface CheckedBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -59,10 +59,10 @@ export async function fetchResult(
   };
 }
 
-export const noHashText =
+const noHashText =
   "this browser hashes only on https or on this machine (localhost); use leasefold result, which checks too";
 
-export async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
