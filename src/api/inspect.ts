@@ -3,6 +3,7 @@ import { durations } from "../client/inspection/durations.ts";
 import { type PackMap, packMapOf } from "../client/inspection/packMap.ts";
 import { timeline } from "../client/inspection/timeline.ts";
 import { peekQueue } from "../client/queues.ts";
+import { report } from "../client/report/report.ts";
 import { findManifest } from "../client/result.ts";
 import { readState, requireSpec } from "../client/runDocuments.ts";
 import { readStatus } from "../client/status.ts";
@@ -51,4 +52,16 @@ export const getManifest: ApiHandler = async (request, client) => {
 export const getQueue: ApiHandler = async (request, client) => {
   const n = queryWhole(request, "n", 32);
   return fresh(await peekQueue(client, routeParam(request, "name"), n));
+};
+
+/** The run as one HTML file, for a download: a page of this origin could reach the function key. */
+export const getReport: ApiHandler = async (request, client) => {
+  const id = routeParam(request, "id");
+  const body = await report(client, id);
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "content-disposition": `attachment; filename="${id}.html"`,
+    "cache-control": "no-store",
+  };
+  return { status: 200, headers, body };
 };

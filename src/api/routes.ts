@@ -4,7 +4,7 @@ import { queues } from "../client/queues.ts";
 import { runs } from "../client/runs.ts";
 import { type ApiHost, type ApiLog, answer, answerOther, harmless } from "./answer.ts";
 import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
-import { getDurations, getManifest, getMap, getQueue, getRun, getTimeline } from "./inspect.ts";
+import { getDurations, getManifest, getMap, getQueue, getReport, getRun, getTimeline } from "./inspect.ts";
 import { type HttpMethod, methodsOf, otherMethods } from "./methods.ts";
 import { getFailures, getHealth, getInstance, type InstanceFacts, planRun, verifyRun } from "./operations.ts";
 import { givePage } from "./page.ts";
@@ -44,6 +44,7 @@ export const routes: readonly Route[] = [
   { name: "getMap", method: "GET", route: "runs/{id}/map", handler: getMap },
   { name: "getDurations", method: "GET", route: "runs/{id}/durations", handler: getDurations },
   { name: "getTimeline", method: "GET", route: "runs/{id}/timeline", handler: getTimeline },
+  { name: "getReport", method: "GET", route: "runs/{id}/report", handler: getReport },
   { name: "getCalculations", method: "GET", route: "calculations", handler: getCalculations },
   { name: "planRun", method: "POST", route: "plan", handler: planRun },
   { name: "getLeader", method: "GET", route: "leader", handler: getLeader },

@@ -8,7 +8,7 @@ import { addFailures, addRuns, addStatus } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addQueues } from "./commands/queues.ts";
-import { addResult, addVerify } from "./commands/result.ts";
+import { addReport, addResult, addVerify } from "./commands/result.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
@@ -19,7 +19,7 @@ import { oneLine, paint } from "./render/text.ts";
 const commands: readonly AddCommand[] = [
   ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSubmit],
   ...[addRuns, addStatus, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
-  ...[addResult, addVerify, addDelete, addLeader, addQueues, addDoctor],
+  ...[addResult, addReport, addVerify, addDelete, addLeader, addQueues, addDoctor],
 ];
 
 const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or

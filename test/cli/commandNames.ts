@@ -14,6 +14,7 @@ export const commandNames: readonly string[] = [
   "failures",
   "retry",
   "result",
+  "report",
   "delete",
   "leader",
   "queues",

@@ -1,6 +1,8 @@
+import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
+import { report } from "../../client/report/report.ts";
 import { findManifest } from "../../client/result.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
@@ -103,6 +105,21 @@ async function tellSoFar(
 function coverage(run: string, { folded, chunks, covers }: AnswerSoFar): string {
   const share = `${run} so far: ${chunkShare(folded, chunks)}`;
   return covers.length === 0 ? share : `${share}: ${rangesText(covers)}`;
+}
+
+/** `leasefold report RUN`: the run as one HTML file, to show and to keep. */
+export function addReport(program: Command, session: Session): void {
+  program
+    .command("report")
+    .description("write a run as one HTML file: progress, leaders, packs, durations, failures, cost, result")
+    .argument("<run>", "id of the run")
+    .option("-o, --output <file>", "the file (default: RUN.html)")
+    .action(async (run: string, { output = `${run}.html` }: { output?: string }) => {
+      const body = Buffer.from(await report(await session.client(), run));
+      const file = await saveBytes(session.cli, output, async () => Readable.from([body]));
+      if (session.json()) return await session.printJson({ run, file, bytes: body.byteLength });
+      await session.note(`${output}: ${bytes(body.byteLength)}`);
+    });
 }
 
 /** `leasefold verify RUN`: computes a sample of a finished run again and compares. */

@@ -1,0 +1,110 @@
+import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
+import { bytes, count, dollars } from "../../model/figures.ts";
+import { type Range, rangeText } from "../../model/packs.ts";
+import type { Manifest } from "../../model/run.ts";
+import { cut, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
+import { previewHtml } from "./preview.ts";
+import type { ReportFacts } from "./reportFacts.ts";
+
+/** The sections with texts of the run: failures, cost, result, request and manifest. */
+
+const messageCharactersMax = 600;
+const groupsMax = 50;
+const rangesMax = 8;
+const jsonCharactersMax = 16_000;
+
+/** `0–99, 200–222`, of many ranges the first few. */
+function rangesText(ranges: readonly Range[]): string {
+  const more = ranges.length - rangesMax;
+  const shown = ranges.slice(0, rangesMax).map(rangeText).join(", ");
+  return more > 0 ? `${shown} and ${count(more)} more` : shown;
+}
+
+export function failureSection({ failures: { groups, trying, more } }: ReportFacts): Html {
+  if (groups.length === 0 && trying.length === 0) {
+    return section("Failures", html`<p class="dim">Nothing failed.</p>`);
+  }
+  const rows = groups
+    .slice(0, groupsMax)
+    .map(({ code, sample, packs, chunks, tasks, attempts }) => [
+      html`<code>${code}</code>`,
+      html`<div class="long">${cut(sample, messageCharactersMax)}</div>`,
+      packs.length === 0 ? tasks.join(", ") : count(packs.length),
+      rangesText(chunks),
+      count(attempts),
+    ]);
+  const columns = [
+    { title: "Code" },
+    { title: "Error, the first of its kind" },
+    { title: "Packs", number: true as const },
+    { title: "Chunks" },
+    { title: "Attempts", number: true as const },
+  ];
+  return section(
+    "Failures",
+    groups.length === 0 ? "" : table(columns, rows),
+    groups.length > groupsMax
+      ? html`<p class="dim">${count(groups.length - groupsMax)} more kinds of errors.</p>`
+      : "",
+    more
+      ? html`<p class="dim">There are more failures than these; <code>leasefold failures --max</code> lists them.</p>`
+      : "",
+    trying.length === 0
+      ? ""
+      : html`<p class="dim">${count(trying.length)} pieces of work failed and are tried again.</p>`,
+  );
+}
+
+export function costSection({ view }: ReportFacts): Html {
+  const rows = billingClasses
+    .filter((one) => view.calls[one] > 0)
+    .map((one) => [one, count(view.calls[one]), dollars(dollarsOf(calls({ [one]: view.calls[one] })))]);
+  return section(
+    "Cost of storage",
+    table(
+      [{ title: "Calls" }, { title: "Number", number: true }, { title: "List price", number: true }],
+      [...rows, [html`<b>all</b>`, "", html`<b>${dollars(view.dollars)}</b>`]],
+    ),
+    html`<p class="dim">An estimate at list prices, as counted by leaders and workers; without compute, and without the host’s own polls.</p>`,
+  );
+}
+
+export function resultSection({ view, manifest, preview }: ReportFacts): Html {
+  if (manifest === undefined || preview === undefined) {
+    const why = view.active ? "The run has no result yet." : "The run has no result.";
+    return section("Result", html`<p class="dim">${why}</p>`);
+  }
+  const { contentType, bytes: size, sha256, folded, chunks, missing, mixed } = manifest;
+  return section(
+    "Result",
+    previewHtml(preview),
+    facts([
+      ["Type", contentType],
+      ["Size", bytes(size)],
+      ["SHA-256", html`<code>${sha256}</code>`],
+      ["Chunks in it", `${count(folded)} of ${count(chunks)}`],
+      ["Missing chunks", missing.length === 0 ? undefined : rangesText(missing)],
+      ["Code", mixed ? "partials of several versions, as a retry asked for" : undefined],
+    ]),
+  );
+}
+
+export function requestSection({ view }: ReportFacts): Html {
+  const { params, code, cap, deadline, packs, chunks, command } = view;
+  return section(
+    "Request",
+    facts([
+      ["Calculation", view.calculation],
+      ["Parameters", html`<pre>${cut(jsonText(params), jsonCharactersMax)}</pre>`],
+      ["Code", code && html`<code>${code}</code>`],
+      ["Layout", packs && chunks && `${count(chunks.total)} chunks in ${count(packs.total)} packs`],
+      ["Packs in flight at most", cap === undefined ? undefined : count(cap)],
+      ["Deadline", deadline && `${time(deadline.at)}${deadline.keep ? ", then with what is done" : ""}`],
+      ["Last command", command?.want && `${command.want}: ${command.answer}`],
+      ["Run", `${view.run} (${view.uid})`],
+    ]),
+  );
+}
+
+export const manifestSection = (manifest: Manifest): Html =>
+  section("Manifest", html`<pre>${cut(jsonText(manifest), jsonCharactersMax)}</pre>`);

@@ -1,0 +1,123 @@
+import { csvParseRows } from "d3-dsv";
+import { bytes, count } from "../../model/figures.ts";
+import { baseContentType } from "../../model/resultType.ts";
+import type { Manifest } from "../../model/run.ts";
+import type { Client } from "../client.ts";
+import { openResult } from "../result.ts";
+import { cut, facts, type Html, html, jsonText, table } from "./html.ts";
+
+/** A text is shown up to here, and a picture only if it is whole within. */
+const textBytesMax = 64 * 1024;
+const pictureBytesMax = 4 * 1024 * 1024;
+const rowsMax = 25;
+const columnsMax = 12;
+const cellCharactersMax = 200;
+const textCharactersMax = 12_000;
+
+/** The beginning of a result, as read. */
+export interface Preview {
+  readonly contentType: string;
+  readonly bytes: number;
+  readonly body: Buffer;
+}
+
+/** Reads what a preview shows: nothing of a type that it cannot show. A result that is read whole has its hash checked. */
+export async function readPreview(client: Client, manifest: Manifest): Promise<Preview> {
+  const { contentType, bytes: size } = manifest;
+  const type = baseContentType(contentType);
+  const isPicture = type === "image/png";
+  const wanted = isPicture ? pictureBytesMax : isText(type) ? textBytesMax : 0;
+  const count = isPicture && size > wanted ? 0 : Math.min(size, wanted);
+  if (count === 0) return { contentType, bytes: size, body: Buffer.alloc(0) };
+  const pieces: Uint8Array[] = [];
+  for await (const piece of (await openResult(client, manifest, { offset: 0, count })).body)
+    pieces.push(piece);
+  return { contentType, bytes: size, body: Buffer.concat(pieces) };
+}
+
+const isText = (type: string): boolean =>
+  /^text\/(plain|csv|tab-separated-values)$|^application\/(x-)?(json|ndjson|jsonl)$/.test(type);
+
+/** Pure: a picture, a table, or text. Whatever a calculation wrote is text here, never markup. */
+export function previewHtml({ contentType, bytes: size, body }: Preview): Html {
+  const type = baseContentType(contentType);
+  if (size === 0) return html`<p class="dim">The result is empty.</p>`;
+  if (body.byteLength === 0) {
+    return html`<p class="dim">No preview: ${bytes(size)} of ${contentType}. Download it to look at it.</p>`;
+  }
+  if (type === "image/png") {
+    return html`<p><img alt="the result, a picture" src="data:image/png;base64,${body.toString("base64")}"></p>`;
+  }
+  const isWhole = body.byteLength === size;
+  const text = body.toString("utf8");
+  const shown = (type === "application/json" && isWhole && jsonHtml(text)) || csvHtml(type, text, isWhole);
+  const note = isWhole ? "" : html`<p class="dim">The first ${bytes(body.byteLength)} of ${bytes(size)}.</p>`;
+  return html`${note}${shown || html`<pre>${cut(text, textCharactersMax)}</pre>`}`;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+const isRow = (value: unknown): value is Row =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isFlat = (row: Row): boolean =>
+  Object.values(row).every((value) => typeof value !== "object" || value === null);
+
+/** JSON as names and values, or as a table, where it has that form. */
+function jsonHtml(text: string): Html | undefined {
+  const value = parsed(text);
+  if (value === undefined) return undefined;
+  if (isRow(value) && isFlat(value) && Object.keys(value).length <= rowsMax) {
+    return facts(Object.entries(value).map(([name, cell]) => [cut(name, cellCharactersMax), cellText(cell)]));
+  }
+  if (Array.isArray(value) && value.length > 0 && value.every((row) => isRow(row) && isFlat(row))) {
+    const rows = value as readonly Row[];
+    const names = [...new Set(rows.slice(0, rowsMax).flatMap((row) => Object.keys(row)))];
+    const cells = rows.map((row) => names.map((name) => (name in row ? cellText(row[name]) : "")));
+    return rowsHtml(
+      names,
+      cells,
+      names.map((name) => typeof rows[0]?.[name] === "number"),
+      rows.length,
+    );
+  }
+  return html`<pre>${cut(jsonText(value), textCharactersMax)}</pre>`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const cellText = (value: unknown): string =>
+  cut(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), cellCharactersMax);
+
+function csvHtml(type: string, text: string, isWhole: boolean): Html | undefined {
+  if (type !== "text/csv") return undefined;
+  const all = csvParseRows(text);
+  // The last line may be cut.
+  const [names, ...rows] = isWhole ? all : all.slice(0, -1);
+  if (names === undefined) return undefined;
+  const isNumber = names.map((_, at) => rows.length > 0 && /^-?\d/.test(rows[0]?.[at] ?? ""));
+  const cells = rows.map((row) => row.map(cellText));
+  return rowsHtml(names.map(cellText), cells, isNumber, isWhole ? rows.length : undefined);
+}
+
+/** `total`: undefined where only a part was read. */
+function rowsHtml(
+  names: readonly string[],
+  rows: readonly (readonly string[])[],
+  isNumber: readonly boolean[],
+  total: number | undefined,
+): Html {
+  const columns = names
+    .slice(0, columnsMax)
+    .map((title, at) => ({ title, ...(isNumber[at] ? { number: true as const } : {}) }));
+  const shown = rows.slice(0, rowsMax).map((row) => row.slice(0, columnsMax));
+  const isAll = total === shown.length && names.length <= columnsMax;
+  const of = total === undefined ? "" : ` of ${count(total)}`;
+  const left = names.length > columnsMax ? `, ${columnsMax} of ${names.length} columns` : "";
+  const caption = isAll ? undefined : `the first ${count(shown.length)}${of} rows${left}`;
+  return table(columns, shown, caption);
+}

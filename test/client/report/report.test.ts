@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { report } from "../../../src/client/report/report.ts";
+import { submit } from "../../../src/client/submit.ts";
+import type { Manifest } from "../../../src/model/run.ts";
+import { runBlobs } from "../../../src/model/runBlobs.ts";
+import type { State } from "../../../src/model/state.ts";
+import { clientWorld, names } from "../clientWorld.ts";
+
+const layout = { chunks: 10, packSize: 2, shardSize: 256, fanIn: 1_000, packMs: 1 };
+const hostile = `"'><img src=x onerror=alert(1)><script>alert(2)</script></style>\u202e`;
+
+/** A run as its leader and workers left it, and its report. */
+async function reported(
+  given: {
+    label?: string;
+    state?: Partial<State>;
+    result?: string;
+    manifest?: Partial<Manifest>;
+    failure?: string;
+  } = {},
+) {
+  const world = await clientWorld();
+  const { client, putState, putResult, storage } = world;
+  const run = await submit(client, {
+    calculation: "sum",
+    params: { to: 10, label: given.label ?? "x" },
+    id: "r1",
+  });
+  const atMs = client.clock.wallMs();
+  const done = Buffer.from([0b0001_1111]).toString("base64url");
+  await putState(run, {
+    ...{ phase: "complete", layout, cursor: 5, packsDone: 5, chunksDone: 10, finishedMs: atMs + 60_000 },
+    open: { 0: { done } },
+    ...{
+      durationsMs: [10, 20, 4_000],
+      calls: { write: 5, list: 2, read: 1, other: 0, queue: 12, delete: 0 },
+    },
+    terms: [{ term: 3, holder: given.label ?? "node-1", atMs: atMs + 1_000 }],
+    progress: {
+      ...{ generation: 1, turn: 0 },
+      marks: [
+        { atMs: atMs + 2_000, ended: 0, computeMs: 0 },
+        { atMs: atMs + 50_000, ended: 5, computeMs: 9 },
+      ],
+    },
+    ...given.state,
+  });
+  if (given.result !== undefined) await putResult(run, given.result, given.manifest);
+  if (given.failure !== undefined) {
+    const record = {
+      v: 1,
+      cause: "error",
+      code: "calculation-threw",
+      message: given.failure,
+      attempts: 5,
+      chunks: { from: 4, to: 6 },
+    };
+    const name = runBlobs("r1", run.uid).failure({ kind: "pack", shard: 0, pack: 2 }, 1, 1);
+    await storage.blobs.create(names.runs, name, JSON.stringify(record));
+  }
+  return { ...world, page: await report(client, "r1") };
+}
+
+/** The names of all elements in the page, and of all attributes. */
+const elements = (page: string) => new Set([...page.matchAll(/<([a-z][\w-]*)/gi)].map(([, name]) => name));
+const attributes = (page: string) =>
+  new Set(
+    [...page.matchAll(/<[a-z][^>]*>/gi)].flatMap(([tag]) =>
+      [...tag.matchAll(/\s([\w-]+)="/g)].map(([, name]) => name),
+    ),
+  );
+
+describe("the report of a run", () => {
+  it("has header, progress, packs, durations, failures, cost, result, request and manifest", async () => {
+    const { page } = await reported({ result: `{"sum":45,"of":"<all>"}`, failure: "chunk 4: boom 7" });
+    const titles = [...page.matchAll(/<h2>([^<]+)<\/h2>/g)].map(([, title]) => title);
+    expect(titles).toEqual([
+      ...["Progress and leaders", "Packs", "Durations of packs", "Failures", "Cost of storage"],
+      ...["Result", "Request", "Manifest"],
+    ]);
+    expect(page).toContain("<h1>r1</h1>");
+    expect(page).toMatch(/<dt>Time<\/dt><dd>1 min<\/dd>/);
+    expect(page).toMatch(/<dt>Packs<\/dt><dd>5<\/dd>/);
+    expect(page).toContain("chunk 4: boom 7");
+    expect(page).toContain('<th scope="row" align="left">sum</th><td>45</td>');
+    expect(page).toContain("&lt;all&gt;");
+    expect(page).toContain("$0.000044");
+    expect(page).not.toContain("has not ended");
+  });
+
+  it("runs no script, fetches nothing, and says so in a policy whose hash fits its style", async () => {
+    const { page } = await reported({ result: "45" });
+    expect(elements(page)).not.toContain("script");
+    for (const name of ["link", "iframe", "object", "embed", "form", "base", "foreignObject", "a"])
+      expect(elements(page)).not.toContain(name);
+    expect([...attributes(page)].filter((name) => /^on|^style$|href|^src$/.test(name ?? ""))).toEqual([]);
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/
+      .exec(page)?.[1]
+      ?.replaceAll("&#39;", "'");
+    const css = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? "";
+    const hash = createHash("sha256").update(css).digest("base64");
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`,
+    );
+    expect(css).not.toMatch(/url\(|@import/);
+  });
+
+  it("is readable without its style: charts carry their colors, numbers their alignment", async () => {
+    const { page } = await reported();
+    const shapes = [...page.matchAll(/<(?:rect|path|polygon|text)\b[^>]*>/g)].map(([tag]) => tag);
+    expect(shapes.length).toBeGreaterThan(20);
+    expect(shapes.filter((tag) => !/\bfill="/.test(tag))).toEqual([]);
+    const svgs = [...page.matchAll(/<svg class="chart"[^>]*>/g)].map(([tag]) => tag);
+    expect(svgs).toHaveLength(3);
+    for (const tag of svgs) expect(tag).toMatch(/viewBox=".*role="img" aria-label="[^"]{10,}/);
+  });
+
+  it.each([
+    ["parameters and leaders", { label: hostile }],
+    ["an error", { failure: hostile, state: { phase: "failed", error: { code: "x", message: hostile } } }],
+    ["a result in JSON", { result: JSON.stringify({ [hostile]: hostile }) }],
+    ["rows in JSON", { result: JSON.stringify([{ [hostile]: hostile }]) }],
+    [
+      "a result in CSV",
+      { result: `a,b\n"${hostile.replaceAll('"', '""')}",2\n`, manifest: { contentType: "text/csv" } },
+    ],
+    ["a text", { result: hostile, manifest: { contentType: "text/plain" } }],
+    ["a page as a result", { result: hostile, manifest: { contentType: "text/html" } }],
+    ["a picture that is none", { result: hostile, manifest: { contentType: "image/png" } }],
+    ["a drawing", { result: `<svg onload="x">${hostile}`, manifest: { contentType: "image/svg+xml" } }],
+  ] as const)("shows %s as text, whatever it is", async (_what, given) => {
+    const plain = await reported({ result: "45" });
+    const { page } = await reported(given as Parameters<typeof reported>[0]);
+    const known = [...elements(plain.page), "code", "div", "pre", "img", "p", "caption"];
+    expect([...elements(page)].filter((name) => !known.includes(name ?? ""))).toEqual([]);
+    expect([...attributes(page)].filter((name) => /^on/.test(name ?? ""))).toEqual([]);
+    expect(page).not.toMatch(/<script|<img src=x|\u202e/);
+    // One style element, closed once, so that no text of the run got out of or into it.
+    expect(page.match(/<\/style>/g)).toHaveLength(1);
+    expect(
+      [...page.matchAll(/<img[^>]*>/g)].filter(([tag]) => !tag.includes('src="data:image/png;base64,')),
+    ).toEqual([]);
+  });
+
+  it("of a run that goes on says so, and what is not known yet", async () => {
+    const { page } = await reported({
+      state: {
+        phase: "computing",
+        finishedMs: undefined,
+        cursor: 5,
+        packsDone: 1,
+        chunksDone: 2,
+        open: { 0: { done: "AQ" } },
+      } as never,
+    });
+    expect(page).toContain("This run has not ended.");
+    expect(page).toContain("The run has no result yet.");
+    expect(page).toContain("<dd>20 %</dd>");
+    expect(page).not.toContain("<h2>Manifest</h2>");
+  });
+
+  it("of a run that no leader has seen has words in place of charts", async () => {
+    const { client } = await clientWorld();
+    await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
+    const page = await report(client, "r1");
+    expect(page).toContain("No leader has seen this run yet.");
+    expect(page).toContain("The run has not been planned, so it has no packs.");
+    expect(elements(page)).not.toContain("polyline");
+  });
+
+  it("names gaps, and holds a bounded part of a large result", async () => {
+    const missing = [{ from: 4, to: 6 }];
+    const { page } = await reported({
+      state: {
+        chunksFailed: 2,
+        chunksDone: 8,
+        packsDone: 4,
+        packsFailed: 1,
+        open: { 0: { done: "Gw", failed: "BA" } },
+      } as never,
+      result: `line\n`.repeat(100_000),
+      manifest: { complete: false, missing, folded: 8, contentType: "text/plain" },
+    });
+    expect(page).toContain("The result lacks 2 of 10 chunks");
+    expect(page).toContain("The first 65.5 KB of 500.0 KB.");
+    expect(page.length).toBeLessThan(120_000);
+  });
+
+  it("of a million packs stays small", async () => {
+    const large = { chunks: 1_000_000, packSize: 1, shardSize: 500, fanIn: 1_000, packMs: 1 };
+    const sealed = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, shard) => [shard, { gen: 1, node: true }]),
+    );
+    const { page } = await reported({
+      state: { phase: "computing", layout: large, cursor: 500_000, open: {}, sealed },
+    });
+    expect(page.length).toBeLessThan(200_000);
+    expect(page).toContain("500 neighboring packs");
+  });
+});
