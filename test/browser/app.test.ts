@@ -65,6 +65,12 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByText("Checked in this browser").waitFor();
     await page.getByText("Manifest", { exact: true }).click();
     await page.getByRole("region", { name: "Manifest" }).getByText(hash).waitFor();
+
+    const reporting = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Report" }).click();
+    const report = join(folder, "report.html");
+    await (await reporting).saveAs(report);
+    expect(await readFile(report, "utf8")).toContain(hash);
   });
 
   test("a killed leader appears as a gap, and the next one as a new term", async () => {

@@ -54,7 +54,7 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   ).map((name) => `${name}.cjs`);
   const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
   const inDist = [...built, ...folders]
-    .filter((name) => !facts.bundle.includes(name))
+    .filter((name) => !facts.bundle.some((one) => one === name || one.startsWith(`${name}/`)))
     .map((name) => `dist/${name}`);
   return [
     ...extra.map((name) => at("", `${name} would be in the package; name it here`)),

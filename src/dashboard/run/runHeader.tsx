@@ -10,6 +10,7 @@ import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
 import { tryingText } from "./failures/failureGroups.ts";
 import { figuresOf, isStale } from "./liveFigures.ts";
+import { ReportButton } from "./reportButton.tsx";
 import { Controls } from "./steer/controls.tsx";
 import { commandText } from "./steer/steering.ts";
 
@@ -63,6 +64,7 @@ function Marks(of: {
       {command === undefined ? null : <span class="chip tone-warn">{command}</span>}
       {stale ? <span class="chip tone-warn">stale</span> : null}
       <CopyButton text={location.href} label="Copy link" what="the link" />
+      {view.active ? null : <ReportButton run={view.run} />}
     </>
   );
 }

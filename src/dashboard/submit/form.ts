@@ -13,15 +13,7 @@ export interface FormState {
   readonly options: Readonly<Partial<Record<OptionName, string>>>;
 }
 
-const optionNames = [
-  "id",
-  "packSize",
-  "cap",
-  "tolerate",
-  "packLimit",
-  "attempts",
-  "deadline",
-] as const;
+const optionNames = ["id", "packSize", "cap", "tolerate", "packLimit", "attempts", "deadline"] as const;
 export type OptionName = (typeof optionNames)[number];
 
 export const emptyForm = (calculation: string, params: unknown = {}): FormState => ({

@@ -10,6 +10,7 @@ import { rangesText } from "../failures/failureGroups.ts";
 import { pathOf } from "../steer/steering.ts";
 import { type CheckedBytes, fetchResult } from "./fetchResult.ts";
 import { PreviewView } from "./previewView.tsx";
+import { saveFile } from "./saveFile.ts";
 
 type ResultFacts = NonNullable<RunView["result"]>;
 
@@ -28,7 +29,7 @@ export function ResultPanel({
     reading.start((signal) => fetchResult(api, pathOf(run), result, { signal, onProgress: setAtBytes }));
   const download = async (): Promise<void> => {
     const found = now.kind === "done" ? now.value : await read();
-    if (found?.equal === true) save(found);
+    if (found?.equal === true) saveFile(found);
   };
   return (
     <Panel title="Result" aside={<span class="dim">generation {result.generation}</span>}>
@@ -85,17 +86,6 @@ function Checked({ found }: { readonly found: CheckedBytes }): JSX.Element {
       they differ still, the stored result was changed.
     </Notice>
   );
-}
-
-/** Saves bytes as a file. An address of a blob loads nothing, so the policy of the page is not touched. */
-function save({ bytes, contentType, fileName }: CheckedBytes): void {
-  const url = URL.createObjectURL(new Blob([bytes], { type: contentType }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = fileName;
-  link.click();
-  // The browser takes the bytes over in a later task.
-  window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 function ManifestView({
