@@ -8,7 +8,7 @@ import { startFixture } from "./fixture/fixtureServer.ts";
 const folder = process.argv[2] ?? join(import.meta.dirname, "../../docs/images");
 
 const wide = { viewport: { width: 1280, height: 860 } };
-const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 };
+const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1.5 };
 const dark = { colorScheme: "dark" } as const;
 
 interface Shot {
@@ -22,16 +22,14 @@ interface Shot {
 const shots: readonly Shot[] = [
   { name: "dashboard-runs", route: "#/runs", context: wide },
   { name: "dashboard-run", route: "#/runs/primes-live", context: wide },
-  { name: "dashboard-run-dark", route: "#/runs/primes-live", context: { ...wide, ...dark } },
   { name: "dashboard-failed", route: "#/runs/risk-2026-11", context: wide },
   {
     name: "dashboard-finished",
-    route: "#/runs/mandelbrot-poster",
+    route: "#/runs/primes-done",
     context: { ...wide, ...dark },
-    press: ["Preview", "Read durations"],
+    press: ["Preview", "Compare with the plan"],
   },
   { name: "dashboard-phone", route: "#/runs/primes-live", context: phone },
-  { name: "dashboard-submit", route: "#/submit?calculation=options", context: wide, press: [] },
 ];
 
 const server = await startChromium();
@@ -46,7 +44,7 @@ for (const { name, route, context, press = [] } of shots) {
   await page.locator("h1").waitFor();
   await page.waitForLoadState("networkidle");
   for (const text of press) await page.getByRole("button", { name: text }).first().click();
-  await page.evaluate(() => document.fonts.ready);
+  await page.evaluate(() => window.scrollTo(0, 0));
   await page.waitForTimeout(400);
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: process.argv[3] === "full" });
   await own.close();

@@ -13,7 +13,8 @@ declare module "vitest" {
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const server = await startChromium();
   if ("why" in server) {
-    console.log(`browser tests are skipped, because no Chromium runs here: ${server.why}`);
+    const fate = process.env["LEASEFOLD_BROWSER"] === "required" ? "fail" : "are skipped";
+    console.log(`browser tests ${fate}, because no Chromium runs here: ${server.why}`);
     project.provide("chromium", server);
     return undefined;
   }
