@@ -5,7 +5,7 @@
 
 targetScope = 'resourceGroup'
 
-import { alertSwitches, alwaysReadyGroup, leasefoldSettings, operator, region } from 'shared.bicep'
+import { alertSwitches, alwaysReadyGroup, leasefoldSettings, operator, region, regionsWithoutGeoZones, regionsWithoutZones } from 'shared.bicep'
 
 @description('Name of this installation, part of every name; with azd the name of its environment.')
 @minLength(2)
@@ -22,7 +22,7 @@ param regions region[]
 @maxLength(40)
 param namespace string = 'leasefold'
 
-@description('Replication of the data account.')
+@description('Replication of the data account. Where its region has no zones, or none in its pair, the nearest that it has: see dataSkuUsed.')
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GZRS', 'Standard_RAGZRS'])
 param dataSku string = 'Standard_ZRS'
 
@@ -57,7 +57,7 @@ param keepDays int = 30
 @description('Further settings of the app, by their names.')
 param settings leasefoldSettings = {}
 
-@description('Whether the HTTP API answers to the internet; every route but health also asks for a function key.')
+@description('Whether the HTTP API answers to the internet; every route but health also asks for a function key. Packages are published from outside either way, with a sign-in.')
 param publicHttp bool = true
 
 @description('Whether storage is reached over virtual networks and private endpoints only.')
@@ -68,7 +68,7 @@ param privateNetwork bool = false
 @maxLength(18)
 param addressPrefix string = '10.40.0.0/16'
 
-@description('Who may look at runs or steer them with the command line.')
+@description('Who may read runs or steer them with the command line, without being the app.')
 @maxLength(20)
 param operators operator[] = []
 
@@ -103,6 +103,22 @@ param tags object = {}
 
 var allTags = union(tags, { 'azd-env-name': environmentName })
 var location = regions[0].name
+
+// Each redundancy that a region lacks has one that it offers: geo-redundant without zones, or zones without a pair.
+var withoutZones = {
+  Standard_LRS: 'Standard_LRS'
+  Standard_ZRS: 'Standard_LRS'
+  Standard_GZRS: 'Standard_GRS'
+  Standard_RAGZRS: 'Standard_RAGRS'
+}
+var withoutGeoZones = union(withoutZones, {
+  Standard_ZRS: 'Standard_ZRS'
+  Standard_GZRS: 'Standard_ZRS'
+  Standard_RAGZRS: 'Standard_ZRS'
+})
+var hasZones = !contains(regionsWithoutZones, location)
+var hasGeoZones = hasZones && !contains(regionsWithoutGeoZones, location)
+var sku = hasGeoZones ? dataSku : (hasZones ? withoutGeoZones[dataSku] : withoutZones[dataSku])
 
 // The unique part comes first and every name fits 32 characters, so no two apps share a host id.
 var unique = uniqueString(resourceGroup().id, environmentName)
@@ -148,7 +164,7 @@ module data 'modules/dataStorage.bicep' = {
     name: 'lf${unique}data'
     location: location
     tags: allTags
-    sku: dataSku
+    sku: sku
     namespace: namespace
     keepDays: keepDays
     privateNetwork: privateNetwork
@@ -213,6 +229,8 @@ module appRoles 'modules/appRoles.bicep' = [
 
 module hostEndpoints 'modules/privateEndpoints.bicep' = [
   for (one, i) in regions: if (privateNetwork) {
+    // One subnet takes one endpoint after the other.
+    dependsOn: [dataEndpoints]
     name: 'host-endpoints-${one.short}'
     params: {
       prefix: '${prefix}-${one.short}'
@@ -243,6 +261,9 @@ output appNames string[] = [for (one, i) in regions: apps[i].outputs.name]
 
 @description('Host names of the apps\' HTTP API, in the same order.')
 output hostNames string[] = [for (one, i) in regions: apps[i].outputs.hostName]
+
+@description('Replication that the data account has: dataSku, or what its region offers instead.')
+output dataSkuUsed string = sku
 
 @description('The data account: leasefold --account takes this name.')
 output dataAccount string = data.outputs.name

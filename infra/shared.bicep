@@ -41,6 +41,13 @@ var steerPaths = {
 }
 
 @export()
+@description('Queues that somebody who steers runs may send to: wakes for the leader, and questions (verify, an answer so far) for the workers. A message can ask for work only, and no message makes a wrong result complete.')
+var steerQueues = [
+  'urgent'
+  'wake'
+]
+
+@export()
 @description('Queues after the namespace and a dash, as src/model/names.ts has them. Each has a twin that ends in -poison.')
 var queueSuffixes = [
   'packs'
@@ -84,6 +91,24 @@ type flexRegion =
   | 'westus3'
 
 @export()
+@description('Regions of those above without zone-redundant storage; scripts/infra/regions.ts has the lists of Microsoft and their date.')
+var regionsWithoutZones = [
+  'australiasoutheast'
+  'northcentralus'
+  'southindia'
+  'ukwest'
+  'westcentralus'
+  'westus'
+]
+
+@export()
+@description('Regions with zones that are not copied to a pair with zones.')
+var regionsWithoutGeoZones = [
+  'italynorth'
+  'spaincentral'
+]
+
+@export()
 @sealed()
 @description('One region in which an app of its own runs.')
 type region = {
@@ -113,7 +138,7 @@ type alwaysReadyGroup = {
 
 @export()
 @sealed()
-@description('Somebody who looks at runs (read) or also uploads inputs and submits, pauses and deletes runs with the command line (steer).')
+@description('Somebody who looks at runs (read) or also uploads inputs, submits, pauses, verifies and deletes runs with the command line (steer).')
 type operator = {
   @description('Object id of a group, user or service principal.')
   @minLength(36)

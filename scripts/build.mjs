@@ -42,6 +42,8 @@ const shared = {
   sourcesContent: false,
   keepNames: true,
   minify: true,
+  // Node prints the source line of an uncaught error, which of a minified file is all of it.
+  lineLimit: 200,
   logLevel: "warning",
   outdir: "dist",
   outExtension: { ".js": ".cjs" },

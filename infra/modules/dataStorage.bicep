@@ -14,7 +14,7 @@ param location string
 param tags object
 
 @description('Replication. Zone-redundant storage survives a zone; no choice carries the lease over to another region by itself.')
-@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+@allowed(['Standard_LRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_ZRS', 'Standard_GZRS', 'Standard_RAGZRS'])
 param sku string
 
 @description('Prefix of every container and queue.')

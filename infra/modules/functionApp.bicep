@@ -1,7 +1,7 @@
 // One app in one region: identity, host storage, plan, site. Nothing of the data lives here; the app can be deleted and
 // made again at any time.
 
-import { alwaysReadyGroup, flexRegion, leasefoldSettings, roles } from '../shared.bicep'
+import { alwaysReadyGroup, flexRegion, leasefoldSettings, regionsWithoutZones, roles } from '../shared.bicep'
 
 @description('Name of the app. At most 32 characters: the Functions host derives its id from the first 32, and two apps with one id shut each other down.')
 @minLength(2)
@@ -46,7 +46,7 @@ param zoneRedundant bool
 @allowed(['Recreate', 'RollingUpdate'])
 param siteUpdateStrategy string
 
-@description('Whether HTTP comes from the internet.')
+@description('Whether the HTTP API takes requests from the internet. Publishing, with a sign-in, works either way.')
 param publicHttp bool
 
 @description('Subnet that the app goes out through; empty for none. Host storage then answers on private endpoints only.')
@@ -86,7 +86,7 @@ resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: zoneRedundant ? 'Standard_ZRS' : 'Standard_LRS' }
+  sku: { name: zoneRedundant && !contains(regionsWithoutZones, location) ? 'Standard_ZRS' : 'Standard_LRS' }
   properties: {
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true
@@ -157,7 +157,8 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    publicNetworkAccess: publicHttp ? 'Enabled' : 'Disabled'
+    // Closed here, the site that packages are published to would be closed as well: so the API is closed by its own rule.
+    publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: privateNetwork ? subnetId : null
     siteConfig: {
       minTlsVersion: '1.2'
@@ -165,6 +166,9 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
       ftpsState: 'Disabled'
       http20Enabled: true
       remoteDebuggingEnabled: false
+      ipSecurityRestrictionsDefaultAction: publicHttp ? 'Allow' : 'Deny'
+      scmIpSecurityRestrictionsDefaultAction: 'Allow'
+      scmIpSecurityRestrictionsUseMain: false
     }
     functionAppConfig: {
       deployment: {

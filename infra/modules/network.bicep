@@ -75,7 +75,8 @@ resource toFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-
   }
 ]
 
-// One after the other: a network takes one change at a time.
+// One after the other, and after the other direction: a network takes one change at a time, and a peering that finds its
+// other end in the middle of one fails (github.com/Azure/bicep/issues/6278).
 @batchSize(1)
 resource fromFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-07-01' = [
   for i in range(1, regionCount - 1): {
@@ -87,6 +88,7 @@ resource fromFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@202
         id: networks[i].id
       }
     }
+    dependsOn: [toFirst]
   }
 ]
 

@@ -1,6 +1,6 @@
 // What one person, group or program outside of the apps may do with the data, through `leasefold` on a command line.
 
-import { operator, roles, steerPaths } from '../shared.bicep'
+import { operator, roles, steerPaths, steerQueues } from '../shared.bicep'
 
 @description('Who it is and what is allowed.')
 param who operator
@@ -38,10 +38,12 @@ resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-0
   name: 'default'
 }
 
-resource wakeQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' existing = {
-  parent: queueService
-  name: '${namespace}-wake'
-}
+resource sentTo 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' existing = [
+  for suffix in steerQueues: {
+    parent: queueService
+    name: '${namespace}-${suffix}'
+  }
+]
 
 resource readBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(account.id, who.principalId, roles['Storage Blob Data Reader'])
@@ -70,8 +72,7 @@ resource readQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 }
 
 // The role alone could forge results: the condition leaves of it what the commands write, and no delete. What is left over
-// is the container itself, which may be deleted and comes back within its week. A question to workers (verify, so far)
-// is a message that anyone who may send there could forge, so it goes through the API.
+// is the container itself, which may be deleted and comes back within its week.
 resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (one, i) in items(steerPaths): if (steers) {
     name: guid(steered[i].id, who.principalId, roles['Storage Blob Data Contributor'])
@@ -90,15 +91,19 @@ resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-resource sendWakes 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (steers) {
-  name: guid(wakeQueue.id, who.principalId, roles['Storage Queue Data Message Sender'])
-  scope: wakeQueue
-  properties: {
-    principalId: who.principalId
-    principalType: who.principalType
-    roleDefinitionId: subscriptionResourceId(
-      'Microsoft.Authorization/roleDefinitions',
-      roles['Storage Queue Data Message Sender']
-    )
+// Wakes for the leader and questions for the workers. The role sends and does not take: no message is lost by it.
+resource sendMessages 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (suffix, i) in steerQueues: if (steers) {
+    name: guid(sentTo[i].id, who.principalId, roles['Storage Queue Data Message Sender'])
+    scope: sentTo[i]
+    properties: {
+      description: 'Steers runs: sends messages to ${suffix}.'
+      principalId: who.principalId
+      principalType: who.principalType
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        roles['Storage Queue Data Message Sender']
+      )
+    }
   }
-}
+]

@@ -33,6 +33,8 @@ type service = {
 @maxLength(2)
 param services service[]
 
+// One after the other: a subnet that is being changed refuses the next endpoint.
+@batchSize(1)
 resource endpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
   for one in services: {
     name: '${prefix}-${one.group}-endpoint'

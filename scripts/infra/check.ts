@@ -2,6 +2,7 @@ import { bicepCli, fails } from "./bicepCli.ts";
 import { type Project, readFiles, readProject, rootNames } from "./project.ts";
 import { constraints } from "./rules/constraints.ts";
 import { delivery } from "./rules/delivery.ts";
+import { deployed } from "./rules/deployed.ts";
 import { drift } from "./rules/drift.ts";
 import { driftSettings } from "./rules/driftSettings.ts";
 import { hostJson } from "./rules/hostJson.ts";
@@ -24,6 +25,7 @@ const rules: readonly ((project: Project) => Finding[])[] = [
   drift,
   driftSettings,
   hostJson,
+  deployed,
 ];
 
 /**

@@ -19,16 +19,23 @@ export function makePackage(root: string, folder: string): string[] {
   return files;
 }
 
+/** Whether a file or folder is left out. The patterns in use are names and `*` within a name, as azd takes them too. */
+export const ignoredBy = (text: string): ((path: string) => boolean) => matching(text, (line) => `^${line}$`);
+
 /**
- * Whether a file or folder is left out. The patterns in use are names and `*` within a name, which every reader of
- * `.funcignore` takes alike.
+ * Whether Core Tools leave a file out: they take a pattern for the beginning of a path up to the end of a word, so that
+ * `package` is also `package.json` (GitIgnoreParser of Azure/azure-functions-core-tools).
  */
-export function ignoredBy(text: string): (path: string) => boolean {
+export const ignoredByCoreTools = (text: string): ((path: string) => boolean) =>
+  matching(text, (line) => `^(?:${line})\\b`);
+
+function matching(text: string, whole: (line: string) => string): (path: string) => boolean {
   const patterns = text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) => new RegExp(`^${line.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]*")}$`));
+    .map((line) => line.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]+"))
+    .map((line) => new RegExp(whole(line)));
   return (path) => patterns.some((pattern) => pattern.test(path));
 }
 

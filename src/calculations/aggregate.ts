@@ -106,6 +106,6 @@ function refuseAbsent(partial: PartialBytes, source: string): void {
   const names = absent.map((name) => JSON.stringify(name)).join(", ");
   throw new CalculationError(
     "no-column",
-    `none of ${records} records under ${source} has ${names}; with --absentColumns empty that counts as empty`,
+    `none of ${records} records under ${source} has ${names}; with --absent-columns empty that counts as empty`,
   );
 }

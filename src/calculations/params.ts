@@ -6,8 +6,8 @@ import type { AnyCalculation } from "./contract.ts";
 export interface ParamRow {
   readonly name: string;
   readonly type: string;
-  /** As text; absent where the parameter must be given. */
-  readonly default?: string | undefined;
+  /** A JSON value; absent where the parameter must be given. */
+  readonly default?: unknown;
   readonly description: string;
 }
 
@@ -28,14 +28,14 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
 const badParameter = ({ name }: AnyCalculation, field: string, why: string): InputError =>
   new InputError("invalid", "bad-parameter", `${field}: ${why}`, { field, calculation: name });
 
-/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0 and 1. */
+/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1 or NaN. */
 function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
   if (raw === null || typeof raw !== "object") return;
   for (const { name, type } of describeParams(calculation)) {
     if (type !== "number" && type !== "integer") continue;
     const value = (raw as Readonly<Record<string, unknown>>)[name];
-    const blank = typeof value === "string" && value.trim() === "";
-    if (!blank && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
+    const isText = typeof value === "string" && (value.trim() === "" || Number.isNaN(Number(value)));
+    if (!isText && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
     throw badParameter(calculation, name, `expected a number, received ${JSON.stringify(value)}`);
   }
 }
@@ -68,7 +68,7 @@ export function describeParams(calculation: AnyCalculation): ParamRow[] {
   return Object.entries(properties).map(([name, property]) => ({
     name,
     type: typeOf(property),
-    ...(property.default === undefined ? {} : { default: textOf(property.default) }),
+    ...(property.default === undefined ? {} : { default: property.default }),
     description: property.description ?? "",
   }));
 }
@@ -79,4 +79,5 @@ function typeOf(property: JsonSchemaProperty): string {
   return [property.type ?? "any"].flat().join(" | ");
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+/** A default or a value of a list as one types it. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -13,10 +13,15 @@ export const primes = defineCalculation({
   name: "primes",
   version: "1",
   summary: "Counts the primes up to a number with a segmented sieve.",
-  params: z.strictObject({
-    to: z.coerce.number().int().min(0).max(toMax).default(1e9).describe("count primes up to this number"),
-    from: z.coerce.number().int().min(0).max(toMax).default(0).describe("count no prime below this number"),
-  }),
+  params: z
+    .strictObject({
+      to: z.coerce.number().int().min(0).max(toMax).default(1e9).describe("count primes up to this number"),
+      from: z.coerce.number().int().min(0).max(toMax).default(0).describe("count no prime below this number"),
+    })
+    .superRefine(({ from, to }, context) => {
+      const message = `must not be above to, which is ${to}`;
+      if (from > to) context.addIssue({ code: "custom", path: ["from"], message });
+    }),
   plan: (params) => cut(params).count,
   compute({ index, params }) {
     const { start, stride } = cut(params);

@@ -5,7 +5,7 @@ import type { Client } from "../client/client.ts";
 import type { LocalFile } from "../local/localFile.ts";
 import type { Clock } from "../storage/ports.ts";
 import type { UserCode } from "../worker/threads/userCode.ts";
-import type { ConnectOptions, Surroundings } from "./connect.ts";
+import type { ConnectOptions, Env, Surroundings } from "./connect.ts";
 import type { InstanceApi } from "./instanceApi.ts";
 import { instancesDown } from "./render/instances.ts";
 import { type Column, type Row, table } from "./render/table.ts";
@@ -20,8 +20,8 @@ export interface Cli extends Surroundings {
   readonly signal: AbortSignal;
   /** Asks a person yes or no; absent without a terminal. */
   confirm?(question: string): Promise<boolean>;
-  /** Opens the storage that options or settings name. */
-  connect(options: ConnectOptions): Promise<Client>;
+  /** Opens the storage that options or settings name: those of `env`, by default the process's. */
+  connect(options: ConnectOptions, env?: Env): Promise<Client>;
   /** The calculations known here, without storage; with `file`, the built-in ones and last the one of that file. */
   calculations(file?: string): Promise<Calculations>;
   /** The API of local instances; undefined if options or settings name a storage, or nothing runs. */

@@ -3,13 +3,13 @@ import { constants } from "node:os";
 /** The exit codes and their meanings, shown in the help; `edgeOf` returns those of errors. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the run failed or was cancelled; verify or doctor found something wrong"],
+  [1, "the run was cancelled or ran out of time; verify or doctor found something wrong"],
   [2, "wrong input or setting, a command too late, output that cannot be written"],
-  [3, "not finished: the run has no result, or none yet"],
+  [3, "not finished: the run has no result yet"],
   [4, "storage is not reachable or refused the call"],
   [5, "the signed-in identity lacks a role"],
   [6, "stored data is damaged or of a newer version"],
-  [7, "a calculation failed; check: it breaks a law"],
+  [7, "the calculation failed, in a run or tried by plan; check: it breaks a law"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command stopped; else its own exit code"],
@@ -18,7 +18,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [143, "stopped by SIGTERM"],
 ];
 
-/** A run failed, or verify, doctor or demo found something wrong. */
+/** A run was cancelled, or verify, doctor or demo found something wrong. */
 export const failed = 1;
 export const wrongUsage = 2;
 export const calculationFailed = 7;

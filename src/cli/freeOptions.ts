@@ -1,23 +1,33 @@
 import type { ParamRow } from "../calculations/params.ts";
+import { nearestName } from "../client/doctor/checkSettings.ts";
+import { kebab } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
+import { clip } from "./render/text.ts";
 
 /**
  * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
- * `--param`, for names that Leasefold's own options use. `max-size` stands for `maxSize`. Values get the type that the
- * calculation's schema names; the schema itself rejects what does not fit. Throws `InputError`.
+ * `--param`, for names that Leasefold's own options use. `--max-size` and `--maxSize` are the parameter `maxSize`. Values get the type that the
+ * calculation's schema names; the schema itself rejects what does not fit. `own` are Leasefold's options, which an unknown
+ * one may have meant. Throws `InputError`.
  */
 export function readFreeOptions(
   tokens: readonly string[],
   pairs: readonly string[],
   rows: readonly ParamRow[],
+  own: readonly string[] = [],
 ): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const set = (shown: string, name: string, text: string | undefined): void => {
     const camel = name.replace(/-([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
     const row = rows.find((one) => one.name === name || one.name === camel);
     if (row === undefined) {
-      const known = rows.map((one) => `--${one.name}`).join(", ") || "none";
-      throw invalid(name, `unknown parameter: ${shown}: the parameters are ${known}`);
+      const known = rows.map(({ name }) => optionOf(name));
+      const nearest = nearestName(`--${name}`, [...known, ...own]);
+      const meant = nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+      throw invalid(
+        name,
+        `unknown parameter: ${shown}${meant}: the parameters are ${known.join(", ") || "none"}`,
+      );
     }
     if (row.name in params) throw invalid(row.name, `${shown} is given twice`);
     params[row.name] = typedValue(row, text, shown);
@@ -57,6 +67,42 @@ function jsonOrText(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/** The option of a parameter: `--max-size` for `maxSize`. A name that is not camel-case stays as it is. */
+export const optionOf = (name: string): string =>
+  `--${/^[a-z][a-zA-Z0-9]*$/.test(name) ? kebab(name) : name}`;
+
+const shownMax = 60;
+
+/** An error about a field of a request names the option of this command line instead, with its value as it was typed. */
+export function asTyped(error: unknown, argv: readonly string[]): unknown {
+  if (!(error instanceof InputError)) return error;
+  const { code, details, message, reason } = error;
+  const { field } = details;
+  if (typeof field !== "string" || !message.startsWith(`${field}: `)) return error;
+  const rule = message.slice(field.length + 2);
+  const found = typedFor(field, argv);
+  if (found === undefined && code !== "bad-parameter") return error;
+  const { option, text = "" } = found ?? { option: optionOf(field) };
+  const value = /^\S{0,60}$/.test(text) ? text : JSON.stringify(clip(text, shownMax));
+  const shown = value === "" || rule.includes(value) ? rule : `${value}: ${rule}`;
+  return new InputError(reason, code, `invalid ${option}: ${shown}`, details);
+}
+
+/** The option that gave a field, and its text. A time in ms is an option without the unit: `--pack-limit` is `packLimitMs`. */
+function typedFor(field: string, argv: readonly string[]): { option: string; text?: string } | undefined {
+  const options = [optionOf(field), optionOf(field.replace(/Ms$/, "")), `--${field}`];
+  for (const [at, token] of argv.entries()) {
+    const [, option = "", inline] = /^(--[^=]+)(?:=(.*))?$/s.exec(token) ?? [];
+    const next = argv[at + 1];
+    const [, name = "", pair] = /^([^=]+)=(.*)$/s.exec(inline ?? next ?? "") ?? [];
+    const isPair = option === "--param" || token === "-p";
+    if (isPair && options.includes(optionOf(name))) return { option: optionOf(name), text: pair ?? "" };
+    const text = inline ?? (next?.startsWith("--") === true ? undefined : next);
+    if (options.includes(option)) return { option, ...(text === undefined ? {} : { text }) };
+  }
+  return undefined;
 }
 
 const invalid = (field: string, message: string): InputError =>

@@ -45,7 +45,7 @@ export async function findInstanceApi(
 }
 
 const text = z.string();
-const paramSchema = z.object({ name: text, type: text, default: text.optional(), description: text });
+const paramSchema = z.object({ name: text, type: text, default: z.unknown().optional(), description: text });
 const calculationSchema = z.object({
   ...{ name: text, summary: text, params: z.array(paramSchema), code: text },
   changed: z.literal(true).optional(),

@@ -35,7 +35,7 @@ function processCli(): Cli {
     err: screenOf(process.stderr, env),
     ...(asks ? { confirm: confirmWith(signal) } : {}),
     instanceStates: (options) => findInstances(options, at),
-    connect: (options) => connectClient(options, at, calculations),
+    connect: (options, own = env) => connectClient(options, { ...at, env: own }, calculations),
     instances: (options) => findInstanceApi(options, at),
     openFile,
     startThread: (access, file) => startThread(at, access, file),

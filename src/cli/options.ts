@@ -2,6 +2,7 @@ import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError } from "commander";
 import { InputError, messageOf } from "../model/errors.ts";
 import type { Tolerance } from "../model/run.ts";
+import { duration } from "./render/text.ts";
 
 /** A command that names a calculation and takes its parameters as options; see `freeOptions.ts`. */
 export const calculationCommand = (program: Command, name: string, argument: string): Command =>
@@ -12,6 +13,10 @@ export const calculationCommand = (program: Command, name: string, argument: str
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();
+
+/** The options of a command and of all commands, as they are typed. */
+export const optionNames = (command: Command): string[] =>
+  [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);
 
 const append = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
 
@@ -34,12 +39,17 @@ export function toleranceOption(text: string): Tolerance {
 
 const msOf = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A duration in ms: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. The client checks its range. */
-export function durationOption(text: string): number {
-  const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? [];
-  if (digits !== undefined) return Math.round(Number(digits) * msOf[unit as keyof typeof msOf]);
-  throw new InvalidArgumentError("it must be a duration like 30s, 5m, 2h or 1d.");
-}
+/** A duration in ms, above 0 and up to `maxMs`: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. */
+export const durationOption =
+  (maxMs: number) =>
+  (text: string): number => {
+    const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? [];
+    if (digits === undefined) throw new InvalidArgumentError("it must be a duration like 30s, 5m, 2h or 1d.");
+    const ms = Math.round(Number(digits) * msOf[unit as keyof typeof msOf]);
+    if (ms < 1) throw new InvalidArgumentError("it must be more than 0.");
+    if (ms > maxMs) throw new InvalidArgumentError(`it must be at most ${duration(maxMs / 1_000)}.`);
+    return ms;
+  };
 
 /** An option with a value that cannot be used; `text` is the value and what is allowed. */
 export const badOption = (name: string, text: string, code = "bad-option"): InputError =>

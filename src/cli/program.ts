@@ -13,6 +13,7 @@ import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./com
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
 import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
+import { asTyped } from "./freeOptions.ts";
 import { oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
@@ -45,6 +46,7 @@ export async function runCommand(
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
     .option("--json", "JSON for programs instead of text for people", false)
     .addHelpText("after", () => `\n${storageHelp}\n\n${exitCodeHelp()}`)
+    .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError();
   const session = new Session(cli, () => program.opts());
   for (const add of [...commands, ...more]) add(program, session);
@@ -90,7 +92,7 @@ async function exitCodeAfter(
       return wrongUsage;
     }
   }
-  return await printError(error, cli, argv.includes("--json"));
+  return await printError(asTyped(error, argv), cli, argv.includes("--json"));
 }
 
 const bugExitCode = 70;

@@ -19,17 +19,7 @@ export async function saveBytes(
   file: string,
   openBody: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<string> {
-  const notWritable = (why: string): InputError =>
-    new InputError("invalid", "bad-file", `cannot write ${file}: ${why}`, { field: "output" });
-  const path = resolve(cli.folder, file);
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) throw notWritable("it is a folder");
-  // A rename would replace a device or pipe.
-  if (found?.isFile() === false) throw notWritable("it is no regular file");
-  const half = `${path}.${randomUUID().slice(0, 8)}.part`;
-  const handle = await open(half, "wx").catch((cause: unknown) => {
-    throw notWritable(systemReason(cause));
-  });
+  const { path, half, handle } = await openBeside(cli, file);
   try {
     await pipeline(await openBody(), handle.createWriteStream({ flush: true }));
     await rename(half, path);
@@ -37,8 +27,33 @@ export async function saveBytes(
   } catch (error) {
     await handle.close().catch(() => {});
     await rm(half, { force: true }).catch(() => {});
-    throw isSystemError(error) ? notWritable(systemReason(error)) : error;
+    throw isSystemError(error) ? notWritable(file, systemReason(error)) : error;
   }
+}
+
+/** Throws `InputError` if `file` cannot be written, so that nothing is computed for it in vain. */
+export async function checkWritable(cli: Pick<Cli, "folder">, file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  const { half, handle } = await openBeside(cli, file);
+  await handle.close();
+  await rm(half);
+}
+
+const notWritable = (file: string, why: string): InputError =>
+  new InputError("invalid", "bad-file", `cannot write ${file}: ${why}`, { field: "output" });
+
+/** A new temporary file beside `file`, open for writing. */
+async function openBeside({ folder }: Pick<Cli, "folder">, file: string) {
+  const path = resolve(folder, file);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) throw notWritable(file, "it is a folder");
+  // A rename would replace a device or pipe.
+  if (found?.isFile() === false) throw notWritable(file, "it is no regular file");
+  const half = `${path}.${randomUUID().slice(0, 8)}.part`;
+  const handle = await open(half, "wx").catch((cause: unknown) => {
+    throw notWritable(file, systemReason(cause));
+  });
+  return { path, half, handle };
 }
 
 /** Streams to standard output as fast as the reader takes it. Throws `InputError` for binary bytes on a terminal. */

@@ -2,13 +2,13 @@ import type { Client } from "../client/client.ts";
 import { findManifest } from "../client/result.ts";
 import type { RunView } from "../client/runView.ts";
 import { status } from "../client/status.ts";
-import { StorageError } from "../model/errors.ts";
+import { exitCodeOfEnd, StorageError } from "../model/errors.ts";
 import { refusedText } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
-import { failed } from "./exitCodes.ts";
 import { liveLine, progressLine, stateOf } from "./render/progress.ts";
 import { duration, type Screen } from "./render/text.ts";
 import { printResult, saveResult } from "./saveBytes.ts";
+import { noteNobodyLeads, untakenMs } from "./untaken.ts";
 
 /** Often while a run is short; seldom, and so cheap, while it is long. */
 const pollMs = (watchedMs: number): number => (watchedMs < 10_000 ? 200 : 1_000);
@@ -31,6 +31,7 @@ export async function watchRun(
   let busy = 0;
   let down: string | undefined;
   let waiting: string | undefined;
+  let isUntold = true;
   const note = async (line: string): Promise<void> => {
     await live.end();
     await session.note(line);
@@ -40,6 +41,8 @@ export async function watchRun(
       const downNow = await session.instancesDown();
       if (downNow !== down) await note(downNow ?? "all instances run again");
       down = downNow;
+      // Then it is known why nobody leads.
+      if (down !== undefined) isUntold = false;
       const view = await status(client, run).catch((error: unknown) => {
         if (error instanceof StorageError && error.kind === "busy" && busy < busyMax) return undefined;
         throw error;
@@ -52,6 +55,11 @@ export async function watchRun(
         const key = `${view.word} ${view.paused} ${view.terms.length}`;
         await live.show(progressLine(view, screen.columns - 1), key);
         if (!view.active || view.word === "not-accepted" || cli.signal.aborted) return view;
+        if (isUntold && view.word === "waiting" && cli.clock.monotonicMs() - startMs >= untakenMs) {
+          isUntold = false;
+          await live.end();
+          await noteNobodyLeads(session, client, run);
+        }
       }
       await cli.clock.sleep(pollMs(cli.clock.monotonicMs() - startMs), cli.signal);
     }
@@ -61,8 +69,8 @@ export async function watchRun(
 }
 
 /** The exit code of commands that wait for a run. */
-export const exitCodeOfRun = ({ phase }: RunView): number =>
-  phase === "failed" || phase === "cancelled" ? failed : 0;
+export const exitCodeOfRun = ({ phase, error }: RunView): number =>
+  phase === "failed" || phase === "cancelled" ? exitCodeOfEnd(error?.code) : 0;
 
 /** Shows a run's progress until it has ended, then prints its result or writes it to a file; sets the exit code. */
 export async function waitForEnd(session: Session, run: string, output: string | undefined): Promise<void> {

@@ -14,8 +14,9 @@ export async function ensureContainersAndQueues({
   ]);
 }
 
-const unlessDenied = (creation: Promise<unknown>): Promise<unknown> =>
-  creation.catch((error: unknown) => {
+/** For what another identity does as well: creating containers and queues, or tidying up. */
+export const unlessDenied = (call: Promise<unknown>): Promise<unknown> =>
+  call.catch((error: unknown) => {
     if (!(error instanceof StorageError) || error.kind !== "denied") throw error;
   });
 

@@ -88,7 +88,8 @@ function noResult(id: string, state: State): Error {
     return new NotReadyError("run-cancelled", `run ${id} was cancelled: it has no result`);
   if (state.phase === "failed") {
     const why = state.error === undefined ? "" : `: ${state.error.message}`;
-    return new NotReadyError("run-failed", `run ${id} failed and has no result${why}`);
+    const details = { cause: state.error?.code };
+    return new NotReadyError("run-failed", `run ${id} failed and has no result${why}`, { details });
   }
   return new CorruptDataError("manifest-missing", `run ${id} is complete, but its manifest is gone`);
 }

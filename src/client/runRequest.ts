@@ -110,7 +110,8 @@ function checkParamsSize(params: unknown): void {
 const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`): InputError =>
   new InputError("invalid", code, `${field}: ${rule}`, { field });
 
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+/** `packSize` as `pack-size`, as options and error codes have it. */
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Without letters and digits that people confuse when they read an id aloud or copy it. */
 const readable = "abcdefghijkmnpqrstuvwxyz23456789";

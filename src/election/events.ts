@@ -43,6 +43,8 @@ export type ElectionEventDetail =
     }
   /** Another acquired the lease first. */
   | { readonly kind: "contended"; readonly code: string }
+  /** A contender that waits got no answer to a poll, and polls again. `reason` is for people. */
+  | { readonly kind: "unreachable"; readonly code: string; readonly reason: string }
   /** Claimed after a leader that never wrote that it had ended. */
   | { readonly kind: "tookOver"; readonly cause: CameBy; readonly from: string; readonly silentMs: number };
 

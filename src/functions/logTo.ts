@@ -26,6 +26,7 @@ const levels: Readonly<Record<ElectionEvent["kind"], LogEvent["level"]>> = {
   tookOver: "info",
   lost: "warn",
   deposed: "warn",
+  unreachable: "warn",
 };
 
 /** Writes the election's events to the log. */

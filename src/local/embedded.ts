@@ -8,6 +8,7 @@ import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
 import { makeFolder } from "./makeFolder.ts";
+import { startOf } from "./supervisor.ts";
 
 /** Azurite and some instances of this very app, on this machine. */
 export interface Embedded {
@@ -131,6 +132,7 @@ const localFileOf = (
   functionKey,
   namespace,
   supervisorPid: process.pid,
+  supervisorStart: startOf(process.pid),
   azuritePid: azurite.pid,
   instances: instances.map(({ name, pid, httpUrl, down }) => ({ name, pid, httpUrl, down })),
   startedAt,

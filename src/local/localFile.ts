@@ -34,6 +34,8 @@ const localFileSchema = z.object({
   namespace: z.string().min(1),
   /** The process that runs them all; `down` asks it to stop. */
   supervisorPid: z.number().int().positive(),
+  /** When that process started: its id alone may be another process's by now. */
+  supervisorStart: z.string().optional(),
   azuritePid: z.number().int().positive().optional(),
   instances: z.array(instanceSchema),
   /** ISO 8601. */
@@ -79,7 +81,7 @@ export async function readLocalFile(path: string): Promise<FoundLocalFile> {
   if (text === undefined) return { kind: "missing" };
   const local = decode(text);
   if (!local) return { kind: "stale", path };
-  const runs = isSupervisor(local.supervisorPid, local.startedAt);
+  const runs = isSupervisor(local);
   return { kind: runs ? "found" : "stale", path, local };
 }
 

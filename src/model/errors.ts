@@ -35,7 +35,7 @@ export class InputError extends LeasefoldError {
   }
 }
 
-/** The requested thing exists but is not ready, such as the result of a run that still computes. */
+/** The requested thing exists but is not ready, such as the result of a run that computes; with `retry: "never"` it has ended without. */
 export class NotReadyError extends LeasefoldError {}
 
 /** A setting is wrong or missing; nothing starts. */
@@ -99,7 +99,10 @@ export function edgeOf(error: unknown): Edge {
     const httpStatus = { invalid: 400, unknown: 404, conflict: 409 }[error.reason];
     return { httpStatus, exitCode: 2, level: "info" };
   }
-  if (error instanceof NotReadyError) return { httpStatus: 409, exitCode: 3, level: "info" };
+  if (error instanceof NotReadyError) {
+    const exitCode = error.retry === "later" ? 3 : exitCodeOfEnd(error.details["cause"]);
+    return { httpStatus: 409, exitCode, level: "info" };
+  }
   if (error instanceof ConfigError) return { httpStatus: 500, exitCode: 2, level: "error" };
   if (error instanceof StorageError) {
     return {
@@ -111,9 +114,19 @@ export function edgeOf(error: unknown): Edge {
   if (error instanceof CorruptDataError || error instanceof NewerVersionError) {
     return { httpStatus: 500, exitCode: 6, level: "error" };
   }
-  if (error instanceof CalculationError) return { httpStatus: 422, exitCode: 7, level: "warn" };
+  if (error instanceof CalculationError)
+    return { httpStatus: 422, exitCode: exitCodeOfCalculation, level: "warn" };
   return { httpStatus: 500, exitCode: 70, level: "error" };
 }
+
+const exitCodeOfCalculation = 7;
+
+/**
+ * The exit code for a run that ended without a result, by the code of its error: that of a failed calculation if work
+ * failed, such as `pack-failed`, and 1 if it was cancelled or late.
+ */
+export const exitCodeOfEnd = (code: unknown): number =>
+  typeof code === "string" && code.endsWith("-failed") ? exitCodeOfCalculation : 1;
 
 /** The message of anything thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -79,7 +79,7 @@ describe("what only the dashboard asks", () => {
     });
     expect(await plan({ calculation: "sum", params: {} })).toMatchObject({
       status: 400,
-      jsonBody: { field: "params.to" },
+      jsonBody: { field: "to" },
     });
     expect(await plan({ calculation: "sum", params: { to: 1 }, id: "r1" })).toMatchObject({
       status: 400,

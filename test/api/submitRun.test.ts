@@ -114,7 +114,7 @@ describe("POST runs", () => {
       "params-too-large",
     ],
     ["an unknown calculation", { ...body, calculation: "x" }, "calculation", "unknown-calculation"],
-    ["a bad parameter", { ...body, params: { to: -1 } }, "params.to", "bad-params"],
+    ["a bad parameter", { ...body, params: { to: -1 } }, "to", "bad-parameter"],
     ["an id with a slash", { ...body, id: "a/b" }, "id", "bad-run-id"],
     ["an id of 300 characters", { ...body, id: "a".repeat(300) }, "id", "bad-run-id"],
   ])("refuses %s with 400, naming the field", async (_what, bad, field, code) => {

@@ -88,7 +88,7 @@ describe("aggregate", () => {
   test("the error for a bad number suggests nulls", async () => {
     const content = { "data/a.csv": "v\n1\nNA\n" };
     const given = { aggregates: "sum(v)", resultFormat: "csv" };
-    await expect(textOf(content, given)).rejects.toThrow("nulls=NA counts that text in CSV as empty");
+    await expect(textOf(content, given)).rejects.toThrow("--nulls NA counts that text in CSV as empty");
     expect(await textOf(content, { ...given, nulls: "NA" })).toBe("sum(v)\n1\n");
   });
 
@@ -117,7 +117,7 @@ describe("aggregate", () => {
     await expect(textOf(content, raw)).rejects.toMatchObject({
       code: "no-column",
       message:
-        'none of 3 records under data/ has "o.p", "amuont"; with --absentColumns empty that counts as empty',
+        'none of 3 records under data/ has "o.p", "amuont"; with --absent-columns empty that counts as empty',
     });
     expect(JSON.parse(await textOf(content, { ...raw, absentColumns: "empty" }))).toMatchObject({
       rows: [{ "sum(a)": 6, "count(b)": 0, "sum(o.p)": null }],

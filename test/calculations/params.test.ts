@@ -14,11 +14,14 @@ describe("parameters", () => {
     [{ to: -1 }, "to", /^to: .*0/],
     [{ to: "many" }, "to", /^to: .*number/],
     [{ from: 1.5 }, "from", /^from: .*int/],
+    [{ to: "abc" }, "to", /^to: expected a number, received "abc"/],
     [{ to: "" }, "to", /^to: expected a number, received ""/],
     [{ to: " " }, "to", /^to: expected a number/],
     [{ to: null }, "to", /^to: expected a number, received null/],
     [{ to: true }, "to", /^to: expected a number, received true/],
     [{ to: [5] }, "to", /^to: expected a number/],
+    [{ from: 100, to: 10 }, "from", /^from: must not be above to, which is 10$/],
+    [{ from: 1e9 + 1 }, "from", /^from: must not be above to, which is 1000000000$/],
     [{ form: 3 }, "form", /^form: Unrecognized/],
     [[], "params", /^params: .*object/],
     ["to=3", "params", /^params: .*object/],
@@ -32,8 +35,8 @@ describe("parameters", () => {
 
   test("the help of parameters is made from their schema", () => {
     expect(describeParams(primes)).toEqual([
-      { name: "to", type: "integer", default: "1000000000", description: expect.stringContaining("count") },
-      { name: "from", type: "integer", default: "0", description: expect.any(String) },
+      { name: "to", type: "integer", default: 1_000_000_000, description: expect.stringContaining("count") },
+      { name: "from", type: "integer", default: 0, description: expect.any(String) },
     ]);
   });
 });

@@ -42,8 +42,9 @@ describe("primes", () => {
     expect(run({ from: 12_345_678, to: 1e8 }).result).toMatchObject({ primes: 5_761_455 - 809_227 });
   });
 
-  test("an empty range has no chunks", () => {
-    expect(run({ from: 11, to: 10 })).toMatchObject({ chunks: 0, result: { primes: 0, from: 11, to: 10 } });
+  test("a range of one number counts that number", () => {
+    expect(run({ from: 11, to: 11 })).toMatchObject({ result: { primes: 1, from: 11, to: 11 } });
+    expect(run({ from: 10, to: 10 })).toMatchObject({ result: { primes: 0, from: 10, to: 10 } });
   });
 
   test("numbers may come as text, as a command line gives them", () => {

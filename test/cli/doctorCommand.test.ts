@@ -43,6 +43,32 @@ test("doctor ends with 1 for a problem, with its reason and a fix below it", asy
   expect(out).toMatch(/\d wrong, \d warnings?\n$/);
 });
 
+test("the settings of a named file are judged without those of the shell, and so is the storage that they name", async () => {
+  const opened: [connection: string | undefined, env: unknown][] = [];
+  const shell = { DataStorage: "of-shell", LEASEFOLD_LEASE_S: "5", LEASEFOLD_SCHEDULE: "0 * * * * *" };
+  const { start, client } = await cliWorld({
+    env: shell,
+    connect: async ({ connection }, env) => {
+      opened.push([connection, env]);
+      return client;
+    },
+  });
+  const doctor = async (line: string) => (await start(line, { folder }).ended).out;
+  const ofFile = { DataStorage: "of-file", AzureWebJobsStorage: "x" };
+  await writeFile(join(folder, "other.json"), JSON.stringify({ Values: ofFile }));
+  const judged = await doctor("doctor --settings other.json");
+  expect(judged).not.toContain("LEASEFOLD_LEASE_S=5");
+  expect(judged).toContain("LEASEFOLD_SCHEDULE is not set");
+  expect(opened).toEqual([["of-file", ofFile]]);
+  await writeFile(join(folder, "none.json"), '{"Values":{"AzureWebJobsStorage":"x"}}');
+  expect(await doctor("doctor --settings none.json")).toContain("✗ storage  none.json names no storage");
+  expect(opened).toHaveLength(1);
+  // The usual file gives way to the shell, as it does for "func start".
+  await writeFile(join(folder, "local.settings.json"), JSON.stringify({ Values: ofFile }));
+  expect(await doctor("doctor")).toContain("LEASEFOLD_LEASE_S=5");
+  expect(opened.at(-1)?.[0]).toBe("of-shell");
+});
+
 test("a file named by --settings must exist and contain settings", async () => {
   const run = await runner();
   expect(await run("doctor --settings none.json", { folder })).toMatchObject({

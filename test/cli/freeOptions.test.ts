@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { readFreeOptions } from "../../src/cli/freeOptions.ts";
+import { optionOf, readFreeOptions } from "../../src/cli/freeOptions.ts";
 import { calculations } from "../client/clientWorld.ts";
 
 const rows = calculations.describeParams(calculations.get("sum"));
 const read = (line: string, pairs: string[] = []) =>
-  readFreeOptions(line.split(" ").filter(Boolean), pairs, rows);
+  readFreeOptions(line.split(" ").filter(Boolean), pairs, rows, ["--wait", "--json"]);
 
 describe("the parameters of a calculation on the command line", () => {
   it.each([
@@ -24,6 +24,18 @@ describe("the parameters of a calculation on the command line", () => {
     expect(read(line)).toEqual(params);
   });
 
+  it.each([
+    ["to", "--to"],
+    ["quotedNewlines", "--quoted-newlines"],
+    ["c2x", "--c2x"],
+    ["snake_Case", "--snake_Case"],
+    ["Upper", "--Upper"],
+  ])("the parameter %s is the option %s", (name, option) => {
+    expect(optionOf(name)).toBe(option);
+    const row = { name, type: "string", description: "" };
+    expect(readFreeOptions([option, "x"], [], [row])).toEqual({ [name]: "x" });
+  });
+
   it("a parameter may be given as name=value if an option of Leasefold has its name", () => {
     expect(read("--to 3", ["label=x=y", "max-size=4"])).toEqual({ to: 3, label: "x=y", maxSize: 4 });
   });
@@ -34,7 +46,13 @@ describe("the parameters of a calculation on the command line", () => {
   });
 
   it.each([
-    ["--too 5", "unknown parameter: --too: the parameters are --to, --label, --exact, --maxSize"],
+    ["--xyz 5", "unknown parameter: --xyz: the parameters are --to,"],
+    ["--wiat", "unknown parameter: --wiat (did you mean --wait?): the parameters are --to,"],
+    ["--max-sise 5", "unknown parameter: --max-sise (did you mean --max-size?)"],
+    [
+      "--too 5",
+      "unknown parameter: --too (did you mean --to?): the parameters are --to, --label, --exact, --max-size",
+    ],
     ["--to", "--to needs a value"],
     ["--to --exact", "--to needs a value"],
     ["--to 1 --to 2", "--to is given twice"],

@@ -50,7 +50,12 @@ async function api(status: number, body: unknown, headers = {}) {
 describe("the running instances, asked over HTTP", () => {
   it("the first instance that responds lists its calculations to whoever holds the key", async () => {
     const schema = { type: "object" };
-    const calculations = [{ name: "sum", summary: "adds", params: [], schema, code: "sum@1" }];
+    const params = [
+      { name: "to", type: "integer", description: "required" },
+      { name: "exact", type: "boolean", default: false, description: "typed" },
+      { name: "from", type: "integer", default: "0", description: "as an older instance tells it" },
+    ];
+    const calculations = [{ name: "sum", summary: "adds", params, schema, code: "sum@1" }];
     expect(await (await api(200, { calculations })).calculations()).toEqual(calculations);
     expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
       ["/api/calculations", "key"],

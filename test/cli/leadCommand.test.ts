@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Cli } from "../../src/cli/cli.ts";
 import { leadWith } from "../../src/cli/commands/lead.ts";
-import type { Child } from "../../src/cli/commands/runWhileLeading.ts";
+import { type Child, startChild } from "../../src/cli/commands/runWhileLeading.ts";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import { leadOn } from "../../src/election/api/lead.ts";
@@ -97,6 +97,18 @@ async function leadWorld(options: { readonly tty?: boolean } = {}) {
   };
   return { ...inner, start, rival, child, children, network };
 }
+
+it.skipIf(process.platform === "win32").each([
+  ["nosuchcmd-leasefold", 127, "cannot run nosuchcmd-leasefold: no such file or directory (ENOENT)"],
+  [import.meta.filename, 126, "permission denied (EACCES)"],
+])(
+  "a program that cannot be run, such as %s, is told with the exit code of shells",
+  async (file, code, why) => {
+    const told: string[] = [];
+    expect(await startChild([file], {}, (one) => void told.push(one)).ended).toBe(code);
+    expect(told).toEqual([expect.stringContaining(why)]);
+  },
+);
 
 describe("leasefold lead", () => {
   it("runs the command in a term, passes on its exit code and frees the lease", async () => {

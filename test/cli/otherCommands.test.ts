@@ -288,18 +288,20 @@ test-wake-poison     missing
     const { run } = await cliWorld();
     expect((await run("calculations")).out).toBe(`NAME  WHAT IT COMPUTES, AND ITS PARAMETERS
 sum   adds the whole numbers below N
-      --to [--label none] [--exact false] [--maxSize 10]
+      --to [--label none] [--exact false] [--max-size 10]
 `);
     expect((await run("calculations sum")).out).toBe(`sum: adds the whole numbers below N
-OPTION     TYPE     DEFAULT     MEANING
---to       integer  (required)  exclusive end
---label    string   none        a text
---exact    boolean  false       a flag
---maxSize  number   10          a number with a long name
+OPTION      TYPE     DEFAULT     MEANING
+--to        integer  (required)  exclusive end
+--label     string   none        a text
+--exact     boolean  false       a flag
+--max-size  number   10          a number with a long name
 `);
     expect((await run("calculations other")).exitCode).toBe(2);
     expect(JSON.parse((await run("calculations --json")).out)).toMatchObject({
       calculations: [{ name: "sum" }],
     });
+    const { params } = JSON.parse((await run("calculations sum --json")).out);
+    expect(params.map((one: { default?: unknown }) => one.default)).toEqual([undefined, "none", false, 10]);
   });
 });

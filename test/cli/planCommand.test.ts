@@ -51,9 +51,9 @@ describe("leasefold plan", () => {
   it.each([
     ["plan", "missing required argument 'calculation'"],
     ["plan nothing", "there is no nothing"],
-    ["plan sum", "params.to:"],
+    ["plan sum", "invalid --to: must be given"],
     ["plan sum --tto 5", "unknown parameter: --tto"],
-    ["plan sum --to 5 --pack-size 0", "packSize: 0 is not a whole number"],
+    ["plan sum --to 5 --pack-size 0", "invalid --pack-size: 0 is not a whole number"],
     ["plan sum --to 5 --workers 0", "workers: 0 is not a whole number from 1 to 100000"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { run } = await cliWorld();

@@ -1,12 +1,24 @@
 import { Writable } from "node:stream";
 import { expect, it } from "vitest";
+import { linesOf } from "../../src/cli/check/checkRows.ts";
 import { screenOf } from "../../src/cli/render/processScreen.ts";
+import { clipped, table } from "../../src/cli/render/table.ts";
 import { wrap } from "../../src/cli/render/text.ts";
 
 it.each([0, undefined])("A terminal that reports %s columns is taken for one of 80", (columns) => {
   const stream = Object.assign(new Writable(), { isTTY: true, columns, fd: 1 });
   const screen = screenOf(stream as unknown as NodeJS.WriteStream & { fd: 1 }, {});
   expect([screen.isTty, screen.columns]).toEqual([true, 80]);
+});
+
+it("What is no terminal has no width, so that nothing is cut for a program", () => {
+  const stream = Object.assign(new Writable(), { isTTY: false, columns: undefined, fd: 1 });
+  const screen = screenOf(stream as unknown as NodeJS.WriteStream & { fd: 1 }, {});
+  expect(screen.columns).toBe(Number.POSITIVE_INFINITY);
+  const long = "word ".repeat(100).trim();
+  expect(table(screen, ["A", clipped("B")], [["a", long]])).toContain(long);
+  const row = { law: "plan", says: "plan", outcome: "holds", text: long, ms: 5 } as const;
+  expect(linesOf(row, screen)).toEqual([expect.stringContaining(`${long} `)]);
 });
 
 it.each([1, 0, -7])("Text is wrapped on a screen of %s columns, however few those are", (width) => {

@@ -42,6 +42,17 @@ describe("the program", () => {
     expect((await run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
+  it.each([...commandNames, "calculations", "leader break", "queues peek"])(
+    "the help of %s shows the options that hold everywhere",
+    async (name) => {
+      const { run } = await cliWorld();
+      const { exitCode, out } = await run(`${name} --help`);
+      expect(exitCode).toBe(0);
+      for (const option of ["--connection", "--account", "--namespace", "--json"])
+        expect(out).toContain(option);
+    },
+  );
+
   it("shows its help and ends with 2 when no command is given", async () => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run("");
@@ -53,7 +64,10 @@ describe("an error", () => {
   it.each([
     [new InputError("invalid", "bad", "cap: too large"), 2],
     [new ConfigError("no-storage", "no storage"), 2],
-    [new NotReadyError("not-finished", "not finished"), 3],
+    [new NotReadyError("not-finished", "not finished", { retry: "later" }), 3],
+    [new NotReadyError("run-cancelled", "was cancelled"), 1],
+    [new NotReadyError("run-failed", "failed", { details: { cause: "pack-failed" } }), 7],
+    [new NotReadyError("run-failed", "failed", { details: { cause: "deadline" } }), 1],
     [new StorageError("busy", "", undefined, "no answer"), 4],
     [new StorageError("refused", "X", 400, "refused"), 4],
     [new StorageError("denied", "AuthorizationPermissionMismatch", 403, "denied"), 5],

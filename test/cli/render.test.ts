@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bar, liveLine, progressLine } from "../../src/cli/render/progress.ts";
+import { bar, liveLine, progressLine, shareOf } from "../../src/cli/render/progress.ts";
 import { runDetails, tryingText } from "../../src/cli/render/runDetails.ts";
 import { clipped, right, table, wrapped } from "../../src/cli/render/table.ts";
 import {
@@ -11,10 +11,21 @@ import {
   oneLine,
   percent,
   perSecond,
+  wrap,
 } from "../../src/cli/render/text.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { printed } from "./cliWorld.ts";
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** Columns by a rule of its own: two for a grapheme of these scripts or of several parts that are no marks, else one. */
+const columnsOf = (text: string): number =>
+  [...graphemes.segment(text)].reduce(
+    (sum, { segment }) =>
+      sum + (/[\p{Script=Han}\p{Script=Katakana}\p{Emoji_Presentation}]|ー/u.test(segment) ? 2 : 1),
+    0,
+  );
 
 describe("amounts", () => {
   it.each([
@@ -73,6 +84,19 @@ describe("text of others", () => {
     expect(clip("abcdef", 4)).toBe("abc…");
     expect(clip("abcd", 4)).toBe("abcd");
   });
+
+  it.each([
+    ["データ/売上.csv", 8],
+    ["👩‍👩‍👧‍👦 and 🇩🇪 and 🚀🚀🚀", 9],
+    ["e\u0301e\u0301e\u0301e\u0301 combined", 6],
+    ["plain words only", 7],
+  ])("%s is cut and wrapped by the columns that it takes", (text, width) => {
+    expect(columnsOf(clip(text, width))).toBeLessThanOrEqual(width);
+    expect(columnsOf(clip(text, width))).toBeGreaterThanOrEqual(width - 1);
+    const lines = wrap(text, width);
+    for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(width);
+    expect(lines.join("").replaceAll(" ", "").normalize()).toBe(text.replaceAll(" ", "").normalize());
+  });
 });
 
 describe("an attempt at work that is still tried", () => {
@@ -126,6 +150,17 @@ describe("a table", () => {
     );
   });
 
+  it("cells of wide characters and emoji leave the columns in line", () => {
+    const rows = ["売上", "🚀", "e\u0301t\u00e9", "plain"].map((name) => [name, "1", "x".repeat(60)]);
+    const lines = table(printed({ columns: 40 }), columns, rows)
+      .trimEnd()
+      .split("\n");
+    for (const line of lines.slice(1)) {
+      expect(columnsOf(line)).toBe(40);
+      expect(columnsOf(line.slice(0, line.indexOf(" 1 ") + 2))).toBe(11);
+    }
+  });
+
   it("the colors of cells do not count as width", () => {
     const text = table(printed({ color: true }), columns, [[{ text: "one", style: "green" }, "1", "t"]]);
     expect(text.split("\n")[1]).toBe("\u001b[32mone \u001b[39m     1  t");
@@ -171,6 +206,16 @@ describe("a run", () => {
     expect(progressLine({ ...unplanned, phase: "planning", word: "planning" }, 79)).toBe(
       "planning  7.2 s  term 4",
     );
+  });
+
+  it.each(["failed", "cancelled"] as const)("has no full bar when it has %s", (phase) => {
+    const ended = { ...view, phase, word: phase, active: false } as const;
+    const all = { total: 200, sent: 200, done: 150, failed: 50, again: 0 };
+    expect(progressLine({ ...ended, packs: all }, 79)).toMatch(/ █+░+ {2}75 % {2}150\/200 packs/);
+    expect(runDetails(printed(), { ...ended, packs: all })).toContain("░░ 75 %");
+    const { packs: _packs, ...unplanned } = ended;
+    expect(shareOf(unplanned)).toBe(0);
+    expect(shareOf({ ...ended, phase: "complete", packs: all })).toBe(1);
   });
 
   it("has a bar that is full only at the end", () => {

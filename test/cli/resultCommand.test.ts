@@ -56,7 +56,7 @@ describe("leasefold result", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("of an unfinished run ends with exit code 3 and a clear word", async () => {
+  it("of an unfinished run ends with exit code 3, and of a failed one with that of its failure", async () => {
     const { run, client, putState } = await cliWorld();
     const submitted = await submit(client, request);
     expect(await run("result r1")).toEqual({
@@ -64,11 +64,28 @@ describe("leasefold result", () => {
       out: "",
       err: "leasefold: run r1 is not finished: it is waiting\n",
     });
-    await putState(submitted, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
-    expect(await run("result r1")).toMatchObject({
-      exitCode: 3,
-      err: expect.stringContaining("pack 3 threw"),
-    });
+    const ways = [
+      "result r1",
+      "result r1 --manifest",
+      "result r1 --so-far",
+      "verify r1",
+      "status r1 --watch",
+    ];
+    for (const [code, exitCode] of [
+      ["pack-failed", 7],
+      ["plan-failed", 7],
+      ["deadline", 1],
+    ] as const) {
+      await putState(submitted, { phase: "failed", error: { code, message: "pack 3 threw" } });
+      for (const line of ways) {
+        const ended = await run(line);
+        expect([line, ended.exitCode, ended.out + ended.err]).toEqual([
+          ...[line, exitCode, expect.stringContaining("pack 3 threw")],
+        ]);
+      }
+    }
+    await putState(submitted, { phase: "cancelled" });
+    for (const line of ways) expect([line, (await run(line)).exitCode]).toEqual([line, 1]);
   });
 
   it("result notes how many chunks are missing", async () => {

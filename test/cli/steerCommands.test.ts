@@ -131,15 +131,22 @@ describe("leasefold retry", () => {
     expect(shown(err)).toContain("50 %  5/10 packs");
   });
 
-  it("with --wait ends with exit code 1 when it fails again", async () => {
+  it("with --wait ends with exit code 7 when a chunk fails again", async () => {
     const { start, world, submitted: of, putState } = await failed();
     const { ended } = start("retry r1 --wait");
     await world.advance(1_000);
-    const error = { code: "x", message: "pack 4 threw" };
+    const error = { code: "pack-failed", message: "pack 4 threw" };
     await putState(of, { phase: "failed", layout, generation: 2, command: 3, error });
     const { exitCode, out, err } = await world.finish(ended);
-    expect([exitCode, out]).toEqual([1, ""]);
+    expect([exitCode, out]).toEqual([7, ""]);
     expect(err).toContain("pack 4 threw");
+  });
+
+  it("-o refuses a file that cannot be written before anything is tried again", async () => {
+    const { start, client } = await failed();
+    const before = await readMarker(client, "r1");
+    expect(await start("retry r1 -o /none/out.json").ended).toMatchObject({ exitCode: 2 });
+    expect(await readMarker(client, "r1")).toEqual(before);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
+import { status } from "../../src/client/status.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -48,12 +49,26 @@ describe("leasefold submit", () => {
   });
 
   it.each([
-    ["submit sum --tto 5", "unknown parameter: --tto: the parameters are --to, --label, --exact, --maxSize"],
+    [
+      "submit sum --tto 5",
+      "unknown parameter: --tto (did you mean --to?): the parameters are --to, --label, --exact, --max-size",
+    ],
     ["submit nothing --to 5", "there is no nothing"],
-    ["submit sum --to 1e16", "params.to:"],
-    ["submit sum", "params.to:"],
-    ["submit sum --to 5 --id a/b", "id: "],
-    ["submit sum --to 5 --pack-size -3", "packSize: -3 is not a whole number from 1 to 10000000"],
+    ["submit sum --to 1e16", "invalid --to: 1e16: Too big"],
+    ["submit sum --to=1e16", "invalid --to: 1e16: Too big"],
+    ["submit sum -p to=1e16", "invalid --to: 1e16: Too big"],
+    ["submit sum --to abc", 'invalid --to: expected a number, received "abc"'],
+    ["submit sum --to 5 --max-size big", 'invalid --max-size: expected a number, received "big"'],
+    [
+      "submit sum --wiat --to 5",
+      "unknown parameter: --wiat (did you mean --wait?): the parameters are --to,",
+    ],
+    ["submit sum --to 5 --jsno", "unknown parameter: --jsno (did you mean --json?)"],
+    ["submit sum --to 5 --maxSize big", 'invalid --maxSize: expected a number, received "big"'],
+    ["submit sum --to 5 --exact maybe", "invalid --exact: maybe: "],
+    ["submit sum", "invalid --to: must be given"],
+    ["submit sum --to 5 --id a/b", "invalid --id: "],
+    ["submit sum --to 5 --pack-size -3", "invalid --pack-size: -3 is not a whole number from 1 to 10000000"],
     ["submit sum --to 5 --cap x", "option '--cap <n>' argument 'x' is invalid. it must be a whole number."],
     ["submit", "missing required argument 'calculation'"],
     ["submitt sum", "unknown command 'submitt' (Did you mean submit?)"],
@@ -70,12 +85,12 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --pack-limit -3s", "it must be a duration like"],
     ["submit sum --to 5 --pack-limit s", "it must be a duration like"],
     ["submit sum --to 5 --pack-limit 3weeks", "it must be a duration like"],
-    ["submit sum --to 5 --pack-limit 0s", "packLimitMs: 0 is not a whole number from 1 to 86400000"],
-    ["submit sum --to 5 --pack-limit 2d", "packLimitMs: 172800000 is not a whole number"],
-    ["submit sum --to 5 --attempts 0", "attempts: 0 is not a whole number from 1 to 100"],
-    ["submit sum --to 5 --attempts 101", "attempts: 101 is not a whole number from 1 to 100"],
+    ["submit sum --to 5 --pack-limit 0s", "it must be more than 0"],
+    ["submit sum --to 5 --pack-limit 2d", "argument '2d' is invalid. it must be at most 1 d"],
+    ["submit sum --to 5 --attempts 0", "invalid --attempts: 0 is not a whole number from 1 to 100"],
+    ["submit sum --to 5 --attempts 101", "invalid --attempts: 101 is not a whole number from 1 to 100"],
     ["submit sum --to 5 --attempts few", "it must be a whole number"],
-    ["submit sum --to 5 --deadline 0s", "deadline: give"],
+    ["submit sum --to 5 --deadline 0s", "it must be more than 0"],
     ["submit sum --to 5 --deadline soon", "it must be a duration like"],
     ["submit sum --to 5 --keep", "invalid --keep: needs --deadline"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
@@ -93,7 +108,7 @@ describe("leasefold submit", () => {
       error: {
         code: "bad-cap",
         field: "cap",
-        message: "cap: 0 is not a whole number from 1 to 100000",
+        message: "invalid --cap: 0 is not a whole number from 1 to 100000",
         exitCode: 2,
       },
     });
@@ -136,16 +151,65 @@ describe("leasefold submit --wait", () => {
     expect(shown(all)).toMatch(/\nr1 complete after 2 s\n$/);
   });
 
-  it("ends with exit code 1 and the reason when the run failed", async () => {
+  it("ends with exit code 7 and the reason when a chunk failed", async () => {
     const { start, world, client, putState } = await cliWorld();
     const { ended } = start("submit sum --to 100 --id r1 --wait");
     await world.advance(500);
     const uid = (await readMarker(client, "r1"))?.value.uid ?? "";
-    await putState({ run: "r1", uid }, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });
+    await putState(
+      { run: "r1", uid },
+      { phase: "failed", error: { code: "pack-failed", message: "pack 3 threw" } },
+    );
     const { exitCode, out, err } = await world.finish(ended);
-    expect([exitCode, out]).toEqual([1, ""]);
+    expect([exitCode, out]).toEqual([7, ""]);
     expect(err).toContain("pack 3 threw");
   });
+
+  it("says after 5 s that nobody leads, how to start an instance, and what doctor finds", async () => {
+    for (const [line, tty] of [
+      ["submit sum --to 100 --id r1 --wait", false],
+      ["submit sum --to 100 --id r1", true],
+    ] as const) {
+      const { start, world, client } = await cliWorld();
+      const { ended, err, interrupt } = start(line, { tty });
+      await world.advance(4_000);
+      expect(err()).not.toContain("nobody leads");
+      await world.advance(4_000);
+      expect(shown(err())).toMatch(
+        /\nnobody leads: no instance has taken r1 for 5 s.*leasefold up.*\ndoctor: 1 run is open and nobody has ever led; /,
+      );
+      await world.advance(20_000);
+      expect(err().match(/nobody leads/g)).toHaveLength(1);
+      expect((await status(client, "r1")).word).toBe("waiting");
+      interrupt();
+      await world.finish(ended);
+    }
+  });
+
+  it("does not say so of a run that a leader has seen, or to a script that does not wait", async () => {
+    const { start, run, world, putState } = await cliWorld();
+    const { exitCode, err } = await run("submit sum --to 100 --id r1");
+    expect([exitCode, err, world.nowMs()]).toEqual([0, "", expect.any(Number)]);
+    const { ended } = start("submit sum --to 100 --id r2", { tty: true });
+    await world.advance(500);
+    const { run: id, uid } = JSON.parse((await run("status r2 --json")).out);
+    await putState({ run: id, uid }, { phase: "computing", layout });
+    expect((await world.finish(ended)).err).not.toContain("nobody leads");
+  });
+
+  it.each(["submit sum --to 100 --id r1 --wait", "submit sum --to 100 --id r1"])(
+    "%s -o refuses a file that cannot be written, and submits nothing",
+    async (line) => {
+      const { start, client } = await cliWorld();
+      const ended = await start(`${line} -o /none/out.json`).ended;
+      expect(ended).toMatchObject({
+        exitCode: 2,
+        out: "",
+        err: expect.stringContaining("cannot write /none"),
+      });
+      expect(await readMarker(client, "r1")).toBeUndefined();
+    },
+  );
 
   it.each([
     ["SIGTERM", 143],

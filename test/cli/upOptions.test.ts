@@ -8,7 +8,7 @@ import type { Cli } from "../../src/cli/cli.ts";
 import { addDown } from "../../src/cli/commands/instances.ts";
 import { addDemo } from "../../src/cli/demo/demo.ts";
 import { runCommand } from "../../src/cli/program.ts";
-import { instanceLine } from "../../src/cli/render/instances.ts";
+import { addressLines, instanceLine, nextStep } from "../../src/cli/render/instances.ts";
 import { addUp } from "../../src/cli/up/up.ts";
 import { localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
 import { systemClock } from "../../src/storage/system.ts";
@@ -119,6 +119,22 @@ it("Down says when nothing runs, and never asks a stranger's process to end", as
   expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null]);
   stranger.kill();
   await rm(own, { recursive: true });
+});
+
+it("Up prints where everything is, and the command that comes next", () => {
+  const connectionString =
+    "AccountName=a;AccountKey=secret;BlobEndpoint=http://127.0.0.1:10000/a;QueueEndpoint=q";
+  const local = { connectionString, instances: [{ name: "node-1", httpUrl: "http://127.0.0.1:7071" }] };
+  expect(addressLines(local, "kept")).toEqual([
+    "storage  http://127.0.0.1:10000/a (kept in kept)",
+    "node-1   http://127.0.0.1:7071/api",
+    expect.stringContaining("leasefold show"),
+  ]);
+  const dashboard = "http://127.0.0.1:7071/api/ui#token=k";
+  expect(addressLines({ ...local, dashboard }, "kept")[2]).toBe(`dashboard  ${dashboard}`);
+  expect(addressLines(local, undefined)[0]).toContain("(in memory)");
+  expect(nextStep("/work", [])).toBe("leasefold submit primes --to 1e9 --wait");
+  expect(nextStep("/work", ["/other/a.ts", "/work/my/b.ts"])).toBe("leasefold submit ./my/b.ts --wait");
 });
 
 describe("a line of the status", () => {

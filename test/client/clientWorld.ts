@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
@@ -135,19 +136,8 @@ export const calculations: Calculations = {
     });
   },
   versionOf: () => "test",
-  parseParams: (calculation, raw) => {
-    const parsed = calculation.params.safeParse(raw);
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
-    const field = `params.${issue?.path.join(".")}`;
-    throw new InputError("invalid", "bad-params", `${field}: ${issue?.message}`, { field });
-  },
-  describeParams: () => [
-    { name: "to", type: "integer", description: "exclusive end" },
-    { name: "label", type: "string", default: "none", description: "a text" },
-    { name: "exact", type: "boolean", default: "false", description: "a flag" },
-    { name: "maxSize", type: "number", default: "10", description: "a number with a long name" },
-  ],
+  parseParams,
+  describeParams,
 };
 
 /** What a promise is rejected with, or a failed test. */

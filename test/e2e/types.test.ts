@@ -44,3 +44,11 @@ test("a user's calculation has the types of leasefold, and needs none of Node", 
     expect.stringMatching(/^wrong\.ts\(5,.* Property 'm' does not exist on type '{ n: number; }'/),
   ]);
 });
+
+test("an error of leasefold/election that nobody catches prints no screens of source", async () => {
+  const script = `require(${JSON.stringify(join(root, "dist/election.cjs"))}).lead({ connection: "", name: "x" }, () => 1);`;
+  const failed = await run(process.execPath, ["-e", script]).catch((error: unknown) => error);
+  const { stderr } = failed as { stderr: string };
+  expect(stderr).toContain("the connection string of the storage is empty");
+  expect(stderr.length).toBeLessThan(4_000);
+});

@@ -38,7 +38,7 @@ test("up in the background runs a job that another command submits, and down lea
   const started = await leasefold("up", "--detach", "--instances", "2", "--data", "kept");
   expect(started).toMatchObject({ code: 0, err: "" });
   expect(started.out).toMatch(
-    /^node-1 +http:\/\/127\.0\.0\.1:\d+\/api\nnode-2 .*\nready in .*leasefold down/,
+    /^storage +http:\/\/127\.0\.0\.1:\d+\/\w+ \(kept in kept\)\nnode-1 +http:\/\/127\.0\.0\.1:\d+\/api\nnode-2 .*\n.*leasefold show.*\nready in .*leasefold down/,
   );
   const local = (await localFile()) as LocalFile;
   expect(started.out).not.toContain(local.functionKey);

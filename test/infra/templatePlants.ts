@@ -108,7 +108,7 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(
     data,
-    "['Standard_LRS', 'Standard_ZRS'",
+    "['Standard_LRS', 'Standard_GRS'",
     "['Standard_LRS', 'Standard_ZoneRS'",
     "resource-value",
     /Standard_ZoneRS/,
@@ -201,6 +201,13 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(shared, "  runs: '*/spec.json'", "  runs: '*'", "least-rights", /runs: \*/),
   plant(shared, "  inputs: '*'", "  inputs: '*'\n  results: '*'", "least-rights", /results: \*/),
+  plant(
+    shared,
+    "var steerQueues = [\n",
+    "var steerQueues = [\n  'packs'\n",
+    "least-rights",
+    /packs.: no command sends/,
+  ),
   plant(
     operators,
     "      conditionVersion: '2.0'\n      condition:",

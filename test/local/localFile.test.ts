@@ -11,6 +11,7 @@ import {
   removeLocalFile,
   writeLocalFile,
 } from "../../src/local/localFile.ts";
+import { startOf } from "../../src/local/supervisor.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 
@@ -85,6 +86,18 @@ describe("the state of the running instances", () => {
   ])("is stale when it names %s", async (_what, change) => {
     expect(await readLocalFile(await written(change))).toMatchObject({ kind: "stale" });
   });
+});
+
+it("a state is stale when its process id is that of a later process, and one without a start is judged by the rest", async () => {
+  const start = startOf(supervisor.pid ?? 0);
+  expect(start).toEqual(expect.any(String));
+  expect(startOf(2 ** 22 + 1)).toBeUndefined();
+  for (const [supervisorStart, kind] of [
+    [start, "found"],
+    [undefined, "found"],
+    [startOf(process.pid), "stale"],
+  ] as const)
+    expect(await readLocalFile(await written({ supervisorStart }))).toMatchObject({ kind });
 });
 
 describe("a state that somebody planted", () => {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { routes } from "../../src/api/routes.ts";
+import { loadCalculations } from "../../src/calculations/registry.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
 
@@ -159,4 +160,19 @@ test("docs/HTTP.md names every route of the app and no other", () => {
     "GET /api/ui/{file}",
   ];
   expect([...told].sort()).toEqual(app.sort());
+});
+
+test("pages, help and errors name the options of calculations as the command line has them", async () => {
+  const known = await loadCalculations([]);
+  const camel = known
+    .list()
+    .flatMap((one) => known.describeParams(one).map(({ name }) => name))
+    .filter((name) => /[A-Z]/.test(name));
+  expect(camel).toContain("resultFormat");
+  const spelled = new RegExp(`--(?:${camel.join("|")})\\b|\\b(?:${camel.join("|")})=\\S`, "g");
+  expect("--resultFormat csv, badNumbers=skip".match(spelled)).toEqual(["--resultFormat", "badNumbers=s"]);
+  const found = [...pages, ...sources].flatMap((file) =>
+    (read(file).match(spelled) ?? []).map((text) => `${file}: ${text}`),
+  );
+  expect(found).toEqual([]);
 });

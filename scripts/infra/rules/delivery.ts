@@ -1,5 +1,5 @@
 import { all } from "../facts.ts";
-import { ignoredBy } from "../makePackage.ts";
+import { ignoredBy, ignoredByCoreTools } from "../makePackage.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText, type RuleName } from "../syntax.ts";
 
@@ -7,12 +7,15 @@ import { type Finding, findingAt, placeOfText, type RuleName } from "../syntax.t
 const packaged = ["host.json", "package.json", "dist"];
 
 /**
- * The way to Azure: `azd-service`, `remote-build`, `package`, `workflow-pin`, `workflow-secret` and `workflow-permissions`.
+ * The way to Azure: `azd-service`, `azd-version`, `remote-build`, `package`, `workflow-pin`, `workflow-secret` and `workflow-permissions`.
  * `rootNames` are the files and folders at the root.
  */
 export function delivery(project: Project, rootNames: readonly string[]): Finding[] {
   return [...azd(project), ...packageFiles(project, rootNames), ...workflows(project)];
 }
+
+/** The changelog of azd (Azure/azure-dev, cli/azd/CHANGELOG.md): pull requests 6748, 7223 and 7311. */
+const azdAtLeast = [1, 23, 13];
 
 function azd({ files, templates }: Project): Finding[] {
   const file = "azure.yaml";
@@ -34,6 +37,22 @@ function azd({ files, templates }: Project): Finding[] {
       ),
     );
   }
+  const least = /^requiredVersions:\n {2}azd: ">= (\d+)\.(\d+)\.(\d+)"$/m.exec(text)?.slice(1).map(Number);
+  const weight = (parts: readonly number[]) => parts.reduce((sum, part) => sum * 1_000 + part, 0);
+  if (least === undefined || weight(least) < weight(azdAtLeast)) {
+    const says = `requiredVersions: azd must be at least ${azdAtLeast.join(".")}, which takes remoteBuild and .funcignore as meant`;
+    findings.push(at("requiredVersions", "azd-version", says));
+  }
+  if (ignoredBy(files.get(".funcignore") ?? "")("node_modules")) {
+    const says = "azd refuses remoteBuild: false where .funcignore names node_modules; name node_modules/*";
+    findings.push(
+      findingAt(
+        placeOfText(".funcignore", files.get(".funcignore") ?? "", "node_modules"),
+        "remote-build",
+        says,
+      ),
+    );
+  }
   if (!/^ {2}path: infra$/m.test(text) || !/^ {2}module: main$/m.test(text)) {
     findings.push(at("infra", "azd-service", "infra/main.bicep is not what azd deploys"));
   }
@@ -46,8 +65,12 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   const text = files.get(file) ?? "";
   const matches = ignoredBy(text);
   const at = (about: string, says: string) => findingAt(placeOfText(file, text, about), "package", says);
-  const extra = rootNames.filter((name) => !packaged.includes(name) && !matches(name));
-  const lost = [...packaged, ...facts.bundle.map((name) => `dist/${name}`)].filter(matches);
+  const left = (name: string) => matches(name) || matches(`${name}/x`);
+  const extra = rootNames.filter((name) => !packaged.includes(name) && !left(name));
+  const lostToCoreTools = ignoredByCoreTools(text);
+  const lost = [...packaged, ...facts.bundle.map((name) => `dist/${name}`)].filter(
+    (name) => matches(name) || lostToCoreTools(name),
+  );
   const built = all(
     files.get("scripts/build.mjs") ?? "",
     /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,

@@ -36,6 +36,8 @@ function appRights(project: Project): Finding[] {
 
 /** Paths that the commands write; with any other, who steers could forge partials, results or the lease. */
 const steered: Readonly<Record<string, string>> = { active: "*", inputs: "*", runs: "*/spec.json" };
+/** Queues that the commands send to; `test/infra/operatorRights.test.ts` runs each command against these roles. */
+const sentTo = new Set(["urgent", "wake"]);
 
 function steerRights(project: Project): Finding[] {
   const paths = tableOf(project, "steerPaths").flatMap(({ key, value, at }) =>
@@ -43,6 +45,12 @@ function steerRights(project: Project): Finding[] {
       ? []
       : [at("least-rights", `${key}: ${value} is nothing that steering runs writes`)],
   );
+  const declared = find(project, sharedFile, "steerQueues")?.value;
+  const queues = (declared === undefined ? [] : itemsOf(declared))
+    .filter((one) => !sentTo.has(stringOf(one) ?? ""))
+    .map((one) =>
+      findingAt(placeOf(sharedFile, one), "least-rights", `${one.text}: no command sends messages there`),
+    );
   const template = project.templates.get("infra/modules/operatorRoles.bicep");
   const bare = assignmentsOf(template).filter((one) => {
     const body = bodyOf(one.value);
@@ -54,6 +62,7 @@ function steerRights(project: Project): Finding[] {
   });
   return [
     ...paths,
+    ...queues,
     ...bare.map(({ name, place }) =>
       findingAt(
         place,

@@ -1,5 +1,5 @@
 import { type Breach, type Finding, laws } from "../../calculations/laws/findings.ts";
-import { clip, oneLine, paint, type Screen, wrap } from "../render/text.ts";
+import { clip, oneLine, padEnd, paint, type Screen, wrap } from "../render/text.ts";
 
 /** One line of a check, with the breach of a broken law below it. */
 export interface CheckRow {
@@ -49,7 +49,10 @@ export function linesOf(row: CheckRow, screen: Screen): readonly string[] {
   const room = screen.columns - 4 - saysWidth - (time === "" ? 0 : timeWidth + 1);
   const text = oneLine(row.text);
   const [first = "", ...more] = row.outcome === "advice" ? wrap(text, room) : [clip(text, room)];
-  const line = time === "" ? head + first : `${head}${first.padEnd(room)} ${paint(screen, "dim", time)}`;
+  const line =
+    time === ""
+      ? head + first
+      : `${head}${padEnd(first, Number.isFinite(room) ? room : 0)} ${paint(screen, "dim", time)}`;
   const below = more.map((line) => " ".repeat(4 + saysWidth) + line);
   return [line.trimEnd(), ...below, ...(row.breach === undefined ? [] : breachLines(row.breach, screen))];
 }

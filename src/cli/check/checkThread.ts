@@ -17,6 +17,7 @@ export interface LawsOrder {
   /** The parameters on the command line, as `readFreeOptions` takes them. */
   readonly tokens: readonly string[];
   readonly pairs: readonly string[];
+  readonly own: readonly string[];
   readonly samples: Samples;
 }
 
@@ -62,7 +63,7 @@ async function main(): Promise<void> {
   const known = await loadCalculations(data.files);
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
   if (calculation === undefined) throw new Error("the registry is empty");
-  const raw = readFreeOptions(data.tokens, data.pairs, known.describeParams(calculation));
+  const raw = readFreeOptions(data.tokens, data.pairs, known.describeParams(calculation), data.own);
   say({ say: "loaded", calculation: calculation.name, params: raw });
   const parsed = known.parseParams(calculation, raw);
   const { access } = threadPort(data.port);

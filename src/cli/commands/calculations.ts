@@ -1,13 +1,14 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
-import type { ParamRow } from "../../calculations/params.ts";
+import { type ParamRow, textOf } from "../../calculations/params.ts";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
-import { calculationCommand, checkRange, wholeOption } from "../options.ts";
+import { optionOf } from "../freeOptions.ts";
+import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, oneLine } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
@@ -38,9 +39,9 @@ async function tellOne(
   await session.print(`${name}: ${oneLine(summary)}`);
   if (params.length === 0) return await session.print("It takes no parameters.");
   const rows = params.map((row) => [
-    `--${row.name}`,
+    optionOf(row.name),
     row.type,
-    row.default === undefined ? "(required)" : oneLine(row.default),
+    row.default === undefined ? "(required)" : oneLine(textOf(row.default)),
     oneLine(row.description),
   ]);
   await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
@@ -48,7 +49,7 @@ async function tellOne(
 
 /** Optional parameters are in brackets. */
 const shortOf = ({ name, default: value }: ParamRow): string =>
-  value === undefined ? `--${name}` : `[--${name} ${oneLine(value)}]`;
+  value === undefined ? optionOf(name) : `[${optionOf(name)} ${oneLine(textOf(value))}]`;
 
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
@@ -97,7 +98,13 @@ export function addCheck(program: Command, session: Session): void {
         const request = {
           files: calculationFiles(cli, file),
           name: file === undefined ? asked : undefined,
-          ...{ tokens: command.args.slice(1), pairs, samples, limitMs: limit * 1000 },
+          ...{
+            tokens: command.args.slice(1),
+            pairs,
+            own: optionNames(command),
+            samples,
+            limitMs: limit * 1000,
+          },
         };
         // A lazy import, so that other commands do not load the whole engine.
         const [{ runCheck }, { linesOf }] = await Promise.all([

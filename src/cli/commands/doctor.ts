@@ -1,13 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { type Asker, askers } from "../../client/doctor/checkRoles.ts";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
-import { InputError, messageOf } from "../../model/errors.ts";
+import { ConfigError, InputError, messageOf } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
-import type { ConnectOptions, Env } from "../connect.ts";
+import { type ConnectOptions, type Env, namesStorage } from "../connect.ts";
 import { failed } from "../exitCodes.ts";
 import { oneLine, paint } from "../render/text.ts";
+
+interface DoctorOptions {
+  readonly settings?: string;
+  readonly host?: string;
+  readonly as?: Asker;
+}
 
 /** `leasefold doctor`: checks the set-up of the app, and suggests a fix for each problem. */
 export function addDoctor(program: Command, session: Session): void {
@@ -16,18 +23,24 @@ export function addDoctor(program: Command, session: Session): void {
     .description("check settings, host.json, storage, roles and queues, and suggest a fix for what is wrong")
     .option(
       "--settings <file>",
-      'local.settings.json, or what "az functionapp config appsettings list" prints',
+      'local.settings.json, or what "az functionapp config appsettings list" prints; judged without the settings of this shell',
     )
     .option("--host <file>", "host.json of the app (default: the one in this folder)")
-    .action(async (options: { settings?: string; host?: string }, command: Command) => {
+    .addOption(
+      new Option("--as <who>", "whose rights to judge (default: told by what you may write)").choices(askers),
+    )
+    .action(async (options: DoctorOptions, command: Command) => {
       const { cli } = session;
       const given = await textOf(cli.folder, options.settings, "local.settings.json");
-      const env = given === undefined ? cli.env : { ...readAppSettings(given), ...cli.env };
+      const env = given === undefined ? cli.env : envOf(readAppSettings(given), options.settings, cli.env);
       const hostJson = await textOf(cli.folder, options.host, "host.json");
       const globals = command.optsWithGlobals<ConnectOptions>();
       const named = globals.connection !== undefined || globals.account !== undefined;
-      const connect = () => cli.connect({ ...(named ? {} : storageOf(env)), ...globals });
-      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect });
+      const connect = async () => {
+        if (options.settings !== undefined && !namesStorage(globals, env)) throw noStorage(options.settings);
+        return await cli.connect({ ...(named ? {} : storageOf(env)), ...globals }, env);
+      };
+      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect, as: options.as });
       if (findings.some(({ state }) => state === "wrong")) session.exitCode = failed;
       if (session.json()) return await session.printJson({ findings });
       await tell(session, findings);
@@ -43,6 +56,19 @@ async function textOf(folder: string, named: string | undefined, usual: string):
     throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${messageOf(error)}`);
   }
 }
+
+/**
+ * The settings to judge. Those of a file that the user names are judged alone, as the shell may be set to another storage;
+ * the usual file of this folder gives way to the shell, as it does for "func start".
+ */
+const envOf = (ofFile: Env, named: string | undefined, shell: Env): Env =>
+  named === undefined ? { ...ofFile, ...shell } : ofFile;
+
+const noStorage = (file: string): ConfigError =>
+  new ConfigError(
+    "no-storage",
+    `${file} names no storage: it lacks DataStorage and DataStorage__blobServiceUri`,
+  );
 
 /** The storage that the app's settings name, with the sign-in of this machine if the app uses an identity. */
 function storageOf(env: Env): ConnectOptions {

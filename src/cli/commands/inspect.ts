@@ -11,7 +11,7 @@ import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
-import { stateOf } from "../render/progress.ts";
+import { endedPacks, stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
 import { clip, count, duration, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
@@ -54,7 +54,7 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
   return [
     run.run,
     { text: stateOf(run), style },
-    packs === undefined ? "" : percent(packs.done + packs.failed, packs.total),
+    packs === undefined ? "" : percent(endedPacks(run), packs.total),
     packs === undefined ? "" : count(packs.total),
     duration(run.elapsedS),
     ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
@@ -75,7 +75,7 @@ export function addStatus(program: Command, session: Session): void {
     .command("status")
     .description("state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
-    .option("--watch", "show progress until the run is over; exit code 1 if it failed or was cancelled")
+    .option("--watch", "show progress until the run is over; exit code 0 only if it is complete")
     .addOption(
       new Option("--map", "every pack instead: done, in flight, failed, not sent").conflicts(others("map")),
     )
@@ -142,7 +142,7 @@ const wholeMax = 5;
 /** At most so many attempts that are still tried are shown. */
 const tryingMax = 10;
 
-/** Leaves room for the error on a screen of 80 columns. */
+/** Leaves room for the error on a terminal of 80 columns; a program gets the whole input. */
 const inputWidth = 24;
 
 async function printFailures(session: Session, found: Failures): Promise<void> {
@@ -152,7 +152,9 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
   const shown = table(
     out,
     ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
-    found.failures.map((one) => rowOfFailure(one, hasInputs)),
+    found.failures.map((one) =>
+      rowOfFailure(one, hasInputs, Number.isFinite(out.columns) ? inputWidth : Number.POSITIVE_INFINITY),
+    ),
   );
   await out.write(shown);
   const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
@@ -164,7 +166,7 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
   if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
 }
 
-function rowOfFailure(failure: FailureView, hasInputs: boolean): Row {
+function rowOfFailure(failure: FailureView, hasInputs: boolean, inputWidth: number): Row {
   const inputs = (failure.inputs ?? []).map((input) => JSON.stringify(input) ?? "").join(", ");
   return [
     failure.pack === undefined ? failure.work : `pack ${failure.pack}`,

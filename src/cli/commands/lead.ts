@@ -1,5 +1,6 @@
 import { leader } from "../../client/leader.ts";
 import { type LeadResult, leadOn } from "../../election/api/lead.ts";
+import type { OnElectionEvent } from "../../election/events.ts";
 import type { AddCommand, Session } from "../cli.ts";
 import { anotherLeads, interruptedBy, lostLease } from "../exitCodes.ts";
 import { badOption, wholeOption } from "../options.ts";
@@ -70,8 +71,14 @@ async function lead(
     ...client,
     ...{ container, blobs: storage.blobs, lease: (blob: string) => storage.lease(container, blob) },
   };
+  let isSilent = false;
+  const on: OnElectionEvent = (event) => {
+    if (event.kind === "unreachable" && !isSilent)
+      void session.note(`waiting: storage does not answer: ${oneLine(event.reason)}`);
+    isSilent = event.kind === "unreachable";
+  };
   const settings = {
-    ...{ name, wait, once: true, signal: campaign.signal },
+    ...{ name, wait, once: true, signal: campaign.signal, on },
     ...(holder === undefined ? {} : { holder }),
     leaseDurationS: Math.min(60, Math.max(15, 3 * (grace + 1))),
     marginMs: graceMs + killMarginMs,
@@ -81,7 +88,8 @@ async function lead(
     running = true;
     const { term } = leading;
     await session.note(`${oneLine(leading.holder)} leads "${oneLine(name)}" in term ${term}`);
-    const child = start(command, { LEASEFOLD_TERM: String(term), LEASEFOLD_HOLDER: leading.holder });
+    const env = { LEASEFOLD_TERM: String(term), LEASEFOLD_HOLDER: leading.holder };
+    const child = start(command, env, (why) => void session.note(`leasefold: ${oneLine(why)}`));
     const forwarded = () => forwardedSignal(session);
     return runWhileLeading(cli.clock, leading, child, { graceMs, interrupt: cli.signal, forwarded });
   });

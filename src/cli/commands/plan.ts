@@ -11,7 +11,7 @@ import type { Session } from "../cli.ts";
 import { clientFiles } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { calculationCommand, wholeOption } from "../options.ts";
+import { calculationCommand, optionNames, wholeOption } from "../options.ts";
 import { classesText, type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, count, dollars, duration, oneLine, paint } from "../render/text.ts";
 
@@ -28,7 +28,7 @@ export function addPlan(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
     .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
     .action(async (calculation: string, options: Options, command: Command) => {
-      const planned = await planOne(session, calculation, command.args.slice(1), options);
+      const planned = await planOne(session, calculation, command, options);
       if (planned.failed !== undefined) session.exitCode = calculationFailed;
       if (session.json()) return await session.printJson(planned);
       if (planned.failed !== undefined)
@@ -45,12 +45,13 @@ export function addPlan(program: Command, session: Session): void {
 async function planOne(
   session: Session,
   asked: string,
-  tokens: readonly string[],
+  command: Command,
   { param, packSize, workers }: Options,
 ): Promise<RunEstimate> {
   const { cli } = session;
   const { calculations, name, file } = await registryFor(cli, asked);
-  const params = readFreeOptions(tokens, param, calculations.describeParams(known(calculations, name)));
+  const rows = calculations.describeParams(known(calculations, name));
+  const params = readFreeOptions(command.args.slice(1), param, rows, optionNames(command));
   return await planInThread(
     { calculation: name, params, packSize, workers },
     {

@@ -12,7 +12,7 @@ import { liveLine } from "../render/progress.ts";
 import { chunkShare, rangesText } from "../render/runDetails.ts";
 import { clipped, right } from "../render/table.ts";
 import { bytes, count, oneLine, paint } from "../render/text.ts";
-import { printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
+import { checkWritable, printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
 
 interface Options {
   readonly output?: string;
@@ -35,6 +35,7 @@ export function addResult(program: Command, session: Session): void {
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
       checkOptions(options);
+      await checkWritable(session.cli, options.output);
       const manifest =
         options.soFar === true
           ? await tellSoFar(session, run, options)

@@ -4,6 +4,7 @@ import type { Leader } from "../../election/api/lead.ts";
 import { elapsedMs, readClocks } from "../../election/cappedCall.ts";
 import { LostLeadership } from "../../election/hold/leadership.ts";
 import type { Clock } from "../../storage/ports.ts";
+import { systemReason } from "../options.ts";
 
 /** How often the confirmed remaining time is recorded. */
 const recordEveryMs = 500;
@@ -79,21 +80,27 @@ export interface Child {
   kill(signal: NodeJS.Signals): void;
 }
 
-export type StartChild = (command: readonly string[], env: Readonly<Record<string, string>>) => Child;
+/** `onError` gets the reason why the program did not start. */
+export type StartChild = (
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+  onError: (why: string) => void,
+) => Child;
 
 /** The exit codes of shells. */
 const notFound = 127;
 const notRunnable = 126;
 
 /** Starts a program with this process's own input and output. It ends with this process, except after a SIGKILL of it. */
-export const startChild: StartChild = ([file = "", ...args], env) => {
+export const startChild: StartChild = ([file = "", ...args], env, onError) => {
   const child = spawn(file, args, { stdio: "inherit", env: { ...process.env, ...env } });
   const onExit = () => void child.kill("SIGKILL");
   process.once("exit", onExit);
   const ended = new Promise<number>((resolve) => {
-    child.once("error", ({ code }: NodeJS.ErrnoException) =>
-      resolve(code === "ENOENT" ? notFound : notRunnable),
-    );
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      onError(`cannot run ${file}: ${systemReason(error)}`);
+      resolve(error.code === "ENOENT" ? notFound : notRunnable);
+    });
     child.once("exit", (code, signal) =>
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );

@@ -7,6 +7,7 @@ import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
 import { stateOf } from "../render/progress.ts";
+import { checkWritable } from "../saveBytes.ts";
 import { waitForEnd } from "../watchRun.ts";
 
 const onRun = (program: Command, name: string): Command =>
@@ -56,6 +57,7 @@ export function addRetry(program: Command, session: Session): void {
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
     .action(async (run: string, options: RetryOptions) => {
+      await checkWritable(session.cli, options.output);
       const change = await retryOf(session, run, options);
       if (options.wait !== true && options.output === undefined)
         return await giveCommand(session, run, change);

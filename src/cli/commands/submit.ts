@@ -1,11 +1,21 @@
 import type { Command } from "commander";
+import { clientLimits } from "../../client/client.ts";
 import type { RunRequest } from "../../client/runRequest.ts";
 import type { Submitted } from "../../client/submit.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { badOption, calculationCommand, durationOption, toleranceOption, wholeOption } from "../options.ts";
+import {
+  badOption,
+  calculationCommand,
+  durationOption,
+  optionNames,
+  toleranceOption,
+  wholeOption,
+} from "../options.ts";
 import { paint } from "../render/text.ts";
+import { checkWritable } from "../saveBytes.ts";
+import { noteUntaken } from "../untaken.ts";
 import { waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
@@ -19,6 +29,9 @@ interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate
   readonly output?: string;
 }
 
+const packLimit = durationOption(clientLimits.packLimitMsMax);
+const deadlineAfter = durationOption(clientLimits.deadlineMsMax);
+
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
 export function addSubmit(program: Command, session: Session): void {
   calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
@@ -27,19 +40,25 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
-    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", durationOption)
+    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", packLimit)
     .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
-    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", durationOption)
+    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", deadlineAfter)
     .option("--keep", "with --deadline: finish with what is done then, and do not fail")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")
-    .action(async (asked: string, options: Options, { args: [, ...tokens] }: Command) => {
+    .action(async (asked: string, options: Options, command: Command) => {
       const { id, packSize, cap, tolerate, attempts, packLimit: packLimitMs, upload, keep = false } = options;
       if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
+      await checkWritable(session.cli, options.output);
       const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
       const calculation = await askedCalculation(session, asked);
-      const given = readFreeOptions(tokens, options.param, calculation.params);
+      const given = readFreeOptions(
+        command.args.slice(1),
+        options.param,
+        calculation.params,
+        optionNames(command),
+      );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
       const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline };
       const submitted = await calculation.submit(request);
@@ -57,4 +76,7 @@ async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (session.cli.out.isTty) {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
   }
+  await session.noteInstancesDown();
+  // A script goes on at once; a person wants to know that nothing happens.
+  if (session.cli.err.isTty) await noteUntaken(session, submitted.run);
 }

@@ -1,5 +1,5 @@
 import { bar } from "../render/progress.ts";
-import { clip, count, paint, percent, type Screen, type Style } from "../render/text.ts";
+import { clip, count, paint, percent, type Screen, type Style, widthOf } from "../render/text.ts";
 
 /** All that the demo shows at one moment. */
 export interface DemoView {
@@ -202,7 +202,7 @@ function lineWithin(parts: readonly Part[], { columns, color }: Pick<Screen, "co
     if (room <= 0) break;
     const [text, ...styles] = typeof part === "string" ? [part] : part;
     const cut = clip(text, room);
-    room -= cut.length;
+    room -= widthOf(cut);
     line += cut === "" ? "" : styles.reduce((painted, style) => paint({ color }, style, painted), cut);
   }
   return color ? line : line.trimEnd();

@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import { z } from "zod";
 import type { InstanceEvent } from "../../local/instances.ts";
 import type { LocalFile } from "../../local/localFile.ts";
@@ -62,6 +63,38 @@ export function instancesDown(instances: LocalFile["instances"]): string | undef
       ? "no instance runs"
       : `${down.length} of ${instances.length} instances ${one ? "does" : "do"} not run`;
   return `${which}: ${down.join(", ")}; "leasefold up" starts ${one ? "it" : "them"} again`;
+}
+
+/** Where storage and instances are, and how to get at their keys. `data` is the folder that keeps the storage. */
+export function addressLines(
+  {
+    connectionString,
+    instances,
+    dashboard,
+  }: {
+    readonly connectionString: string;
+    readonly instances: readonly Pick<LocalFile["instances"][number], "name" | "httpUrl">[];
+    /** With the key, which opens everything; so only where it is asked for. */
+    readonly dashboard?: string | undefined;
+  },
+  data: string | undefined,
+): readonly string[] {
+  const width = Math.max(dashboard === undefined ? 7 : 9, ...instances.map(({ name }) => name.length));
+  const blobs = /BlobEndpoint=([^;]+)/.exec(connectionString)?.[1] ?? "";
+  const kept = data === undefined ? "in memory" : `kept in ${data}`;
+  return [
+    `${"storage".padEnd(width)}  ${blobs} (${kept})`,
+    ...instances.map(({ name, httpUrl }) => `${name.padEnd(width)}  ${httpUrl}/api`),
+    ...(dashboard === undefined ? [] : [`${"dashboard".padEnd(width)}  ${dashboard}`]),
+    '"leasefold show" prints their API key, the dashboard with it, and a connection string for Storage Explorer',
+  ];
+}
+
+/** What one does next: submits the last calculation of one's own, or a built-in one. */
+export function nextStep(folder: string, calculations: readonly string[]): string {
+  const own = calculations.at(-1);
+  const what = own === undefined ? "primes --to 1e9" : `./${relative(folder, own).replaceAll("\\", "/")}`;
+  return `leasefold submit ${what} --wait`;
 }
 
 const times = (ends: number): string => (ends === 1 ? "once" : `${ends} times`);

@@ -18,7 +18,7 @@ export function screenOf(
   return {
     isTty,
     get columns() {
-      return stream.columns || columnsDefault;
+      return isTty ? stream.columns || columnsDefault : Number.POSITIVE_INFINITY;
     },
     color: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
     async write(text) {

@@ -8,11 +8,17 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
+type Counted = Pick<RunView, "phase"> & { readonly packs?: RunView["chunks"] };
+
+/** Packs that have ended; of a run without a result only those that are done, as its bar must not be full. */
+export const endedPacks = ({ phase, packs }: Counted): number =>
+  (packs?.done ?? 0) + (phase === "failed" || phase === "cancelled" ? 0 : (packs?.failed ?? 0));
+
 /** The share of packs that have ended. */
-export const shareOf = (view: RunView): number =>
+export const shareOf = (view: Counted): number =>
   view.packs === undefined || view.packs.total === 0
-    ? Number(!view.active)
-    : (view.packs.done + view.packs.failed) / view.packs.total;
+    ? Number(view.phase === "complete")
+    : endedPacks(view) / view.packs.total;
 
 export const stateOf = (view: Pick<RunView, "word"> & Partial<Pick<RunView, "paused" | "keep">>): string =>
   [
@@ -31,7 +37,7 @@ export function progressLine(view: RunView, columns: number): string {
   if (packs === undefined)
     return clip([stateOf(view), duration(view.elapsedS), ...termOf(view)].join(gap), columns);
   const facts = [
-    percent(packs.done + packs.failed, packs.total),
+    percent(endedPacks(view), packs.total),
     `${count(packs.done)}/${count(packs.total)} packs`,
     ...(packs.failed > 0 ? [`${count(packs.failed)} failed`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),

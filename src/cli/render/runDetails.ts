@@ -3,7 +3,7 @@ import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
 import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
-import { bar, shareOf, stateOf } from "./progress.ts";
+import { bar, endedPacks, shareOf, stateOf } from "./progress.ts";
 import {
   bytes,
   clip,
@@ -98,7 +98,7 @@ function factsOf(view: RunView): readonly Fact[] {
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
   if (packs !== undefined) {
-    add("progress", `${bar(shareOf(view), 30)} ${percent(packs.done + packs.failed, packs.total)}`);
+    add("progress", `${bar(shareOf(view), 30)} ${percent(endedPacks(view), packs.total)}`);
     add("packs", `${countsOf(packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(chunks));

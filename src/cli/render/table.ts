@@ -1,4 +1,4 @@
-import { clip, paint, type Screen, type Style, wrap } from "./text.ts";
+import { clip, padEnd, paint, type Screen, type Style, widthOf, wrap } from "./text.ts";
 
 export type Column =
   | string
@@ -26,7 +26,7 @@ export function table(screen: Screen, columns: readonly Column[], rows: readonly
     return typeof cell === "string" ? cell : cell.text;
   };
   const widths = specs.map((_, index) =>
-    Math.max(...[head, ...rows].map((row) => textOf(row, index).length)),
+    Math.max(...[head, ...rows].map((row) => widthOf(textOf(row, index)))),
   );
   const total = widths.reduce((sum, width) => sum + width, 0) + gap.length * (specs.length - 1);
   const shrinking = specs.findIndex(({ shrinks }) => shrinks !== undefined);
@@ -44,7 +44,7 @@ export function table(screen: Screen, columns: readonly Column[], rows: readonly
         .map((spec, index) => {
           const [text, width, cell] = [cells[index]?.[at] ?? "", widths[index] ?? 0, row[index]];
           const isLast = index === specs.length - 1;
-          const padded = spec.right ? text.padStart(width) : isLast ? text : text.padEnd(width);
+          const padded = spec.right ? text.padStart(width) : isLast ? text : padEnd(text, width);
           return typeof cell === "object" ? paint(screen, cell.style, padded) : padded;
         })
         .join(gap)

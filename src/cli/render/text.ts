@@ -1,4 +1,7 @@
 import { styleText } from "node:util";
+import cliTruncate from "cli-truncate";
+import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 import type { RunWord } from "../../client/runView.ts";
 
 export { bytes, count, dollars, duration, percent, perSecond } from "../../model/figures.ts";
@@ -6,6 +9,7 @@ export { bytes, count, dollars, duration, percent, perSecond } from "../../model
 /** Where a command writes: a terminal, a pipe or a file. */
 export interface Screen {
   readonly isTty: boolean;
+  /** Infinite where it is no terminal, as nothing is cut for a program. */
   readonly columns: number;
   readonly color: boolean;
   /** Resolves when the text was taken, so that a slow reader slows a stream down. */
@@ -42,21 +46,17 @@ export const oneLine = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a terminal.
   text.replace(/[\s\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, " ").trim();
 
+/** Columns that a text takes on a terminal: a wide character or emoji takes two, a combining mark none. */
+export const widthOf = (text: string): number => stringWidth(text);
+
+/** Padded with spaces to a width. */
+export const padEnd = (text: string, width: number): string =>
+  text + " ".repeat(Math.max(0, width - widthOf(text)));
+
 /** Cut to a width, with an ellipsis. */
 export const clip = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+  widthOf(text) <= width ? text : cliTruncate(text, Math.max(1, width));
 
 /** Lines of whole words; a word longer than a line is split. A line has at least one character, however small the room. */
-export function wrap(text: string, room: number): string[] {
-  const width = Math.max(1, room);
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + Math.min(word.length, width) > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width));
-  }
-  return [...lines, line];
-}
+export const wrap = (text: string, room: number): string[] =>
+  widthOf(text) <= room ? [text] : wrapAnsi(text, Math.max(1, room), { hard: true }).split("\n");

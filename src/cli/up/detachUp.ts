@@ -6,6 +6,7 @@ import { type LocalFile, localFilePath, readLocalFile } from "../../local/localF
 import { createPrivate } from "../../local/privateFile.ts";
 import { ConfigError } from "../../model/errors.ts";
 import type { Cli, Session } from "../cli.ts";
+import { addressLines, nextStep } from "../render/instances.ts";
 import { duration } from "../render/text.ts";
 
 const readyMs = 60_000;
@@ -15,7 +16,12 @@ const pollMs = 50;
  * Runs the same `up` in a process that outlives this one and its terminal, and waits until all instances are ready. Its
  * output goes to a log file beside the state file.
  */
-export async function detachUp(session: Session, args: readonly string[]): Promise<void> {
+export async function detachUp(
+  session: Session,
+  args: readonly string[],
+  data: string | undefined,
+  calculations: readonly string[],
+): Promise<void> {
   const { cli } = session;
   const startedMs = cli.clock.monotonicMs();
   const stateFile = await localFilePath(cli.env, cli.folder);
@@ -41,11 +47,10 @@ export async function detachUp(session: Session, args: readonly string[]): Promi
   }
   child.unref();
   if (session.json()) return await session.printJson({ instances: local.instances });
-  for (const { name, httpUrl } of local.instances) await session.print(`${name.padEnd(7)}  ${httpUrl}/api`);
+  for (const line of addressLines(local, data)) await session.print(line);
   const took = duration((cli.clock.monotonicMs() - startedMs) / 1_000);
-  await session.print(
-    `ready in ${took}, in the background; "leasefold show" prints their key and the dashboard's address, "leasefold down" stops them`,
-  );
+  await session.print(`ready in ${took}, in the background; "leasefold down" stops them`);
+  await session.print(`now: ${nextStep(cli.folder, calculations)}`);
 }
 
 /** Undefined if the process ended or was not ready in time, or after Ctrl-C. */

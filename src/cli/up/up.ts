@@ -12,7 +12,7 @@ import { calculationFiles } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
-import { instanceLine } from "../render/instances.ts";
+import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
 import { detachUp } from "./detachUp.ts";
@@ -46,7 +46,8 @@ export function addUp(program: Command, session: Session): void {
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const calculations = await check(session, options);
-      if (options.detach === true) await detachUp(session, argumentsOf(options, calculations));
+      if (options.detach === true)
+        await detachUp(session, argumentsOf(options, calculations), options.data, calculations);
       else await up(session, options, calculations);
     });
 }
@@ -137,7 +138,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     onEvent,
   });
   try {
-    await tellReady(session, embedded, data);
+    await tellReady(session, embedded, data, calculations);
     isUp = true;
     ready.resolve();
     if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
@@ -148,23 +149,25 @@ async function up(session: Session, options: Options, calculations: readonly str
   }
 }
 
-async function tellReady(session: Session, embedded: Embedded, data: string | undefined): Promise<void> {
+async function tellReady(
+  session: Session,
+  embedded: Embedded,
+  data: string | undefined,
+  calculations: readonly string[],
+): Promise<void> {
   const { instances, functionKey } = embedded.instances;
-  const [first] = instances;
   if (session.json()) {
     const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
     return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
   }
-  const width = Math.max(9, ...instances.map(({ name }) => name.length));
-  const blobs = /BlobEndpoint=([^;]+)/.exec(embedded.connectionString)?.[1] ?? "";
-  const kept = data === undefined ? "in memory" : `kept in ${data}`;
-  await session.print(`${"storage".padEnd(width)}  ${blobs} (${kept})`);
-  for (const { name, httpUrl } of instances) await session.print(`${name.padEnd(width)}  ${httpUrl}/api`);
-  if (first?.httpUrl !== undefined)
-    await session.print(`${"dashboard".padEnd(width)}  ${dashboardAddress(first.httpUrl, functionKey)}`);
-  await session.print('"leasefold show" prints their API key, and a connection string for Storage Explorer');
+  const { connectionString, startMs } = embedded;
+  const server = instances[0]?.httpUrl;
+  const dashboard = server === undefined ? undefined : dashboardAddress(server, functionKey);
+  const shown = addressLines({ connectionString, instances, dashboard }, data);
+  for (const line of shown) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
-  await session.print(`ready in ${duration(embedded.startMs / 1_000)}; ${then}`);
+  await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
+  await session.print(`now, in another terminal: ${nextStep(session.cli.folder, calculations)}`);
 }
 
 /** Until Ctrl-C, or until storage has ended, which is an error. */

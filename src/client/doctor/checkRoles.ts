@@ -1,71 +1,152 @@
 import { StorageError } from "../../model/errors.ts";
-import { containersOf, queuesOf } from "../../model/names.ts";
+import { containersOf, type Names, queuesOf } from "../../model/names.ts";
+import { specBlob } from "../../model/runBlobs.ts";
 import type { Client } from "../client.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+
+/** Who asks: an app, or an operator who steers runs or only reads them (`operators` of `infra/main.bicep`). */
+export const askers = ["app", "steer", "read"] as const;
+export type Asker = (typeof askers)[number];
 
 /** A version that no blob has, and a message that no queue holds: storage checks the rights and then changes nothing. */
 const noEtag = "0x0";
 const noMessage = "00000000-0000-0000-0000-000000000000";
 const noReceipt = "AAAAAAAAAAAA";
-const probeBlob = "_doctor";
+const probeId = "_doctor";
 
-/** A call that needs a right on a container or queue. */
-interface Probe {
-  readonly right: string;
+/** A call that needs a right on a container or queue, and who needs that right. */
+interface Right {
+  readonly does: string;
   readonly role: string;
-  readonly ask: (name: string) => Promise<unknown>;
+  readonly scope: string;
+  readonly place: string;
+  readonly neededBy: readonly Asker[];
+  readonly ask: () => Promise<unknown>;
 }
 
+type Answer = "ok" | "missing" | "denied";
+
 /**
- * Checks that the containers and queues exist and that this identity may read and write them. Changes nothing: each
+ * Checks that the containers and queues exist and that this identity has the rights of an app, or of an operator with that
+ * access. Without `as` it tells by what the identity may write; the rights of others are not judged. Changes nothing: each
  * write has a condition that cannot hold, which the service checks only after the rights.
  */
-export async function checkRoles({ storage, names }: Client): Promise<readonly Finding[]> {
-  const { found, ok, skipped, wrong, warning } = findingsOf("roles");
-  const { blobs, queues } = storage;
-  const read: Probe = {
-    right: "read",
-    role: "Storage Blob Data Reader",
-    ask: (name) => blobs.list(name, "", { pageSize: 1 }),
-  };
-  const write: Probe = {
-    right: "write",
-    role: "Storage Blob Data Contributor",
-    ask: (name) => blobs.replace(name, probeBlob, "", { ifMatch: noEtag }),
-  };
-  const count: Probe = {
-    right: "read",
-    role: "Storage Queue Data Reader",
-    ask: async (name) => (await queues.stats(name)).kind,
-  };
-  const dequeue: Probe = {
-    right: "take messages of",
-    role: "Storage Queue Data Message Processor",
-    ask: (name) => queues.remove(name, noMessage, noReceipt),
-  };
-  const containers = containersOf(names).map((name) => {
-    const scope = `blobServices/default/containers/${name}`;
-    return { kind: "container", name, scope, probes: name === names.inputs ? [read] : [read, write] };
-  });
-  const queueTargets = queuesOf(names).map((name) => {
-    const scope = `queueServices/default/queues/${name}`;
-    return { kind: "queue", name, scope, probes: [count, dequeue] };
-  });
-
-  const missing = new Set<string>();
-  for (const { kind, name, scope, probes } of [...containers, ...queueTargets]) {
-    for (const { right, role, ask } of probes) {
-      const answer = await answerTo(() => ask(name));
-      if (answer === "missing") missing.add(name);
-      if (answer !== "denied") continue;
-      wrong({
-        what: `this identity may not ${right} the ${kind} ${name}`,
-        why: `an app needs the role "${role}" there; a person who reads or steers runs has it from "operators" of infra/ or does without`,
-        cure: `az role assignment create --assignee PRINCIPAL --role "${role}" --scope ACCOUNT_ID/${scope}`,
-      });
-    }
+export async function checkRoles(client: Client, as?: Asker): Promise<readonly Finding[]> {
+  const findings = findingsOf("roles");
+  const rights = rightsOn(client);
+  const answers: { readonly right: Right; readonly answer: Answer }[] = [];
+  for (const right of rights) answers.push({ right, answer: await answerTo(right.ask) });
+  const who = as ?? whoAsks(answers);
+  for (const { right, answer } of answers) {
+    if (answer === "denied" && right.neededBy.includes(who)) findings.wrong(refused(right, who));
   }
-  const allowed = found.length === 0;
+  const judged = rights.filter(({ neededBy }) => neededBy.includes(who)).length;
+  const told = `${as === undefined ? "judged" : "asked to be judged"} as ${kinds[who]}`;
+  if (findings.found.length === 0) findings.ok(`${told}: this identity has the ${judged} rights it needs`);
+  if (judged < rights.length) {
+    const others = rights.length - judged;
+    findings.skipped(
+      `${told}: ${others} rights of others are not judged; --as app|steer|read judges another`,
+    );
+  }
+  if (who === "steer") findings.skipped("sending to the queues urgent and wake: only a message would tell");
+  tellMissing(client.names, answers, findings);
+  return findings.found;
+}
+
+const kinds: Readonly<Record<Asker, string>> = {
+  app: "an app",
+  steer: "an operator who steers",
+  read: "an operator who reads",
+};
+
+/** By the most that it may do. Where nothing is refused there is nothing to tell apart. */
+function whoAsks(answers: readonly { readonly right: Right; readonly answer: Answer }[]): Asker {
+  const may = (who: Asker): boolean =>
+    answers.some(
+      ({ right, answer }) =>
+        answer === "ok" && right.neededBy.includes(who) && !right.neededBy.includes("read"),
+    );
+  const mayAsAppOnly = answers.some(
+    ({ right, answer }) => answer === "ok" && right.neededBy.length === 1 && right.neededBy[0] === "app",
+  );
+  if (mayAsAppOnly || answers.every(({ answer }) => answer !== "denied")) return "app";
+  return may("steer") ? "steer" : "read";
+}
+
+function refused({ does, role, scope }: Right, who: Asker) {
+  const cure =
+    who === "app"
+      ? `deploy infra/ again, or: az role assignment create --assignee PRINCIPAL --role "${role}" --scope ACCOUNT_ID/${scope}`
+      : `deploy infra/ with this object id in "operators", access "${who}"`;
+  return { what: `this identity may not ${does}`, why: `${kinds[who]} needs the role "${role}" there`, cure };
+}
+
+/** Every right that somebody needs, container by container and queue by queue. */
+function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right[] {
+  const onContainer = (place: string): Right[] => {
+    const scope = `blobServices/default/containers/${place}`;
+    const read = { place, scope, role: "Storage Blob Data Reader", neededBy: askers };
+    const write = { place, scope, role: "Storage Blob Data Contributor" };
+    const replace = (blob: string) => () => blobs.replace(place, blob, "", { ifMatch: noEtag });
+    const writes = (writtenBy(names)[place] ?? []).map(
+      ({ blob, what, neededBy }): Right => ({
+        ...{ ...write, neededBy, ask: replace(blob) },
+        does: `write ${what}the container ${place}`,
+      }),
+    );
+    const list = () => blobs.list(place, "", { pageSize: 1 });
+    return [{ ...read, does: `read the container ${place}`, ask: list }, ...writes];
+  };
+  const onQueue = (place: string): Right[] => {
+    const scope = `queueServices/default/queues/${place}`;
+    const [reader, contributor] = ["Storage Queue Data Reader", "Storage Queue Data Contributor"] as const;
+    // A lesser role may take messages, but not prolong their time, which the host and the leader do.
+    const update = () => queues.update(place, noMessage, noReceipt, { visibleInS: 0 });
+    return [
+      {
+        ...{ place, scope, role: reader, neededBy: askers },
+        does: `read the queue ${place}`,
+        ask: async () => (await queues.stats(place)).kind,
+      },
+      {
+        ...{ place, scope, role: contributor, neededBy: ["app"] },
+        does: `take and update messages of the queue ${place}`,
+        ask: update,
+      },
+    ];
+  };
+  return [...containersOf(names).flatMap(onContainer), ...queuesOf(names).flatMap(onQueue)];
+}
+
+/** Who writes what: operators only what steering needs, and an app no inputs. */
+function writtenBy(names: Names) {
+  const all = { blob: probeId, what: "" };
+  const spec = { blob: specBlob(probeId), what: "specs in " };
+  const appOnly: readonly Asker[] = ["app"];
+  const both: readonly Asker[] = ["app", "steer"];
+  type Written = { readonly blob: string; readonly what: string; readonly neededBy: readonly Asker[] };
+  const table: Readonly<Record<string, readonly Written[]>> = {
+    [names.coordination]: [{ ...all, neededBy: appOnly }],
+    [names.active]: [{ ...all, neededBy: both }],
+    [names.runs]: [
+      { ...all, neededBy: appOnly },
+      { ...spec, neededBy: both },
+    ],
+    [names.results]: [{ ...all, neededBy: appOnly }],
+    [names.inputs]: [{ ...all, neededBy: ["steer"] }],
+  };
+  return table;
+}
+
+function tellMissing(
+  names: Names,
+  answers: readonly { readonly right: Right; readonly answer: Answer }[],
+  { warning, skipped }: ReturnType<typeof findingsOf>,
+): void {
+  const missing = new Set(
+    answers.flatMap(({ right, answer }) => (answer === "missing" ? [right.place] : [])),
+  );
   const what = `${[...missing].join(", ")} ${missing.size === 1 ? "does" : "do"} not exist`;
   // The first tick creates the lease's container; the others come with the first call that needs them.
   if (missing.has(names.coordination)) {
@@ -76,17 +157,16 @@ export async function checkRoles({ storage, names }: Client): Promise<readonly F
     });
   } else if (missing.size > 0)
     skipped(`${what} yet: the app creates each when it is first needed, or the deployment does`);
-  if (allowed)
-    ok(`this identity may use the ${containers.length} containers and ${queueTargets.length} queues`);
-  return found;
 }
 
-async function answerTo(ask: () => Promise<unknown>): Promise<"ok" | "missing" | "denied"> {
+/** Only a missing role counts as `denied`; a firewall that keeps everybody out is another finding. */
+async function answerTo(ask: () => Promise<unknown>): Promise<Answer> {
   try {
     return (await ask()) === "missing" ? "missing" : "ok";
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind === "busy") throw error;
-    if (error.kind === "denied") return "denied";
+    if (error.storageCode === "AuthorizationPermissionMismatch") return "denied";
+    if (error.kind === "denied") throw error;
     return /(Container|Queue)NotFound/.test(error.storageCode) ? "missing" : "ok";
   }
 }

@@ -104,16 +104,19 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return nearest !== undefined && nearest.distance <= name.length / 3 ? nearest.one : undefined;
 }
 
-/** Letters to insert, delete or exchange (Levenshtein). */
+/** Letters to insert, delete or exchange, or neighbors to swap (optimal string alignment). */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...a].entries()) {
+  for (const [i, letter] of a.split("").entries()) {
     const next = [i + 1];
     for (let j = 1; j <= b.length; j += 1) {
       const exchange = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
-      next.push(Math.min(exchange, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isSwapped = i > 0 && j > 1 && letter === b[j - 2] && a[i - 1] === b[j - 1];
+      const swap = isSwapped ? (before[j - 2] ?? 0) + 1 : exchange;
+      next.push(Math.min(exchange, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

@@ -113,7 +113,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
   const open = (await emptyIfMissing(list, { blobs: [], dateMs: 0 })).blobs.length;
   if (open > 0 && seen.kind !== "leading" && (beatAgeS ?? Number.POSITIVE_INFINITY) > leaderlessMaxS) {
     wrong({
-      what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has led for three minutes`,
+      what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,
       why: "no instance contends for the lease",
       cure: "is the app running, and is LEASEFOLD_SCHEDULE set? Read the app's log",
     });

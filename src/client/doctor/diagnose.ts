@@ -2,7 +2,7 @@ import { edgeOf, messageOf, StorageError } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
 import type { Client } from "../client.ts";
 import { checkHost } from "./checkHost.ts";
-import { checkRoles } from "./checkRoles.ts";
+import { type Asker, checkRoles } from "./checkRoles.ts";
 import { checkSettings } from "./checkSettings.ts";
 import { checkLeader, checkQueues, checkService } from "./checkStorage.ts";
 import { type Env, type Finding, findingsOf } from "./finding.ts";
@@ -17,19 +17,24 @@ interface AppParts {
   readonly hostJson: string | undefined;
   /** Opens the storage; throws if it cannot be reached. */
   readonly connect: () => Promise<Client>;
+  /** Whose rights to judge; told by what the identity may write where absent. */
+  readonly as?: Asker | undefined;
 }
 
 /** Checks an app: settings and host first, which need no storage, then storage. Never throws for what it finds. */
-export async function diagnose({ env, ofApp, hostJson, connect }: AppParts): Promise<readonly Finding[]> {
+export async function diagnose({ env, ofApp, hostJson, connect, as }: AppParts): Promise<readonly Finding[]> {
   const { findings, settings } = checkSettings(env, ofApp);
   const host =
     hostJson === undefined
       ? [{ check: "host", state: "skipped", what: "no host.json in this folder" } as const]
       : checkHost(hostJson, env, settings ?? readSettings({}));
-  return [...findings, ...host, ...(await storageFindings(connect))];
+  return [...findings, ...host, ...(await storageFindings(connect, as))];
 }
 
-async function storageFindings(connect: () => Promise<Client>): Promise<readonly Finding[]> {
+async function storageFindings(
+  connect: () => Promise<Client>,
+  as: Asker | undefined,
+): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   let client: Client;
   try {
@@ -37,7 +42,8 @@ async function storageFindings(connect: () => Promise<Client>): Promise<readonly
   } catch (error) {
     return [failureOf("storage", error)];
   }
-  const checks = { account: checkService, roles: checkRoles, queues: checkQueues, leader: checkLeader };
+  const roles = (of: Client) => checkRoles(of, as);
+  const checks = { account: checkService, roles, queues: checkQueues, leader: checkLeader };
   for (const [name, check] of Object.entries(checks)) {
     found.push(...(await check(client).catch((error: unknown) => [failureOf(name, error)])));
   }

@@ -6,7 +6,7 @@ import type { Manifest } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
-import { pages } from "../containersAndQueues.ts";
+import { pages, unlessDenied } from "../containersAndQueues.ts";
 import { newUid } from "../runRequest.ts";
 import { answerPace } from "./soFar.ts";
 
@@ -67,9 +67,12 @@ export async function computeAgain(
     return answers;
   } finally {
     const left = await listAnswers();
-    await blobs.removeMany(
-      results,
-      left.map(({ name }) => name),
+    // An operator deletes nothing; what is left goes with the run.
+    await unlessDenied(
+      blobs.removeMany(
+        results,
+        left.map(({ name }) => name),
+      ),
     );
   }
 }

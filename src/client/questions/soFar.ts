@@ -8,6 +8,7 @@ import { resultBlobs } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { encodeGens } from "../../model/tree.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
+import { unlessDenied } from "../containersAndQueues.ts";
 import { checkedStream, findManifest } from "../result.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
 import { newUid } from "../runRequest.ts";
@@ -68,7 +69,8 @@ export async function soFar<T>(
     if (answer.code === "finished") return { kind: "finished", manifest: await findManifest(client, id) };
     throw new CalculationError(answer.code, `the answer so far of ${id} failed: ${answer.message}`);
   } finally {
-    await blobs.removeMany(results, left);
+    // An operator deletes nothing; what is left goes with the run.
+    await unlessDenied(blobs.removeMany(results, left));
   }
 }
 

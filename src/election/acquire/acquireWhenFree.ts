@@ -1,3 +1,5 @@
+import { messageOf } from "../../model/errors.ts";
+import { storageCodeOf } from "../leaseFailure.ts";
 import { budgetEndsAtMs, decideAfterPoll, type WaitState } from "../policy.ts";
 import { type RaceContext, type RaceOutcome, refusalNow, refusalOf } from "../raceContext.ts";
 import { currentLeaderOf, type Poll } from "../record/leaderView.ts";
@@ -60,6 +62,10 @@ export async function acquireWhenFree(
       const end = refusalOf(context, polled.error, "poll");
       if (end !== undefined) return over(end);
       if (!mayRetry()) return over({ kind: "unreachable", step: "poll", error: polled.error });
+      if (settings.watching) {
+        const { error } = polled;
+        context.emit(0, { kind: "unreachable", code: storageCodeOf(error), reason: messageOf(error) });
+      }
       await ports.clock.sleep(settings.renewAgainMs, request.stopping);
       continue;
     }

@@ -51,12 +51,18 @@ export function connectStorage(
       about: { facts: azureFacts(blobs), versioned: azureVersioned(blobs) },
     };
   } catch (error) {
-    throw new ConfigError(
-      "storage-connection",
-      `the data storage connection is not usable: ${messageOf(error)}`,
-      { cause: error },
-    );
+    // Without the SDK's error as a cause: it adds nothing but a stack, and what it says may hold the key.
+    throw new ConfigError("storage-connection", whyUnusable(connection, error));
   }
+}
+
+function whyUnusable(connection: StorageConnection, error: unknown): string {
+  if ("credential" in connection) return `the data storage connection is not usable: ${messageOf(error)}`;
+  const what = connection.connectionString.trim() === "" ? "is empty" : "cannot be read";
+  return (
+    `the connection string of the storage ${what}: it has the parts DefaultEndpointsProtocol, AccountName and AccountKey, ` +
+    "or BlobEndpoint, QueueEndpoint and SharedAccessSignature, or is UseDevelopmentStorage=true"
+  );
 }
 
 /** The SDK does not wait before the second attempt, then 0.4 s and 1.2 s. */

@@ -162,7 +162,7 @@ describe("limits", () => {
       code: "too-many-groups",
       message:
         "chunk 0: there are more than 200000 groups, the limit (groupsMax); group by fewer or coarser columns, " +
-        "or let fewer rows through with where",
+        "or let fewer rows through with --where",
     });
     expect(handed).toBe(groupsMax + 10_000);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200e6);

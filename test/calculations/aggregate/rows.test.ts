@@ -233,7 +233,7 @@ describe("what a user did wrong", () => {
     await expect(resultOf(mixed, { aggregates: "sum(x),sum(y)" })).rejects.toMatchObject({
       code: "bad-number",
       message: expect.stringMatching(
-        /^chunk 0: box\/table, record at byte 0: y is text like "aaaa" \(a: a letter, 9: a digit\), which is no number; badNumbers=skip/,
+        /^chunk 0: box\/table, record at byte 0: y is text like "aaaa" \(a: a letter, 9: a digit\), which is no number; --bad-numbers skip/,
       ),
     });
     await expect(resultOf(mixed, { aggregates: "count", where: "x < 2" })).rejects.toThrow(

@@ -103,7 +103,7 @@ describe("the estimate of a run", () => {
   });
 
   it("refuses what a submit or a planning worker would refuse", async () => {
-    expect(await failureOf(estimate({ params: { to: -1 } }))).toMatchObject({ code: "bad-params" });
+    expect(await failureOf(estimate({ params: { to: -1 } }))).toMatchObject({ code: "bad-parameter" });
     expect(await failureOf(estimate({ packSize: 0 }))).toMatchObject({ code: "bad-pack-size" });
     expect(await failureOf(estimate({ workers: 0 }))).toMatchObject({ code: "bad-workers" });
     expect(await failureOf(estimate({ params: { to: 10_000_001 } }))).toMatchObject({

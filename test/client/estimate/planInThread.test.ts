@@ -41,7 +41,7 @@ it("a plan ends its thread, whether it succeeds or fails", async () => {
   const bad = planning();
   const wrong = { calculation: "sum", params: { to: -1 } };
   expect(await failureOf(planInThread(wrong, bad.ports, new AbortController().signal))).toMatchObject({
-    code: "bad-params",
+    code: "bad-parameter",
   });
   expect(bad.stops()).toBe(1);
 });

@@ -1,6 +1,8 @@
 import { getEventListeners } from "node:events";
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { type Leader, leadOn } from "../../../src/election/api/lead.ts";
+import { type Leader, lead, leadOn } from "../../../src/election/api/lead.ts";
+import type { ElectionEvent } from "../../../src/election/events.ts";
 import { currentLeader } from "../../../src/election/record/leaderView.ts";
 import { alone, container, untilTold } from "../alone.ts";
 import { noAnswer } from "../faultyLease.ts";
@@ -37,6 +39,43 @@ test("another waits until the lease is free, and leads the next term", async () 
   expect(await world.finish(next, 2_000)).toMatchObject({ kind: "done", term: 2 });
   expect(second).toMatchObject({ cameBy: "handed-over" });
 });
+
+test("a contender that waits for storage which does not answer tells each poll that failed", async () => {
+  const { world, process } = alone();
+  const events: ElectionEvent[] = [];
+  const silent = process((lease) => ({ ...lease, view: () => Promise.reject(noAnswer()) }));
+  const stop = new AbortController();
+  const on = (event: ElectionEvent) => void events.push(event);
+  const result = leadOn(silent, { name, holder: "node-1", on, signal: stop.signal }, untilTold);
+  await world.advance(10_000);
+  expect(events.length).toBeGreaterThan(4);
+  for (const event of events)
+    expect(event).toMatchObject({ kind: "unreachable", code: "", reason: expect.stringMatching(/\w/) });
+  stop.abort();
+  expect(await world.finish(result)).toMatchObject({ kind: "stopped" });
+});
+
+test.each([
+  ["", "is empty"],
+  ["nonsense", "cannot be read"],
+  ["AccountName=a;AccountKey=secret", "cannot be read"],
+  ["DefaultEndpointsProtocol=https;AccountKey=secret", "cannot be read"],
+])(
+  "the connection string %j is refused on one line that says what one has, and not its key",
+  async (connection, why) => {
+    const error = await lead({ connection, name, wait: false }, () => undefined).catch(
+      (error: unknown) => error,
+    );
+    expect(error).toMatchObject({ code: "storage-connection", message: expect.stringContaining(why) });
+    expect((error as Error).message).toMatch(/^.*AccountName and AccountKey.*$/);
+    expect(
+      inspect(error)
+        .split("\n")
+        .filter((line) => !line.includes("    at ")),
+    ).toHaveLength(5);
+    expect(inspect(error)).not.toContain("secret");
+  },
+);
 
 test("without waiting the result is who leads", async () => {
   const { world, process } = alone();

@@ -172,7 +172,7 @@ const mergeIncidents = (a: Incidents, b: Incidents): Incidents =>
 /** A report must stay small whatever a file holds. */
 const shortened = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 199)}…`);
 
-const advice = "group by fewer or coarser columns, or let fewer rows through with where";
+const advice = "group by fewer or coarser columns, or let fewer rows through with --where";
 
 export const tooManyGroups = (): CalculationError =>
   new CalculationError(

@@ -127,7 +127,7 @@ export function columnIndexes(
   return wanted.map((name) => {
     const index = columns.indexOf(name);
     if (!columns.includes(name, index + 1)) return index;
-    const message = `${file.path} has two columns ${JSON.stringify(name)}; rename one, or read it with header=false`;
+    const message = `${file.path} has two columns ${JSON.stringify(name)}; rename one, or read it with --header false`;
     throw new CalculationError("ambiguous-column", message);
   });
 }

@@ -32,7 +32,7 @@ export function fileFormat(path: string, params: ReadParams): FileFormat {
     const known = Object.keys(kinds).map((one) => `.${one}`);
     const message =
       `${path}: its extension is none of ${known.join(" ")}, each also with .gz; ` +
-      "set format to csv or ndjson, or narrow source";
+      "give --format csv or --format ndjson, or narrow --source";
     throw new CalculationError("unknown-format", message);
   }
   if (kind === "ndjson") return { kind, gzip };

@@ -86,5 +86,5 @@ async function* batches(
 const refused = ({ path, offset, what }: Offender): CalculationError =>
   new CalculationError(
     "bad-record",
-    `${path}: the record at byte ${offset} ${what}; with ragged=skip such records are left out and counted`,
+    `${path}: the record at byte ${offset} ${what}; with --ragged skip such records are left out and counted`,
   );

@@ -103,7 +103,7 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     end(cut = false) {
       if (state !== inside) return;
       const why = cut
-        ? `the field that opens at byte ${opened} holds a line break or is never closed; leave out quotedNewlines=false`
+        ? `the field that opens at byte ${opened} holds a line break or is never closed; leave out --quoted-newlines false`
         : `the quote at byte ${opened} is never closed`;
       throw new CalculationError("open-quote", `${path}: ${why}`);
     },

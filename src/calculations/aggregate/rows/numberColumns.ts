@@ -86,7 +86,7 @@ function badNumber(field: string, cell: Field): CalculationError {
   return new CalculationError(
     "bad-number",
     `${field} is ${shapeOf(cell)} (a: a letter, 9: a digit), ${why}; ` +
-      "badNumbers=skip counts such fields as empty and shows the first; nulls=NA counts that text in CSV as empty; " +
+      "--bad-numbers skip counts such fields as empty and shows the first; --nulls NA counts that text in CSV as empty; " +
       "mintext, maxtext and literals in 'quotes' compare text",
   );
 }

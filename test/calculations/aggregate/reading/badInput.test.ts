@@ -136,7 +136,7 @@ describe("records", () => {
   const ragged = { "data/a.csv": 'x,y\r\n1,2\r\n\r\n"é\n"\r\n3,4,5\r\n6,7' };
 
   test("records with a wrong number of fields fail with their offset", async () => {
-    const why = "data/a.csv: the record at byte 12 has 1 field, not 2; with ragged=skip";
+    const why = "data/a.csv: the record at byte 12 has 1 field, not 2; with --ragged skip";
     await expect(read(ragged, ["x"])).rejects.toThrow(why);
   });
 
@@ -205,10 +205,10 @@ describe("records", () => {
     await expect(read({ "data/a.csv": "x,y\r1,2\r3,4" }, ["x"])).rejects.toThrow(/carriage returns only/);
   });
 
-  test("records with a line break in a field are refused under quotedNewlines=false", async () => {
+  test("records with a line break in a field are refused under --quoted-newlines false", async () => {
     const files = { "data/a.csv": 'x,y\n1,"a\nb"\n2,c\n' };
     await expect(read(files, ["x"], { quotedNewlines: false, chunkBytes: 5 })).rejects.toThrow(
-      "data/a.csv: the field that opens at byte 6 holds a line break or is never closed; leave out quotedNewlines=false",
+      "data/a.csv: the field that opens at byte 6 holds a line break or is never closed; leave out --quoted-newlines false",
     );
   });
 });

@@ -131,7 +131,7 @@ describe("random CSV, cut anywhere", () => {
     );
   });
 
-  test("random CSV with line breaks in fields fails or is read correctly under quotedNewlines=false", async () => {
+  test("random CSV with line breaks in fields fails or is read correctly under --quoted-newlines false", async () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, records, chunkBytes, pieceBytes }) => {
