@@ -90,6 +90,7 @@ await Promise.all([
     outExtension: {},
     sourcemap: false,
     keepNames: false,
+    lineLimit: 0,
     legalComments: "none",
     jsx: "automatic",
     jsxImportSource: "preact",

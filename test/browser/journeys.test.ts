@@ -73,6 +73,10 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.getByRole("button", { name: "Forget key" }).click();
     await page.getByRole("heading", { name: "Function key" }).waitFor();
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    // The address of another start is often opened in the tab of the last one.
+    await page.evaluate((key) => location.assign(`#token=${key}&/leader`), fixture.key);
+    await page.getByText("node-2 leads").waitFor();
+    expect(page.url()).toBe(`${fixture.url}/api/ui#/leader`);
     expect(fixture.requests.filter(({ path }) => path.includes(fixture.key))).toEqual([]);
   });
 

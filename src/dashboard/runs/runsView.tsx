@@ -18,7 +18,7 @@ export function RunsView({
   readOnly,
 }: {
   readonly route: RunsRoute;
-  readonly readOnly: boolean;
+  readonly readOnly: boolean | undefined;
 }): JSX.Element {
   const polled = usePoll<RunsPage>(pathOfRuns(route), ({ value }) =>
     pollRunsMs(value, route.cursor === undefined),
@@ -172,10 +172,10 @@ function Row({ row }: { readonly row: RunRow }): JSX.Element {
   );
 }
 
-function FirstRun({ readOnly }: { readonly readOnly: boolean }): JSX.Element {
+function FirstRun({ readOnly }: { readonly readOnly: boolean | undefined }): JSX.Element {
   return (
     <Empty title="No runs yet">
-      {readOnly ? null : (
+      {readOnly !== false ? null : (
         <p>
           <a class="button primary" href={hashOf({ view: "submit", calculation: "queens" })}>
             Submit the first one
@@ -184,7 +184,9 @@ function FirstRun({ readOnly }: { readonly readOnly: boolean }): JSX.Element {
       )}
       <p>or, in a terminal:</p>
       <pre class="code">leasefold submit queens --n 12 --wait</pre>
-      {readOnly ? <Notice tone="run">This page is read-only: it shows runs and starts none.</Notice> : null}
+      {readOnly === true ? (
+        <Notice tone="run">This page is read-only: it shows runs and starts none.</Notice>
+      ) : null}
     </Empty>
   );
 }

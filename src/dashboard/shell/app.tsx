@@ -17,7 +17,7 @@ export function App(): JSX.Element {
   const route = useRoute();
   const held = useKey();
   const instance = usePoll<Instance>(held === undefined ? undefined : "instance", () => undefined);
-  const readOnly = instance.value?.readOnly === true;
+  const readOnly = instance.value?.readOnly;
   const main = useRef<HTMLElement>(null);
   // A new view begins at its heading, for the eye and for the keyboard.
   const place = held === undefined ? "key" : placeOf(route);
@@ -32,7 +32,7 @@ export function App(): JSX.Element {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the content
       </button>
-      <Top route={route} readOnly={readOnly} known={instance.value !== undefined} />
+      <Top route={route} readOnly={readOnly} />
       <main id="main" ref={main} tabIndex={-1}>
         {held === undefined ? (
           <KeyEntry refused={key.refused} />
@@ -46,12 +46,14 @@ export function App(): JSX.Element {
   );
 }
 
-function View({ route, readOnly }: { readonly route: Route; readonly readOnly: boolean }): JSX.Element {
+/** Until the app has said that it may be changed, `readOnly` is undefined and nothing is offered that changes it. */
+function View(of: { readonly route: Route; readonly readOnly: boolean | undefined }): JSX.Element {
+  const { route, readOnly } = of;
   switch (route.view) {
     case "runs":
       return <RunsView route={route} readOnly={readOnly} />;
     case "run":
-      return <RunPage route={route} readOnly={readOnly} />;
+      return <RunPage route={route} readOnly={readOnly ?? true} />;
     case "leader":
       return <LeaderPage />;
     case "queues":
@@ -74,11 +76,7 @@ function View({ route, readOnly }: { readonly route: Route; readonly readOnly: b
   }
 }
 
-function Top(of: {
-  readonly route: Route;
-  readonly readOnly: boolean;
-  readonly known: boolean;
-}): JSX.Element {
+function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined }): JSX.Element {
   const { view } = of.route;
   const link = (text: string, to: Exclude<Route, { view: "unknown" }>, current: boolean) => (
     <a href={hashOf(to)} {...(current ? { "aria-current": "page" as const } : {})}>
@@ -99,8 +97,8 @@ function Top(of: {
         {link("Queues", { view: "queues" }, view === "queues")}
       </nav>
       <span class="grow" />
-      {of.readOnly ? <span class="chip">Read-only</span> : null}
-      {of.known && !of.readOnly ? (
+      {of.readOnly === true ? <span class="chip">Read-only</span> : null}
+      {of.readOnly === false ? (
         <a
           class="button primary"
           href={hashOf({ view: "submit" })}

@@ -12,27 +12,24 @@ import { SubmitForm } from "./submitForm.tsx";
 /** A new run: parameters as a form or as JSON, the plan beside them. */
 export function SubmitPage(of: {
   readonly route: Extract<Route, { readonly view: "submit" }>;
-  readonly readOnly: boolean;
+  readonly readOnly: boolean | undefined;
 }): JSX.Element {
   const { from } = of.route;
   const polled = usePoll<{ readonly calculations: readonly Calculation[] }>("calculations", () => undefined);
   const source = usePoll<RunView>(from === undefined ? undefined : pathOf(from), () => undefined);
   const known = polled.value?.calculations;
-  if (of.readOnly)
-    return (
-      <>
-        <h1 tabIndex={-1}>New run</h1>
-        <Empty title="This page is read-only">
-          <p>Submit with the CLI, or open the page of an app that is not read-only.</p>
-        </Empty>
-      </>
-    );
-  const ready = known !== undefined && (from === undefined || source.value !== undefined);
+  const ready =
+    of.readOnly === false && known !== undefined && (from === undefined || source.value !== undefined);
   return (
     <>
       <div class="title-row">
         <h1 tabIndex={-1}>New run</h1>
       </div>
+      {of.readOnly === true ? (
+        <Empty title="This page is read-only">
+          <p>Submit with the CLI, or open the page of an app that is not read-only.</p>
+        </Empty>
+      ) : null}
       <Stale polled={polled} />
       <Stale polled={source} />
       {ready ? (
