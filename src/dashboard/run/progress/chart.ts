@@ -20,6 +20,8 @@ export interface Chart {
   readonly rates: readonly { readonly fromMs: number; readonly toMs: number; readonly perS: number }[];
   readonly rateMax: number;
   readonly spans: readonly Span[];
+  /** Marks from before a pause are told as if they were after it. */
+  readonly moved: boolean;
 }
 
 /** A term, or a time without a leader, on the axis of the chart. */
@@ -62,6 +64,7 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number): Chart
     rates,
     rateMax: Math.max(0, ...rates.map(({ perS }) => perS)),
     spans: spansOf(timeline, lastMs),
+    moved: timeline.moved === true,
     ...(ahead === undefined ? {} : { ahead }),
   };
 }

@@ -87,6 +87,9 @@ export function ProgressChart({ chart }: { readonly chart: Chart }): JSX.Element
         </g>
         {chart.ahead === undefined ? null : <path class="now" d={`M${x(chart.nowMs)} ${top}V${axisTop}`} />}
       </svg>
+      {chart.moved ? (
+        <p class="dim">The run was paused: progress from before the pause is drawn at its end.</p>
+      ) : null}
       <details>
         <summary>Leaders as a table</summary>
         <SpanTable chart={chart} />
