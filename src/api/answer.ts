@@ -26,7 +26,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
   "range-not-satisfiable": 416,
   "plans-at-once": 503,
   "no-answer": 504,
-  "plan-too-long": 504,
+  "plan-over-limit": 504,
 };
 
 /** Seconds after which a caller may retry if storage was busy. */

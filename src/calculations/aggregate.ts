@@ -73,7 +73,7 @@ export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   version: "2",
   summary: "Groups the records of many CSV or NDJSON files and sums, counts and measures each group.",
   params,
-  plan: (given, { files }) => planRanges(given, files, queryFor(given).wanted),
+  plan: (given, context) => planRanges(given, context, queryFor(given).wanted),
   async compute({ input, params: given, files }) {
     const query = queryFor(given);
     const folding = foldRange(query, given.badNumbers, input.file.path);

@@ -27,7 +27,7 @@ export interface Calculation<Params, Input, Part> {
    * The chunks of the run: a count of at most 10^7, or a list or stream of that many inputs (each JSON, at most
    * 64 KB). It should be deterministic; if it is not, the answer of only one attempt is used.
    */
-  plan(params: Params, context: { readonly files: Files }): Plan<Input> | Promise<Plan<Input>>;
+  plan(params: Params, context: PlanContext): Plan<Input> | Promise<Plan<Input>>;
   /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
   /**
@@ -41,6 +41,21 @@ export interface Calculation<Params, Input, Part> {
   finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
   /** Encodes partials; without it they are JSON. */
   readonly codec?: Codec<Part>;
+}
+
+export interface PlanContext {
+  /** The blobs that it may read. */
+  readonly files: Files;
+  /** The time of this attempt; absent where nothing limits it. */
+  readonly time?: AttemptTime;
+}
+
+export interface AttemptTime {
+  readonly limitMs: number;
+  /** Time since the attempt began, in ms. */
+  spentMs(): number;
+  /** Fires shortly before the limit, in time to fail with an error that says more than the limit. */
+  readonly ending: AbortSignal;
 }
 
 export type Plan<Input> = number | Iterable<Input> | AsyncIterable<Input>;

@@ -8,6 +8,7 @@ import { runCompute, runFinish, runPlan } from "./runJob.ts";
  */
 export { z } from "zod";
 export {
+  type AttemptTime,
   type Calculation,
   type Chunk,
   type Codec,
@@ -15,6 +16,7 @@ export {
   type FinishContext,
   type JsonValue,
   type Plan,
+  type PlanContext,
   type Result,
   type ResultBytes,
 } from "./contract.ts";
@@ -33,7 +35,7 @@ export async function runSerially(
 ): Promise<ResultBytes & { readonly chunks: number }> {
   const inputs: unknown[] = [];
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
-  const { chunks, list } = await runPlan(calculation, params, keep, files);
+  const { chunks, list } = await runPlan(calculation, params, keep, { files });
   const pack = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
   const parts = chunks === 0 ? [] : [await runCompute(calculation, pack, files)];
   const result = await runFinish(calculation, { params, parts, folded: chunks, count: chunks });

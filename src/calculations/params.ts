@@ -14,9 +14,12 @@ export interface ParamRow {
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
 export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
   refuseNonNumbers(calculation, raw);
-  const decoded = calculation.params.safeParse(raw);
+  const decoded = calculation.params.safeParse(raw, { error: plainRule });
   if (decoded.success) return decoded.data;
-  const issue = decoded.error.issues[0];
+  const [first, ...others] = decoded.error.issues;
+  // A whole number beyond what a double holds exactly is beyond a limit of its own too, which says more.
+  const own = others.find(({ code, path }) => code === first?.code && path.join() === first.path.join());
+  const issue = own ?? first;
   const field = issue?.path.join(".") || unknownKeys(issue) || "params";
   throw badParameter(
     calculation,
@@ -25,16 +28,44 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
   );
 }
 
+/** The rules that most parameters have, in words; a schema's own message goes before. */
+const plainRule: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case "too_big":
+      return isNumber(issue)
+        ? `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}`
+        : undefined;
+    case "too_small":
+      return isNumber(issue)
+        ? `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}`
+        : undefined;
+    case "invalid_value":
+      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(textOf).join(", ")}`;
+    case "invalid_type":
+      return typeRules[issue.expected];
+    default:
+      return undefined;
+  }
+};
+
+const isNumber = ({ origin }: { readonly origin: string }): boolean =>
+  origin === "number" || origin === "int";
+
+const typeRules: Readonly<Record<string, string>> = {
+  boolean: "must be true or false",
+  int: "must be a whole number",
+};
+
 const badParameter = ({ name }: AnyCalculation, field: string, why: string): InputError =>
   new InputError("invalid", "bad-parameter", `${field}: ${why}`, { field, calculation: name });
 
-/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1 or NaN. */
+/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1, NaN or Infinity. */
 function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
   if (raw === null || typeof raw !== "object") return;
   for (const { name, type } of describeParams(calculation)) {
     if (type !== "number" && type !== "integer") continue;
     const value = (raw as Readonly<Record<string, unknown>>)[name];
-    const isText = typeof value === "string" && (value.trim() === "" || Number.isNaN(Number(value)));
+    const isText = typeof value === "string" && (value.trim() === "" || !Number.isFinite(Number(value)));
     if (!isText && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
     throw badParameter(calculation, name, `expected a number, received ${JSON.stringify(value)}`);
   }

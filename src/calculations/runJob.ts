@@ -1,7 +1,7 @@
 import { CalculationError } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { rangeText } from "../model/packs.ts";
-import type { AnyCalculation, FinishContext, Result, ResultBytes } from "./contract.ts";
+import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
 import {
   decodePart,
   encodeJson,
@@ -28,9 +28,9 @@ export async function runPlan(
   calculation: AnyCalculation,
   params: unknown,
   sink: (inputs: readonly unknown[]) => Promise<void>,
-  files: Files = noFiles,
+  context: PlanContext = { files: noFiles },
 ): Promise<PlannedChunks> {
-  const planned = await guarded("plan", () => calculation.plan(params, { files }));
+  const planned = await guarded("plan", () => calculation.plan(params, context));
   if (typeof planned === "number") {
     if (!Number.isSafeInteger(planned) || planned < 0) {
       throw new CalculationError("bad-plan", `plan gave ${planned} chunks; a whole number is needed`);

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 /** The exit codes and their meanings, shown in the help; `edgeOf` returns those of errors. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the run was cancelled or ran out of time; verify or doctor found something wrong"],
+  [1, "the run was cancelled or late; verify or doctor found something wrong"],
   [2, "wrong input or setting, a command too late, output that cannot be written"],
   [3, "not finished: the run has no result yet"],
   [4, "storage is not reachable or refused the call"],

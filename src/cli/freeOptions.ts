@@ -12,7 +12,7 @@ import { clip } from "./render/text.ts";
  */
 export function readFreeOptions(
   tokens: readonly string[],
-  pairs: readonly string[],
+  pairs: readonly string[] = [],
   rows: readonly ParamRow[],
   own: readonly string[] = [],
 ): Record<string, unknown> {
@@ -56,7 +56,7 @@ function typedValue({ name, type }: ParamRow, text: string | undefined, shown: s
     throw invalid(name, `${shown} needs a value`);
   }
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
-  const isNumber = text.trim() !== "" && !Number.isNaN(Number(text));
+  const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
   if ((types.has("number") || types.has("integer")) && isNumber) return Number(text);
   return ["array", "object", "any"].some((one) => types.has(one)) ? jsonOrText(text) : text;
 }

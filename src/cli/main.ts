@@ -33,7 +33,7 @@ function processCli(): Cli {
     ...{ ...at, clock: systemClock, signal, calculations },
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
-    ...(asks ? { confirm: confirmWith(signal) } : {}),
+    ...(asks ? { confirm: confirmWith(process.stdin, process.stderr, signal) } : {}),
     instanceStates: (options) => findInstances(options, at),
     connect: (options, own = env) => connectClient(options, { ...at, env: own }, calculations),
     instances: (options) => findInstanceApi(options, at),
@@ -60,15 +60,22 @@ function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Any answer but yes is no. `terminal: false`, as readline would otherwise keep Ctrl-C from the process. */
-const confirmWith = (signal: AbortSignal) => async (question: string) => {
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
-  } finally {
-    lines.close();
-  }
-};
+/**
+ * Asks a question; any answer but yes is no, the end of the input included. `terminal: false`, as readline would otherwise
+ * keep Ctrl-C from the process.
+ */
+export const confirmWith =
+  (input: NodeJS.ReadableStream, output: NodeJS.WritableStream, signal: AbortSignal) =>
+  async (question: string): Promise<boolean> => {
+    const lines = createInterface({ input, output, terminal: false });
+    const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+    try {
+      const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
+      return /^y(es)?$/i.test(answer.trim());
+    } finally {
+      lines.close();
+    }
+  };
 
 /** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
 export async function startThread(at: Surroundings, access: FileAccess, file?: string): Promise<UserCode> {

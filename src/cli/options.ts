@@ -9,7 +9,7 @@ export const calculationCommand = (program: Command, name: string, argument: str
   program
     .command(name)
     .argument("<calculation>", argument)
-    .option("-p, --param <name=value>", "a parameter by its name, repeatable", append, [])
+    .option("-p, --param <name=value>", "a parameter by its name, repeatable", append)
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();
@@ -18,7 +18,7 @@ export const calculationCommand = (program: Command, name: string, argument: str
 export const optionNames = (command: Command): string[] =>
   [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);
 
-const append = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
+const append = (pair: string, before: readonly string[] = []): readonly string[] => [...before, pair];
 
 /** A number on the command line: `2000`, `1e6`. The client checks its range. */
 export function wholeOption(text: string): number {

@@ -44,7 +44,7 @@ export async function runCommand(
     .option("--connection <string>", "connection string of the storage account")
     .option("--account <name>", "storage account to reach with your Azure sign-in")
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
-    .option("--json", "JSON for programs instead of text for people", false)
+    .option("--json", "JSON for programs instead of text for people")
     .addHelpText("after", () => `\n${storageHelp}\n\n${exitCodeHelp()}`)
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError();

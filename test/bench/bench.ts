@@ -5,6 +5,7 @@ import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
+import { planningBench } from "./planning.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
 
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   engineBench,
   leadingBench,
   scaleBench,
+  planningBench,
   calculationsBench,
 ];
 

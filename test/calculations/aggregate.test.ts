@@ -105,7 +105,7 @@ describe("aggregate", () => {
   test("a plan fails if a file lacks a column of the key, the aggregates or the filter", async () => {
     const files = memoryFiles(new Map([["data/a.csv", "k,v\na,1\n"]]));
     const params = given({ by: "k,shop", aggregates: "sum(price)", where: "v > 0 and day is null" });
-    await expect(runPlan(aggregate, params, async () => {}, files)).rejects.toMatchObject({
+    await expect(runPlan(aggregate, params, async () => {}, { files })).rejects.toMatchObject({
       code: "no-column",
       message: 'data/a.csv has no columns "shop", "price", "day"; it has k, v',
     });
@@ -130,7 +130,7 @@ describe("aggregate", () => {
     const files = memoryFiles(new Map([["data/1.jsonl", '{"a":1}\n']]));
     const params = given({ aggregates: "sum(b)" });
     const inputs: unknown[] = [];
-    await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), files);
+    await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), { files });
     const part = await runCompute(aggregate, { params, from: 0, to: 1, count: 2, inputs }, files);
     const soFar = await runFinish(aggregate, { params, parts: [part], folded: 1, count: 2 });
     expect(JSON.parse(Buffer.from(soFar.body).toString())).toMatchObject({ report: { absent: ["b"] } });
@@ -156,7 +156,9 @@ describe("aggregate", () => {
       resultFormat: "csv",
     });
     const inputs: unknown[] = [];
-    const { chunks } = await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), files);
+    const { chunks } = await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), {
+      files,
+    });
     expect(chunks).toBeGreaterThan(8);
     const serial = Buffer.from((await runSerially(aggregate, params, files)).body).toString();
     for (const packs of [[1, 1, 1], [5], [2, 3, 4]]) {

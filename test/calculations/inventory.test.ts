@@ -119,7 +119,9 @@ describe("inventory", () => {
         async (batch, packs) => {
           const params = { source: "c/", batch };
           const inputs: unknown[] = [];
-          const { chunks } = await runPlan(inventory, params, async (one) => void inputs.push(...one), files);
+          const { chunks } = await runPlan(inventory, params, async (one) => void inputs.push(...one), {
+            files,
+          });
           const parts: Uint8Array[] = [];
           for (let from = 0, pack = 0; from < chunks; pack += 1) {
             const to = Math.min(chunks, from + (packs[pack % packs.length] as number));
@@ -191,7 +193,7 @@ describe("inventory", () => {
     const files = memoryFiles(content);
     const inputs: FileFact[][] = [];
     const params = { source: "c/", batch: 16 };
-    await runPlan(inventory, params, async (one) => void inputs.push(...(one as FileFact[][])), files);
+    await runPlan(inventory, params, async (one) => void inputs.push(...(one as FileFact[][])), { files });
     const compute = () => runCompute(inventory, { params, from: 0, to: 1, count: 1, inputs }, files);
     const before = textOf(await compute());
     content.delete("c/3");

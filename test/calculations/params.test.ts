@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import { primes } from "../../src/calculations/primes.ts";
 import { InputError } from "../../src/model/errors.ts";
@@ -10,10 +12,13 @@ describe("parameters", () => {
   });
 
   test.each([
-    [{ to: "1e15" }, "to", /^to: .*100000000000000/],
-    [{ to: -1 }, "to", /^to: .*0/],
+    [{ to: "1e15" }, "to", /^to: must be at most 100000000000000$/],
+    [{ to: 1e17 }, "to", /^to: must be at most 100000000000000$/],
+    [{ to: -1e17 }, "to", /^to: must be at least 0$/],
+    [{ to: -1 }, "to", /^to: must be at least 0$/],
+    [{ to: "1e400" }, "to", /^to: expected a number, received "1e400"$/],
     [{ to: "many" }, "to", /^to: .*number/],
-    [{ from: 1.5 }, "from", /^from: .*int/],
+    [{ from: 1.5 }, "from", /^from: must be a whole number$/],
     [{ to: "abc" }, "to", /^to: expected a number, received "abc"/],
     [{ to: "" }, "to", /^to: expected a number, received ""/],
     [{ to: " " }, "to", /^to: expected a number/],
@@ -30,6 +35,27 @@ describe("parameters", () => {
     const error = thrownBy(() => parseParams(primes, raw));
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({ reason: "invalid", code: "bad-parameter", details: { field } });
+    expect((error as Error).message).toMatch(message);
+  });
+
+  test.each([
+    [{ kind: "put" }, "kind: must be one of call, bermudan"],
+    [{ exact: "maybe" }, "exact: must be true or false"],
+    [{ share: 1 }, "share: must be below 1"],
+    [{ share: 0 }, "share: must be above 0"],
+    [{ even: 3 }, "even: must be even, as the schema itself says"],
+    [{ list: [1, 2, 3] }, /^list: Too big: expected array/],
+    [{ to: true }, /^to: .*expected string/],
+  ])("%j breaks a rule that is told in words", (raw, message) => {
+    const params = z.strictObject({
+      kind: z.enum(["call", "bermudan"]).default("call"),
+      exact: z.boolean().default(false),
+      share: z.number().gt(0).lt(1).default(0.5),
+      even: z.number().multipleOf(2, "must be even, as the schema itself says").default(2),
+      list: z.array(z.number()).max(2).default([]),
+      to: z.string().default(""),
+    });
+    const error = thrownBy(() => parseParams({ ...primes, params } as unknown as AnyCalculation, raw));
     expect((error as Error).message).toMatch(message);
   });
 

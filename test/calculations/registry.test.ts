@@ -56,7 +56,7 @@ describe("the registry", () => {
     expect(help[0]).toEqual({
       name: "chunks",
       type: "integer",
-      default: "10",
+      default: 10,
       description: "how many chunks",
     });
   });
@@ -73,7 +73,7 @@ describe("the registry", () => {
     const known = await loadCalculations([file]);
     const far = known.get("far");
     expect(known.describeParams(far)).toEqual([
-      { name: "a", type: "number", default: "4", description: "four" },
+      { name: "a", type: "number", default: 4, description: "four" },
     ]);
     expect(known.parseParams(far, {})).toEqual({ a: 4 });
   });

@@ -107,7 +107,7 @@ mine: 1 broken, 2 not tried (seed 1)
   it.each([
     ["check", "missing required argument"],
     ["check ./nothing.ts", "there is no calculation file"],
-    ["check queens --n 99", "invalid --n: 99: Too big"],
+    ["check queens --n 99", "invalid --n: 99: must be at most 18"],
     ["check queens --runs 0", "invalid --runs: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { exitCode, out, err } = await run(line);

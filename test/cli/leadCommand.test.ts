@@ -137,6 +137,23 @@ describe("leasefold lead", () => {
     expect(children).toEqual([]);
   });
 
+  it("says once while it waits that storage does not answer", async () => {
+    const { start, rival, world, network } = await leadWorld();
+    const stop = new AbortController();
+    const ended = rival("other", stop.signal);
+    await world.advance(1_000);
+    const waiting = start("lead --name nightly --wait -- job");
+    await world.advance(5_000);
+    expect(waiting.err()).not.toContain("does not answer");
+    network.off = true;
+    await world.advance(10_000);
+    expect(waiting.err().match(/waiting: storage does not answer: \w.*\n/g)).toHaveLength(1);
+    waiting.interrupt("SIGINT");
+    expect(await world.finish(waiting.exitCode)).toBe(130);
+    stop.abort();
+    await world.finish(ended);
+  });
+
   it("waits with --wait, and Ctrl-C ends the waiting", async () => {
     const { start, rival, child, world } = await leadWorld();
     const stop = new AbortController();

@@ -1,6 +1,7 @@
-import { Writable } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { expect, it } from "vitest";
 import { linesOf } from "../../src/cli/check/checkRows.ts";
+import { confirmWith } from "../../src/cli/main.ts";
 import { screenOf } from "../../src/cli/render/processScreen.ts";
 import { clipped, table } from "../../src/cli/render/table.ts";
 import { wrap } from "../../src/cli/render/text.ts";
@@ -24,3 +25,20 @@ it("What is no terminal has no width, so that nothing is cut for a program", () 
 it.each([1, 0, -7])("Text is wrapped on a screen of %s columns, however few those are", (width) => {
   expect(wrap("ab c", width)).toEqual(["a", "b", "c"]);
 });
+
+it.each([
+  ["y\n", true],
+  ["Yes\n", true],
+  ["\n", false],
+  ["nope\n", false],
+  ["", false],
+])(
+  "A question that is answered by %j is taken as %s, and the end of the input as a no",
+  async (answer, taken) => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const asked = confirmWith(input, output, new AbortController().signal)("Sure?");
+    input.end(answer);
+    expect(await asked).toBe(taken);
+    expect(String(output.read())).toBe("Sure? [y/N] ");
+  },
+);

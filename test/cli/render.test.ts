@@ -234,7 +234,8 @@ describe("a run", () => {
   led by       node-1 (term 3), node-2 (term 4)
   cap          2,000 packs in flight
   command      no. 2: pending
-  calls        618, about $0.00076 (write 86, list 12, read 90, other 30, queue…
+  calls        618, about $0.00076 (write 86, list 12, read 90, other 30, queue
+               400)
 `);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { LocalFile } from "../../src/local/localFile.ts";
-import { isAlive } from "../../src/local/supervisor.ts";
+import { isAlive, startOf } from "../../src/local/supervisor.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
 const { folder, leasefold, localFile, startUp, up } = builtProgram();
@@ -43,6 +43,7 @@ test("up in the background runs a job that another command submits, and down lea
   const local = (await localFile()) as LocalFile;
   expect(started.out).not.toContain(local.functionKey);
   expect(processesOf(local).every(isAlive)).toBe(true);
+  expect(local.supervisorStart).toBe(startOf(local.supervisorPid));
 
   const again = await leasefold("up");
   expect(again).toMatchObject({ code: 2, out: "" });

@@ -66,7 +66,8 @@ export function rangesCode(
     work: (ended: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { urgent, alone, limitMs, signal, onStart } = task;
-    await places.take(urgent, alone);
+    const needs = alone === true ? threads : 1;
+    await places.take(urgent, needs);
     try {
       await onStart?.();
       signal?.throwIfAborted();
@@ -78,7 +79,7 @@ export function rangesCode(
         return work(ended);
       });
     } finally {
-      places.leave(alone);
+      places.leave(needs);
     }
   }
 

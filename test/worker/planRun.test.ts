@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import { CalculationError } from "../../src/model/errors.ts";
 import { calculationLimits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { chunksOfPack } from "../../src/model/packs.ts";
@@ -163,5 +164,25 @@ describe("a planner that fails halfway", () => {
       expect.stringMatching(/^plan\/1-1-[0-9a-f]{8}\/000000$/),
     ]);
     expect(world.log.at(-1)).toMatchObject({ event: "work-dropped" });
+  });
+});
+
+describe("a plan that does not fit into the time limit of its attempt", () => {
+  test.each([
+    ["plan-too-long", { final: true }],
+    ["time-limit", {}],
+  ])("ends its send at the first attempt with the calculation's own words (%s)", async (code, more) => {
+    const message = "data/, 3 files of 60 GB: raise the limit";
+    const plan = () => Promise.reject(new CalculationError(code, message));
+    const world = await workerWorld(inlineCode({ ...joining, plan }));
+    await world.submit();
+    await world.work({ ...common, kind: "plan" });
+    expect(await world.messages("urgent")).toEqual([]);
+    const [name = ""] = world.list("runs").filter((one) => one.startsWith("failed/"));
+    const record = JSON.parse(Buffer.from(await world.bytesOf(world.names.runs, `r/u/${name}`)).toString());
+    expect(record).toEqual({
+      ...{ v: 1, cause: "error", code, message, attempts: 1, attemptsMax: expect.any(Number) },
+      ...more,
+    });
   });
 });

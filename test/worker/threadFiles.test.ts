@@ -1,11 +1,15 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { aggregate } from "../../src/calculations/aggregate.ts";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
+import { parseParams } from "../../src/calculations/params.ts";
 import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts";
 import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
 import type { TaskOptions } from "../../src/worker/threads/userCode.ts";
+import { repeated } from "../support/generatedFiles.ts";
+import { syntheticFiles } from "../support/syntheticFiles.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
 const readingFile = join(import.meta.dirname, "..", "fixtures", "reading.calculation.ts");
@@ -70,27 +74,34 @@ describe("a thread that reads files", () => {
     expect(await computed("one", [[files[5] as FileFact]])).toEqual({ "c/5": 9 * 1024 * 1024 });
   });
 
-  test("reads several files at once, but never so many that the process is filled", async () => {
-    let [open, most, begun] = [0, 0, 0];
+  const mb = 1024 * 1024;
+  test.each([
+    ["small files", 1_000, 32],
+    ["files of 1 MB", mb, 32],
+    ["files of a little more", mb + 1, 16],
+    ["files of 8 MB", 8 * mb, 4],
+  ])("reads %s at once, but never so many that the process is filled", async (_what, bytes, most) => {
+    const count = most + 3;
+    let [open, highest, begun] = [0, 0, 0];
     const waiting: (() => void)[] = [];
-    /** A fifth read would begin while the four wait for some turns of the event loop. */
+    /** One more read would begin while these wait for some turns of the event loop. */
     const release = async () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       for (const go of waiting.splice(0)) go();
     };
     current = accessTo([], async (file, from, to) => {
-      most = Math.max(most, ++open);
+      highest = Math.max(highest, ++open);
       begun += 1;
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
-        if (waiting.length === 4 || begun === 50) void release();
+        if (waiting.length === most || begun === count) void release();
       });
       open -= 1;
       return new Uint8Array(to - from).fill(Number(file.path.slice(2)));
     });
-    const seen = await computed("together", [facts(50, 1_000)]);
-    expect(seen).toEqual(Object.fromEntries(facts(50).map(({ path }) => [path, 1_000])));
-    expect([open, most]).toEqual([0, 4]);
+    const seen = await computed("together", [facts(count, bytes)]);
+    expect(seen).toEqual(Object.fromEntries(facts(count).map(({ path }) => [path, bytes])));
+    expect([open, highest]).toEqual([0, most]);
   });
 
   test("accepts bytes in shared memory", async () => {
@@ -165,6 +176,47 @@ describe("a thread that reads files", () => {
     const bytes = 400 * 1024 * 1024;
     expect(await computed("one", [facts(1, bytes)])).toEqual({ "c/0": bytes });
     expect((most - before) / 2 ** 20).toBeLessThan(200);
+  });
+});
+
+describe("a plan of aggregate in a thread", () => {
+  const mb = 1024 * 1024;
+  const line = "some key,a text without quotes,12.5\n";
+  const bytesAt = repeated("key,text,value\n", line);
+  const params = parseParams(aggregate, { source: "data/" });
+
+  test("reads many headers at once, and a file of any size in bounded memory", async () => {
+    const small = Array.from({ length: 300 }, (_, index) => ({
+      path: `data/${1000 + index}.csv`,
+      bytes: 9_000,
+      bytesAt,
+    }));
+    const { access: synthetic, use } = syntheticFiles([
+      ...small,
+      { path: "data/large.csv", bytes: 2 ** 29, bytesAt },
+    ]);
+    current = synthetic;
+    const planned = await pool.plan({ calculation: "aggregate", params }, async () => {}, {
+      ...task,
+      limitMs: 60_000,
+    });
+    expect(planned).toEqual({ chunks: 316, list: true });
+    expect(use.callsAtOnce).toBe(32);
+    expect(use.bytesAtOnce).toBeLessThanOrEqual(32 * mb);
+    expect(use.bytes).toBeLessThan(0.65 * 2 ** 29);
+  });
+
+  test("that ends at its time limit says what to do", async () => {
+    const files = [{ path: "data/large.csv", bytes: 2 ** 29, bytesAt }];
+    current = syntheticFiles(files, () => new Promise(() => {})).access;
+    const plan = { calculation: "aggregate", params };
+    const error = await failureOf(pool.plan(plan, async () => {}, { ...task, limitMs: 2_000 }));
+    expect(error).toMatchObject({
+      code: "time-limit",
+      message: expect.stringMatching(
+        /^data\/, 1 file of 537 MB: .* time limit of 2 s; --quoted-newlines false promises /,
+      ),
+    });
   });
 });
 

@@ -37,20 +37,20 @@ describe("the slots of a pool", () => {
   });
 });
 
-describe("a caller that waits for all slots", () => {
+describe("a caller that waits for several slots", () => {
   /** Takes slots under names, and tells who was admitted in which order. */
   function pool(count: number) {
     const slots = urgentFirst(count);
     const order: string[] = [];
-    const take = (name: string, urgent: boolean, alone = false) =>
-      void slots.take(urgent, alone).then(() => order.push(name));
+    const take = (name: string, urgent: boolean, needs = 1) =>
+      void slots.take(urgent, needs).then(() => order.push(name));
     return { slots, order, take };
   }
 
   test("gets them once all are free, and nobody overtakes it", async () => {
     const { slots, order, take } = pool(3);
     for (const name of ["a", "b"]) take(name, false);
-    take("alone", true, true);
+    take("alone", true, 3);
     take("urgent", true);
     take("other", false);
     await settled();
@@ -62,7 +62,7 @@ describe("a caller that waits for all slots", () => {
     slots.leave();
     await settled();
     expect(order).toEqual(["a", "b", "alone"]);
-    slots.leave(true);
+    slots.leave(3);
     await settled();
     expect(order).toEqual(["a", "b", "alone", "urgent", "other"]);
   });
@@ -70,43 +70,43 @@ describe("a caller that waits for all slots", () => {
   test("comes after the urgent callers before it, and two of them after each other", async () => {
     const { slots, order, take } = pool(2);
     for (const name of ["a", "b", "c"]) take(name, true);
-    for (const name of ["alone 1", "alone 2"]) take(name, true, true);
+    for (const name of ["alone 1", "alone 2"]) take(name, true, 2);
     await settled();
     expect(order).toEqual(["a", "b"]);
     for (let left = 0; left < 3; left += 1) slots.leave();
     await settled();
     expect(order).toEqual(["a", "b", "c", "alone 1"]);
-    slots.leave(true);
+    slots.leave(2);
     await settled();
     expect(order.at(-1)).toBe("alone 2");
   });
 
-  test("never runs beside another caller, in any order of arrivals", async () => {
-    const caller = fc.record({ urgent: fc.boolean(), alone: fc.boolean() });
+  test("never has a slot that another caller has, in any order of arrivals", async () => {
+    const caller = fc.record({ urgent: fc.boolean(), share: fc.integer({ min: 1, max: 4 }) });
     const property = fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
       fc.array(fc.oneof(caller, fc.constant("leave" as const)), { maxLength: 40 }),
       async (count, steps) => {
         const slots = urgentFirst(count);
-        const inside: boolean[] = [];
+        const inside: number[] = [];
         let waiting = 0;
         const leave = () => {
-          const alone = inside.shift();
-          if (alone !== undefined) slots.leave(alone);
-          return alone !== undefined;
+          const needs = inside.shift();
+          if (needs !== undefined) slots.leave(needs);
+          return needs !== undefined;
         };
         const check = async () => {
           await settled();
-          expect(inside.length).toBeLessThanOrEqual(count);
-          if (inside.includes(true)) expect(inside).toEqual([true]);
+          expect(inside.reduce((sum, needs) => sum + needs, 0)).toBeLessThanOrEqual(count);
         };
         for (const step of steps) {
           if (step === "leave") leave();
           else {
+            const needs = Math.min(step.share, count);
             waiting += 1;
-            void slots.take(step.urgent, step.alone).then(() => {
+            void slots.take(step.urgent, needs).then(() => {
               waiting -= 1;
-              inside.push(step.alone);
+              inside.push(needs);
             });
           }
           await check();
@@ -122,7 +122,7 @@ describe("a caller that waits for all slots", () => {
   test("is rejected when the pool closes", async () => {
     const { slots } = pool(2);
     await slots.take(false);
-    const waiting = slots.take(true, true);
+    const waiting = slots.take(true, 2);
     slots.close(new Error("stopping"));
     await expect(waiting).rejects.toThrow("stopping");
   });

@@ -23,8 +23,26 @@ export const aggregateLimits = {
   columnsBytesMax: 48 * kib,
   /** Levels of a nested NDJSON value in a wanted column; JSON.stringify overflows a stack of 1 MB at some 7,000. */
   nestingMax: 500,
-  /** Files whose headers are read at the same time while planning: under a long prefix the waits would add up. */
-  headsAtOnce: 8,
+  // Planning: what it holds at once is far below the memory of a thread.
+  /** Files whose headers are read at the same time, as far as one small read does: the waits would add up. */
+  headsAtOnce: 32,
+  /** Bytes of a gzip file whose header is such a small read. */
+  smallGzipBytes: 512 * kib,
+  /** Other headers read at the same time: each may hold a record of `recordBytesMax`. */
+  longHeadsAtOnce: 4,
+  /** Borders of ranges looked for at the same time, and the bytes that each reads at once. */
+  looksAtOnce: 8,
+  lookBytesMax: 4 * mib,
+  /** Ranges shorter than a quoted field may be are found together in sections of this size. */
+  sectionBytes: 64 * mib,
+  /** Ranges shorter than this are found by a scan alone, since a look at each would be too many reads. */
+  hopBytes: mib,
+  /** Files whose list is held between counting and reading them; more are listed twice. */
+  filesHeld: 5_000,
+  /** Time for counting the files of a plan, and for each sample of its reads, where its size leaves doubt. */
+  planMeasureMs: 5_000,
+  /** A plan that fits at these rates is not measured: a fifth of what a small instance reaches in its own region. */
+  planSlowest: { headsPerS: 100, bytesPerS: 32 * mib },
 
   /** Decompressed bytes passed on at once. */
   gunzipBytes: 256 * kib,

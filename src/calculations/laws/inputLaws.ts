@@ -96,7 +96,7 @@ async function planOnce(subject: Subject): Promise<Planned> {
     from += inputs.length;
     last = [from - 1, inputs.at(-1)];
   };
-  const planned = await runPlan(subject.calculation, subject.params, sink, subject.files);
+  const planned = await runPlan(subject.calculation, subject.params, sink, { files: subject.files });
   for (const [index, input] of spread) kept.set(index, input);
   if (last !== undefined) kept.set(...last);
   return { ...planned, kept, texts };

@@ -10,7 +10,7 @@ import { calculationFailed } from "../exitCodes.ts";
 import { optionOf } from "../freeOptions.ts";
 import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
-import { count, oneLine } from "../render/text.ts";
+import { count, oneLine, wrap } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
 /** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
@@ -36,12 +36,12 @@ async function tellOne(
   { name, summary, params, schema }: DescribedCalculation,
 ): Promise<void> {
   if (session.json()) return await session.printJson({ name, summary, params, schema });
-  await session.print(`${name}: ${oneLine(summary)}`);
+  await session.print(wrap(`${name}: ${oneLine(summary)}`, session.cli.out.columns).join("\n"));
   if (params.length === 0) return await session.print("It takes no parameters.");
   const rows = params.map((row) => [
     optionOf(row.name),
     row.type,
-    row.default === undefined ? "(required)" : oneLine(textOf(row.default)),
+    row.default === undefined ? "(required)" : shownDefault(row.default),
     oneLine(row.description),
   ]);
   await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
@@ -49,7 +49,9 @@ async function tellOne(
 
 /** Optional parameters are in brackets. */
 const shortOf = ({ name, default: value }: ParamRow): string =>
-  value === undefined ? optionOf(name) : `[${optionOf(name)} ${oneLine(textOf(value))}]`;
+  value === undefined ? optionOf(name) : `[${optionOf(name)} ${shownDefault(value)}]`;
+
+const shownDefault = (value: unknown): string => oneLine(textOf(value)) || '""';
 
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
@@ -89,9 +91,9 @@ export function addCheck(program: Command, session: Session): void {
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(
-      async (asked: string, options: Samples & { param: string[]; limit: number }, command: Command) => {
+      async (asked: string, options: Samples & { param?: string[]; limit: number }, command: Command) => {
         const { cli } = session;
-        const { param: pairs, limit, ...samples } = options;
+        const { param: pairs = [], limit, ...samples } = options;
         const { chunks, runs } = samples;
         for (const [name, value] of Object.entries({ chunks, runs, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);

@@ -4,10 +4,11 @@ import { type Command, Option } from "commander";
 import { type Asker, askers } from "../../client/doctor/checkRoles.ts";
 import { diagnose } from "../../client/doctor/diagnose.ts";
 import type { Finding } from "../../client/doctor/finding.ts";
-import { ConfigError, InputError, messageOf } from "../../model/errors.ts";
+import { ConfigError, InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, type Env, namesStorage } from "../connect.ts";
 import { failed } from "../exitCodes.ts";
+import { systemReason } from "../options.ts";
 import { oneLine, paint } from "../render/text.ts";
 
 interface DoctorOptions {
@@ -53,7 +54,7 @@ async function textOf(folder: string, named: string | undefined, usual: string):
     return await readFile(resolve(folder, named ?? usual), "utf8");
   } catch (error) {
     if (named === undefined) return undefined;
-    throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${messageOf(error)}`);
+    throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${systemReason(error)}`);
   }
 }
 

@@ -16,7 +16,7 @@ import { classesText, type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, count, dollars, duration, oneLine, paint } from "../render/text.ts";
 
 interface Options {
-  readonly param: readonly string[];
+  readonly param?: readonly string[];
   readonly packSize?: number;
   readonly workers?: number;
 }
@@ -84,7 +84,8 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["compute", `${duration(run.computeS)} of one thread`],
     ["expected", `${duration(run.expectedS)} with ${count(run.workers)} packs at once (--workers)`],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
-    ["", `a pack: ${callsText(calls.perPack)}; a minute of leading: ${callsText(calls.perMinute)}`],
+    ["", `a pack: ${callsText(calls.perPack)}`],
+    ["", `a minute of leading: ${callsText(calls.perMinute)}`],
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
     ["dollars", `${dollars(run.dollars)} for storage at list price`],

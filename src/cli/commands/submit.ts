@@ -20,7 +20,7 @@ import { waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
 interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts"> {
-  readonly param: readonly string[];
+  readonly param?: readonly string[];
   readonly packLimit?: number;
   readonly deadline?: number;
   readonly keep?: boolean;

@@ -75,8 +75,8 @@ export const classesText = (calls: CallCounts, separator = ", "): string =>
 
 const nameWidth = 13;
 
-/** Facts that are never clipped, as the cause of an error is often at its end. */
-const wrapped: ReadonlySet<string> = new Set(["waiting", "trying", "error"]);
+/** Facts that are never clipped: the cause of an error is often at its end, and a count without its end is none. */
+const wrapped: ReadonlySet<string> = new Set(["calls", "waiting", "trying", "error"]);
 
 /** All facts of one run. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {

@@ -22,7 +22,7 @@ interface Options extends ConnectOptions {
   readonly instances: number;
   readonly data?: string;
   readonly port?: number;
-  readonly calculation: readonly string[];
+  readonly calculation?: readonly string[];
   readonly watch?: boolean;
   readonly detach?: boolean;
 }
@@ -40,7 +40,7 @@ export function addUp(program: Command, session: Session): void {
     .option("--instances <n>", "how many", wholeOption, 3)
     .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
-    .option("--calculation <file...>", "files of your own calculations", [])
+    .option("--calculation <file...>", "files of your own calculations")
     .option("--watch", "load the files of --calculation anew when they change, one instance after the other")
     .option("--detach", 'go on in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
@@ -68,7 +68,7 @@ async function check(session: Session, options: Options): Promise<readonly strin
   }
   await checkPorts(options.port, options.instances);
   if (options.data !== undefined) await checkData(folder, options.data);
-  const asked = options.calculation.map((file) => resolve(folder, file));
+  const asked = (options.calculation ?? []).map((file) => resolve(folder, file));
   const files = [...new Set([...calculationFiles(session.cli), ...asked])];
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);

@@ -1,5 +1,5 @@
 import type { FileAccess } from "../../calculations/files.ts";
-import { InputError, LeasefoldError } from "../../model/errors.ts";
+import { InputError } from "../../model/errors.ts";
 import { clientLimits } from "../client.ts";
 import type { RunRequest } from "../runRequest.ts";
 import {
@@ -39,18 +39,18 @@ export async function planInThread(
 }
 
 /**
- * Plans for callers over HTTP: a few at once, each within a limit of time. Throws `LeasefoldError` `plans-at-once` and
- * `plan-too-long` beyond these.
+ * Plans for callers over HTTP: a few at once, each within a limit of time. Throws `InputError` `plans-at-once` and
+ * `plan-over-limit` beyond these.
  */
 export function planWithin(ports: () => PlanningPorts, limitMs: number = clientLimits.planLimitMs) {
   let running = 0;
   return async (request: PlanRequest): Promise<RunEstimate> => {
     if (running >= clientLimits.plansAtOnce) {
       const message = `${running} runs are being planned here already; try again in some seconds`;
-      throw new LeasefoldError("plans-at-once", message, { retry: "later" });
+      throw new InputError("conflict", "plans-at-once", message);
     }
-    running += 1;
     const all = ports();
+    running += 1;
     const over = new AbortController();
     const cancel = all.clock.after(limitMs, () => over.abort());
     try {
@@ -58,7 +58,7 @@ export function planWithin(ports: () => PlanningPorts, limitMs: number = clientL
     } catch (error) {
       if (!over.signal.aborted) throw error;
       const rest = `the plan of ${JSON.stringify(request.calculation)} took more than ${limitMs / 1_000} s`;
-      throw new InputError("conflict", "plan-too-long", `${rest}; "leasefold plan" has no such limit`);
+      throw new InputError("conflict", "plan-over-limit", `${rest}; "leasefold plan" has no such limit`);
     } finally {
       cancel();
       running -= 1;

@@ -3,7 +3,7 @@ import type { Durations } from "../inspection/durations.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
 import { round, type TimeAxis, timeAxis } from "./axis.ts";
-import { Html, html } from "./html.ts";
+import { type Html, html } from "./html.ts";
 
 /**
  * The charts of a report, as SVG whose attributes alone suffice: a host that drops styles still shows them. Each has a
@@ -131,12 +131,14 @@ export function mapChart(map: PackMap): Html {
   const columns = columnsFor(cells.done.length);
   const cellSize = width / columns;
   const side = round(cellSize - 1.6);
+  let marks = "";
   cells.done.forEach((done, cell) => {
     const size = Math.min(packsPerCell, packs - cell * packsPerCell);
     const state = states.find(([outcome]) => (cells[outcome][cell] ?? 0) > 0)?.[1];
     const fill = state ?? (done === size ? "done" : done > 0 ? "partly" : "none");
     const [x, y] = [(cell % columns) * cellSize, Math.floor(cell / columns) * cellSize];
     paths[fill] += `M${round(x)} ${round(y)}h${side}v${side}h-${side}z`;
+    marks += markOf(fill, x, y, side);
   });
   const height = Math.ceil(Math.ceil(cells.done.length / columns) * cellSize);
   const path = (name: keyof typeof paths, fill: Fill, opacity = 1): readonly Html[] =>
@@ -150,7 +152,18 @@ export function mapChart(map: PackMap): Html {
     ...path("flight", "flight"),
     ...path("resent", "resent"),
     ...path("failed", "failed"),
+    html`<path class="cross" stroke="#ffffff" stroke-width="1.5" fill="none" d="${marks}"/>`,
   ]);
+}
+
+/** What tells states apart without their colors: a cross for failed, a stroke for in flight, two for sent again. */
+function markOf(fill: string, x: number, y: number, side: number): string {
+  const [near, far, half] = [round(side * 0.28), round(side * 0.72), round(side / 2)];
+  const line = (x1: number, y1: number, x2: number, y2: number): string =>
+    `M${round(x + x1)} ${round(y + y1)}L${round(x + x2)} ${round(y + y2)}`;
+  if (fill === "failed") return line(near, near, far, far) + line(near, far, far, near);
+  if (fill === "flight") return line(near, half, far, half);
+  return fill === "resent" ? line(near, near, far, near) + line(near, far, far, far) : "";
 }
 
 const histogramHeight = 108;
@@ -185,20 +198,16 @@ export function durationChart({ histogram }: Durations): Html {
 export const milliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
 
-/** What the colors of a map mean. */
-export const mapKey = new Html(
-  `<ul class="key">${(
-    [
-      ["done", "done"],
-      ["flight", "in flight"],
-      ["resent", "in flight, sent again"],
-      ["failed", "failed"],
-      ["none", "not sent"],
-    ] as const
-  )
-    .map(
-      ([fill, name]) =>
-        `<li><svg width="10" height="10" aria-hidden="true"><rect class="${fill}" fill="${fills[fill]}" width="10" height="10"/></svg>${name}</li>`,
-    )
-    .join("")}</ul>`,
-);
+/** What the squares of a map mean. */
+export const mapKey = html`<ul class="key">${(
+  [
+    ["done", "done"],
+    ["flight", "in flight"],
+    ["resent", "in flight, sent again"],
+    ["failed", "failed"],
+    ["none", "not sent"],
+  ] as const
+).map(
+  ([fill, name]) =>
+    html`<li><svg width="12" height="12" aria-hidden="true"><rect class="${fill}" fill="${fills[fill]}" width="12" height="12"/><path class="cross" stroke="#ffffff" stroke-width="1.5" fill="none" d="${markOf(fill, 0, 0, 12)}"/></svg>${name}</li>`,
+)}</ul>`;

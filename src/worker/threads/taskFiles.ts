@@ -6,10 +6,17 @@ import { urgentFirst } from "./urgentFirst.ts";
 type FileQuestion = Extract<Question, { readonly say: "list" | "read" }>;
 
 /**
- * Storage calls that one task may have open: enough to fill a connection. Further ones wait; a calculation that reads a
+ * What one task may have open: 32 storage calls of at most 32 MB together. Further ones wait; a calculation that reads a
  * thousand files at once would otherwise fill the memory of the process that holds the lease.
  */
-const callsAtOnce = 4;
+const callsAtOnce = 32;
+const bytesPerCall = 1024 * 1024;
+
+/** Calls as which a question counts: one for a list or a small read, eight for the largest piece of a file. */
+const callsOf = (question: FileQuestion): number => {
+  if (question.say === "list") return 1;
+  return Math.min(callsAtOnce, Math.max(1, Math.ceil((question.to - question.from) / bytesPerCall)));
+};
 
 /**
  * Answers what one task asks of its files; the signal ends the calls of a task that is over. An error that a calculation
@@ -21,7 +28,8 @@ export function taskFiles(
 ): (question: FileQuestion) => Promise<Reply> {
   const slots = urgentFirst(callsAtOnce);
   return async (question) => {
-    await slots.take(false);
+    const calls = callsOf(question);
+    await slots.take(false, calls);
     try {
       signal.throwIfAborted();
       if (question.say === "list")
@@ -36,7 +44,7 @@ export function taskFiles(
       if (!(error instanceof CalculationError)) throw error;
       return { say: "failed", code: error.code, message: error.message };
     } finally {
-      slots.leave();
+      slots.leave(calls);
     }
   };
 }

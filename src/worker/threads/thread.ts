@@ -1,4 +1,5 @@
 import { workerData } from "node:worker_threads";
+import type { AttemptTime } from "../../calculations/contract.ts";
 import { type Files, filesOver } from "../../calculations/files.ts";
 import { userFrames } from "../../calculations/placeOf.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
@@ -55,7 +56,7 @@ type Calculation = Parameters<typeof runCompute>[0];
 function work(task: ThreadTask, calculation: Calculation, files: Files, sink: InputSink): Promise<unknown> {
   switch (task.kind) {
     case "plan":
-      return runPlan(calculation, task.params, sink, files);
+      return runPlan(calculation, task.params, sink, { files, time: timeOf(task.limitMs) });
     case "compute":
       return runCompute(calculation, task, files, timeBox(Math.min(searchMs, task.limitMs / searchShare)));
     case "fold":
@@ -63,6 +64,17 @@ function work(task: ThreadTask, calculation: Calculation, files: Files, sink: In
     case "finish":
       return runFinish(calculation, task);
   }
+}
+
+/** The time of an attempt that begins now. */
+function timeOf(limitMs: number): AttemptTime {
+  const startedMs = performance.now();
+  const marginMs = Math.min(limitMs / 4, Math.max(1_000, limitMs / 32));
+  return {
+    limitMs,
+    spentMs: () => performance.now() - startedMs,
+    ending: AbortSignal.timeout(Math.floor(limitMs - marginMs)),
+  };
 }
 
 /** Time for the search for a chunk whose partial cannot be stored; at the time limit nothing would be reported. */

@@ -38,7 +38,8 @@ export function threadPool(settings: PoolSettings): UserCode {
   let stopping: LeasefoldError | undefined;
 
   async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
-    await slots.take(options.urgent, options.alone);
+    const needs = options.alone === true ? settings.threads : 1;
+    await slots.take(options.urgent, needs);
     const running = runningTask(settings.access, options, sink);
     const { port, stopped, failure } = running;
     try {
@@ -53,7 +54,7 @@ export function threadPool(settings: PoolSettings): UserCode {
       throw failure.refusal ?? failure.overdue ?? stopping ?? explained(error, settings.memoryMb);
     } finally {
       running.close();
-      slots.leave(options.alone);
+      slots.leave(needs);
     }
   }
 

@@ -5,9 +5,9 @@
  * list that a custom `taskQueue` never sees and that does not even keep their order.
  */
 interface Slots {
-  /** Resolves when a slot is free, or with `alone` when all are; each must be left again. Rejects once they are closed. */
-  take(urgent: boolean, alone?: boolean): Promise<void>;
-  leave(alone?: boolean): void;
+  /** Resolves when so many slots, by default one, are free; all must be left again. Rejects once they are closed. */
+  take(urgent: boolean, needs?: number): Promise<void>;
+  leave(needs?: number): void;
   /** Rejects everybody who waits or comes later. */
   close(reason: Error): void;
 }
@@ -21,11 +21,10 @@ interface Waiter {
 export function urgentFirst(slots: number): Slots {
   const urgentLane: Waiter[] = [];
   const otherLane: Waiter[] = [];
-  const needed = (alone: boolean): number => (alone ? slots : 1);
   let free = slots;
   let closed: Error | undefined;
 
-  /** Admits in order. Nobody overtakes a caller who waits for all slots. */
+  /** Admits in order. Nobody overtakes a caller who waits for several slots. */
   function admit(): void {
     for (;;) {
       const lane = urgentLane.length > 0 ? urgentLane : otherLane;
@@ -38,15 +37,15 @@ export function urgentFirst(slots: number): Slots {
   }
 
   return {
-    take(urgent, alone = false) {
+    take(urgent, needs = 1) {
       if (closed !== undefined) return Promise.reject(closed);
       return new Promise((resolve, refuse) => {
-        (urgent ? urgentLane : otherLane).push({ needs: needed(alone), admit: resolve, refuse });
+        (urgent ? urgentLane : otherLane).push({ needs, admit: resolve, refuse });
         admit();
       });
     },
-    leave(alone = false) {
-      free += needed(alone);
+    leave(needs = 1) {
+      free += needs;
       admit();
     },
     close(reason) {

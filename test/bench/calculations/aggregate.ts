@@ -22,7 +22,7 @@ export const aggregateBench: CalculationBench = {
       await pipeline(Readable.from(lineitemCsv(quick ? 60_000 : 6_700_000)), createWriteStream(path));
       const { size } = await stat(path);
       const files = folderFiles(folder);
-      // With quoted newlines the file is read twice, once for the plan.
+      // With quoted newlines the plan reads parts of the file too.
       const both = await serialRun(aggregate, { source: "bench/", ...query }, files);
       const { seconds, result } = await serialRun(
         aggregate,

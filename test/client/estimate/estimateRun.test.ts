@@ -165,7 +165,7 @@ describe("the files that a calculation reads", () => {
             inputs.push(...batch);
             await sink(batch);
           },
-          files,
+          { files },
         ),
       compute: async (task) => ({ bytes: await runCompute(lengths, task, files), ms: 10 }),
     };

@@ -49,7 +49,7 @@ it("a plan ends its thread, whether it succeeds or fails", async () => {
 it("a plan that hangs is ended at its limit, with an error that says so", async () => {
   const { world, ports, stops } = planning({ hangs: true });
   const failed = failureOf(planWithin(() => ports, 5_000)(request));
-  expect(await world.finish(failed)).toMatchObject({ code: "plan-too-long", message: /5 s/ });
+  expect(await world.finish(failed)).toMatchObject({ code: "plan-over-limit", message: /5 s/ });
   expect(stops()).toBeGreaterThan(0);
 });
 
@@ -57,7 +57,7 @@ it("few plans run at once, and others again afterwards", async () => {
   const { world, ports } = planning({ hangs: true });
   const plan = planWithin(() => ports, 5_000);
   const running = [failureOf(plan(request)), failureOf(plan(request))];
-  expect(await failureOf(plan(request))).toMatchObject({ code: "plans-at-once", retry: "later" });
+  expect(await failureOf(plan(request))).toMatchObject({ code: "plans-at-once", reason: "conflict" });
   await world.finish(Promise.all(running));
   expect(await world.finish(failureOf(plan(request)))).toMatchObject({ message: "the thread was ended" });
 });

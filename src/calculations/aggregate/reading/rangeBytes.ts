@@ -13,7 +13,7 @@ const { gunzipRatioMax, gunzipAlwaysBytes, gunzipBytesMax } = aggregateLimits;
 /** The bytes of a range, from the start of a record to the end of one. */
 export interface RangeBytes {
   readonly from: number;
-  /** More of the file follows the last of them. */
+  /** More of the file follows the last of them, and the plan has not looked for open quotes there. */
   readonly cut: boolean;
   readonly pieces: AsyncIterable<Uint8Array>;
 }
@@ -35,7 +35,7 @@ export async function rangeBytes(
   }
   const from = aligned ? input.from : await recordAt(input.from, input, files);
   const to = aligned ? input.to : await recordAt(input.to, input, files);
-  return { from, cut: to < file.bytes, pieces: files.read(file, { from, to }) };
+  return { from, cut: !aligned && to < file.bytes, pieces: files.read(file, { from, to }) };
 }
 
 /** Where the first record begins at or after `at`, if no line feed is part of a field. */

@@ -32,7 +32,7 @@ export async function readHead(
   let held: Uint8Array[] = [];
   let from = 0;
   let at = 0;
-  for await (const piece of withWholeMark(fileBytes(file, format, files))) {
+  for await (const piece of sliced(withWholeMark(fileBytes(file, format, files)))) {
     let used = 0;
     if (borders === undefined) {
       start = from = used = markBytes(piece);
@@ -81,6 +81,14 @@ async function* withWholeMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
   }
   if (first !== undefined) yield first;
 }
+
+/** A header is short, and all records of a slice are searched for its end. */
+async function* sliced(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces)
+    for (let at = 0; at < piece.length; at += sliceBytes) yield piece.subarray(at, at + sliceBytes);
+}
+
+const sliceBytes = 4 * 1024;
 
 const isEmptyLine = (line: Uint8Array): boolean =>
   line.length === 1 || (line.length === 2 && line[0] === 0x0d);

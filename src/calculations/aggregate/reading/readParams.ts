@@ -41,6 +41,9 @@ export function fileFormat(path: string, params: ReadParams): FileFormat {
   return { kind, gzip, delimiter: delimiter === "tab" ? "\t" : delimiter, nulls };
 }
 
+/** The option that saves looking for quoted line breaks, as a user gives it. */
+export const withoutNewlines = "--quoted-newlines false";
+
 /** The parameters of reading, as a part of a calculation's schema. */
 export const readShape = {
   source: z
@@ -74,7 +77,7 @@ export const readShape = {
     .boolean()
     .default(true)
     .describe(
-      "fields of CSV may hold line breaks; false promises that none does and saves a pass over the files",
+      "fields of CSV may hold line breaks; false promises that none does and saves reads while planning",
     ),
   ragged: z
     .enum(["fail", "skip"])

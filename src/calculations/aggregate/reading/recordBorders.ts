@@ -1,5 +1,6 @@
 import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
+import { withoutNewlines } from "./readParams.ts";
 
 const { recordBytesMax } = aggregateLimits;
 
@@ -103,7 +104,7 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     end(cut = false) {
       if (state !== inside) return;
       const why = cut
-        ? `the field that opens at byte ${opened} holds a line break or is never closed; leave out --quoted-newlines false`
+        ? `the field that opens at byte ${opened} holds a line break or is never closed; leave out ${withoutNewlines}`
         : `the quote at byte ${opened} is never closed`;
       throw new CalculationError("open-quote", `${path}: ${why}`);
     },

@@ -87,18 +87,50 @@ describe("a quote that is never closed", () => {
   };
   const where = `data/x.csv: the quote at byte ${before + "last key,".length} is never closed`;
 
-  test(`at the end of ${Math.round(size / mib)} MB is named by the plan`, {
+  test(`at the end of ${Math.round(size / mib)} MB is named by the plan if its ranges are short`, {
     timeout: longTimeout,
   }, async () => {
     const { files } = generatedFiles("data/x.csv", bytes, withOpen, pieceBytes);
-    await expect(plan(readParams({ chunkBytes: 4 * mib }), files)).rejects.toThrow(where);
+    await expect(plan(readParams({ chunkBytes: mib / 2 }), files)).rejects.toThrow(where);
   });
 
-  test("the last range names an open quote if there was no pass", { timeout: longTimeout }, async () => {
-    const { files } = generatedFiles("data/x.csv", bytes, withOpen, pieceBytes);
-    const params = readParams({ chunkBytes: 4 * mib, quotedNewlines: false });
-    const last = (await plan(params, files)).at(-1) as RangeInput;
-    await expect(readRange(last, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(where);
+  test.each([true, false])(
+    "the last of long ranges names it (quotedNewlines %s)",
+    {
+      timeout: longTimeout,
+    },
+    async (quotedNewlines) => {
+      const { files } = generatedFiles("data/x.csv", bytes, withOpen, pieceBytes);
+      const params = readParams({ chunkBytes: 4 * mib, quotedNewlines });
+      const last = (await plan(params, files)).at(-1) as RangeInput;
+      await expect(readRange(last, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(where);
+    },
+  );
+
+  test("that opens in the first of long ranges is named by it", { timeout: longTimeout }, async () => {
+    const text = repeated(`${head}"open`, "text\n");
+    const { files } = generatedFiles("data/x.csv", 40 * mib, text, pieceBytes);
+    const params = readParams({ chunkBytes: 20 * mib });
+    const first = (await plan(params, files))[0] as RangeInput;
+    const why = `data/x.csv: the quote at byte ${head.length} is not closed within 16 MB, the limit of a record`;
+    await expect(readRange(first, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(why);
+  });
+
+  test("that opens before the end of a range is not laid to an option that was not given", {
+    timeout: longTimeout,
+  }, async () => {
+    const before = head.length + line.length * Math.floor((19 * mib) / line.length);
+    const open = Buffer.from('last key,"open');
+    const text = (from: number, piece: Uint8Array): void => {
+      repeated(head, line)(from, piece);
+      for (let at = Math.max(0, before - from); at < piece.length; at += 1)
+        piece[at] = open[from + at - before] ?? ((from + at) % 8 === 0 ? 10 : 97);
+    };
+    const { files } = generatedFiles("data/x.csv", 60 * mib, text, pieceBytes);
+    const params = readParams({ chunkBytes: 20 * mib });
+    const first = (await plan(params, files))[0] as RangeInput;
+    const why = `data/x.csv: the quote at byte ${before + "last key,".length} is never closed`;
+    await expect(readRange(first, { params, files, wanted: ["key"] }, () => {})).rejects.toThrow(why);
   });
 
   test("an open quote at the start is found at the limit of a record", {
@@ -106,7 +138,7 @@ describe("a quote that is never closed", () => {
   }, async () => {
     const { files, given } = generatedFiles(
       "data/x.csv",
-      bytes,
+      60 * mib,
       repeated(`${head}"open`, "text\n"),
       pieceBytes,
     );

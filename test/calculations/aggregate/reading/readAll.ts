@@ -17,7 +17,7 @@ export async function plan(
   wanted: readonly string[] = [],
 ): Promise<RangeInput[]> {
   const ranges: RangeInput[] = [];
-  for await (const range of planRanges(params, files, wanted)) ranges.push(range);
+  for await (const range of planRanges(params, { files }, wanted)) ranges.push(range);
   return ranges;
 }
 
