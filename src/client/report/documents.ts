@@ -20,9 +20,14 @@ function rangesText(ranges: readonly Range[]): string {
   return more > 0 ? `${shown} and ${count(more)} more` : shown;
 }
 
-export function failureSection({ failures: { groups, trying, more } }: ReportFacts): Html {
+export function failureSection({ view, failures: { groups, trying, more } }: ReportFacts): Html {
   if (groups.length === 0 && trying.length === 0) {
-    return section("Failures", html`<p class="dim">Nothing failed.</p>`);
+    const failed = view.packs?.failed ?? 0;
+    const why =
+      failed === 0
+        ? "Nothing failed."
+        : `${count(failed)} ${failed === 1 ? "pack" : "packs"} failed; no record says why.`;
+    return section("Failures", html`<p class="dim">${why}</p>`);
   }
   const rows = groups
     .slice(0, groupsMax)

@@ -30,8 +30,10 @@ const acquiredBy = {
 /** The names of hosts are shorter. */
 const holderCharactersMax = 64;
 
-const termTable = ({ terms }: Timeline): Html =>
-  table(
+function termTable({ terms, finishedAt }: Timeline): Html {
+  const endOf = (isLast: boolean): string =>
+    isLast && finishedAt === undefined ? "still leads" : "not known";
+  return table(
     [
       { title: "Term", number: true },
       { title: "Leader" },
@@ -46,13 +48,14 @@ const termTable = ({ terms }: Timeline): Html =>
       return [
         term,
         cut(holder, holderCharactersMax),
-        time(from),
-        to === undefined ? html`<span class="dim">not known</span>` : time(to),
+        html`<span class="t">${time(from)}</span>`,
+        html`<span class="t">${to === undefined ? endOf(index === terms.length - 1) : time(to)}</span>`,
         gapS === undefined ? "" : duration(Math.max(0, gapS)),
         cameBy === undefined ? "" : acquiredBy[cameBy],
       ];
     }),
   );
+}
 
 export function mapSection({ map }: ReportFacts): Html {
   const title = "Packs";

@@ -28,7 +28,7 @@ svg .grid{stroke:var(--line)}svg .curve{stroke:var(--done)}svg .cross{stroke:var
 table{border-collapse:collapse;min-width:50%;font-size:13px}.facts{width:100%}
 caption{text-align:left;padding:0 0 6px;font-size:12px}
 th,td{padding:5px 32px 5px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:break-word}
-.long{min-width:224px;overflow-wrap:anywhere}.facts td{overflow-wrap:anywhere}
+table:not(.facts) td:first-child,.t{white-space:nowrap}.long{min-width:224px;overflow-wrap:anywhere}.facts td{overflow-wrap:anywhere}
 thead th{color:var(--dim);font-weight:500;font-size:12px;white-space:nowrap}
 tbody tr:last-child>*{border-bottom:0}
 th.n,td.n{text-align:right;white-space:nowrap}th:last-child,td:last-child{padding-right:0}

@@ -157,6 +157,7 @@ describe("the report of a run", () => {
     expect(page).toContain("This run has not ended.");
     expect(page).toContain("The run has no result yet.");
     expect(page).toContain("<dd>20 %</dd>");
+    expect(page).toContain(">still leads<");
     expect(page).not.toContain("<h2>Manifest</h2>");
   });
 
@@ -183,6 +184,7 @@ describe("the report of a run", () => {
       manifest: { complete: false, missing, folded: 8, contentType: "text/plain" },
     });
     expect(page).toContain("The result lacks 2 of 10 chunks");
+    expect(page).toContain("1 pack failed; no record says why.");
     expect(page).toContain("The first 65.5 KB of 500.0 KB.");
     expect(page.length).toBeLessThan(120_000);
   });
