@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that runs on Node 20: it only finds the built program, and a Node that is new enough for it.
+// Plain JavaScript for old versions of Node too: it only finds the built program, and a Node that is new enough for it.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,8 +9,9 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("../dist/cli.cjs", import.meta.url));
 const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-// Module hooks, with which embedded instances load the app, came with 22.15.
-const isNewEnough = major > 22 || (major === 22 && minor >= 15);
+// As `engines` says: module hooks, with which instances load the app, came with 22.15, and calculations in TypeScript
+// load without a flag from 22.18 on.
+const isNewEnough = major >= 24 || (major === 22 && minor >= 18);
 
 if (!existsSync(program)) {
   refuse('it is not built yet: run "npm run build" first');
@@ -21,7 +22,7 @@ if (!existsSync(program)) {
 } else if (existsSync(ownNode)) {
   handOver();
 } else {
-  refuse(`it needs Node 22.15 or later and this is ${process.versions.node}; "npm ci" installs one for it`);
+  refuse(`it needs Node 22 from 22.18 on, or Node 24 or later, and this is ${process.versions.node}`);
 }
 
 /** Runs the same command on the Node that is installed beside the project. */

@@ -4,20 +4,30 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
+import { buildOwnCalculations } from "./ownCalculations.mjs";
 
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and the compiled kernels,
  * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import,
- * `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The app is CommonJS because the Azure SDKs
- * are, and stands on nothing but these files, `package.json` and `host.json`.
+ * `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The app is CommonJS
+ * because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`. Calculations in `calculations/` become part
+ * of it.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
 /** All of the dashboard, as it goes over a network. */
 const pageGzipBytesMax = 40_000;
 const pageFiles = ["index.html", "app.js", "app.css"];
-const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "primes.wasm", "options.wasm"];
+const appFiles = [
+  "index.cjs",
+  "thread.cjs",
+  "piscina-worker.cjs",
+  "primes.wasm",
+  "options.wasm",
+  "exact.wasm",
+];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
 const piscinaWorker = {
@@ -44,6 +54,9 @@ const shared = {
   minify: true,
   // Node prints the source line of an uncaught error, which of a minified file is all of it.
   lineLimit: 200,
+  // The licenses of all packages are in one file.
+  legalComments: "none",
+  metafile: true,
   logLevel: "warning",
   outdir: "dist",
   outExtension: { ".js": ".cjs" },
@@ -54,7 +67,7 @@ const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
 const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
 await rm(join(root, "dist"), { recursive: true, force: true });
 await mkdir(join(root, "dist"));
-await Promise.all([
+const made = await Promise.all([
   ...kernels.map((name, i) => writeFile(join(root, "dist", name), compiled[i])),
   build({
     ...shared,
@@ -104,6 +117,12 @@ await Promise.all([
     cp(join(root, "src/cli/starter", name), join(root, "dist/starter", name)),
   ),
 ]);
+const metafiles = made.flatMap((one) => one?.metafile ?? []);
+await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
+await buildOwnCalculations(root).catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 
 await cp(join(root, "src/dashboard/index.html"), join(root, "dist/ui/index.html"));
 const pages = await Promise.all(pageFiles.map((name) => readFile(join(root, "dist/ui", name))));

@@ -22,6 +22,8 @@ export interface Facts {
   readonly nodeMinimum: number;
   /** Files of the app in `dist`. */
   readonly bundle: readonly string[];
+  /** Folder of the calculations of one's own, and what the build makes of it. */
+  readonly own: { readonly source: string; readonly built: string };
 }
 
 const suffixMark = "n";
@@ -60,6 +62,10 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
       // What calculations of a user's own import.
       "leasefold.mjs",
     ],
+    own: {
+      source: all(text("scripts/ownCalculations.mjs"), /folder = join\(root, "([^"]+)"\)/g)[0] ?? "",
+      built: all(text("scripts/ownCalculations.mjs"), /out = join\(root, "([^"]+)"\)/g)[0] ?? "",
+    },
   };
 }
 

@@ -20,7 +20,7 @@ export interface Project {
 
 const root = join(import.meta.dirname, "..", "..");
 const wanted =
-  /^(infra\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|src\/.*\.ts|docs\/[^/]+\.md|scripts\/build\.mjs)$/;
+  /^(infra\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|src\/.*\.ts|docs\/[^/]+\.md|scripts\/(build|ownCalculations)\.mjs)$/;
 
 /** Reads the files of the repository that the check is about; paths are relative and use `/`. */
 export function readFiles(): Map<string, string> {
@@ -30,8 +30,8 @@ export function readFiles(): Map<string, string> {
       posix.join(folder, name),
     ),
   );
-  const names = [...readdirSync(root), "scripts/build.mjs", ...inside].map((name) =>
-    name.replaceAll("\\", "/"),
+  const names = [...readdirSync(root), "scripts/build.mjs", "scripts/ownCalculations.mjs", ...inside].map(
+    (name) => name.replaceAll("\\", "/"),
   );
   return new Map(
     names

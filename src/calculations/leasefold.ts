@@ -4,7 +4,8 @@ import { runCompute, runFinish, runPlan } from "./runJob.ts";
 
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
- * parameters, sums that merge to the same bits in any grouping, and for tests a run in one thread and the laws.
+ * parameters, sums, quantiles, random numbers and functions whose bits do not depend on where and in which order they are
+ * computed, and for tests a run in one thread and the laws.
  */
 export { z } from "zod";
 export {
@@ -21,6 +22,9 @@ export {
   type ResultBytes,
 } from "./contract.ts";
 export { type ExactSum, exactSum } from "./exact/exactSum.ts";
+export { type PortableMath, portableMath } from "./exact/portableMath.ts";
+export { type QuantileSketch, quantileSketch } from "./exact/quantileSketch.ts";
+export { type RandomStream, randomStream } from "./exact/randomStream.ts";
 export type { FileFact, Files } from "./files.ts";
 export { brokenLaws } from "./laws/checkLaws.ts";
 

@@ -79,7 +79,7 @@ let hooked = false;
 export function resolveLeasefold(): void {
   if (hooked) return;
   if (module.registerHooks === undefined) {
-    const message = `your own calculations need Node 22.15 or newer; this is ${process.version}`;
+    const message = `your own calculations need Node 22 from 22.18 on, or Node 24 or later; this is ${process.version}`;
     throw new ConfigError("old-node", message);
   }
   const file = ["leasefold.mjs", "leasefold.ts"]

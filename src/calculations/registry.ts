@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
-import { declaredVersionPattern, identityOf } from "../model/identity.ts";
+import { declaredVersionPattern, howToRegister, identityOf } from "../model/identity.ts";
 import { aggregate } from "./aggregate.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { inventory } from "./inventory.ts";
@@ -42,7 +42,7 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
   const find = (name: string): Known => {
     const found = byName.get(name);
     if (found !== undefined) return found;
-    const message = `there is no calculation ${JSON.stringify(name)}; there are ${[...byName.keys()].join(", ")}`;
+    const message = `there is no calculation ${JSON.stringify(name)}; there are ${[...byName.keys()].join(", ")}; if it is your own, ${howToRegister}`;
     throw new InputError("unknown", "unknown-calculation", message);
   };
   return {

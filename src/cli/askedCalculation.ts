@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
 import { type Calculations, loadCalculations } from "../calculations/registry.ts";
 import {
   type DescribedCalculation,
@@ -15,7 +16,7 @@ import type { Surroundings } from "./connect.ts";
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
 
-/** The built-in calculations and the user's: that of `file`, or else those of LEASEFOLD_CALCULATIONS. No other file is loaded. */
+/** The built-in calculations and the user's: that of `file`, or else the packaged ones and those of LEASEFOLD_CALCULATIONS. */
 export async function knownCalculations(at: Surroundings, file?: string): Promise<Calculations> {
   // What a file prints while it loads must not mix with the answer.
   process.stdout.write = process.stderr.write.bind(process.stderr);
@@ -29,8 +30,7 @@ export async function knownCalculations(at: Surroundings, file?: string): Promis
 /** The user's files among them, absolute. */
 export function calculationFiles({ env, folder }: Surroundings, file?: string): readonly string[] {
   if (file !== undefined) return [resolve(folder, file)];
-  const named = (env["LEASEFOLD_CALCULATIONS"] ?? "").split(",").map((one) => one.trim());
-  return [...new Set(named.filter((one) => one !== "").map((one) => resolve(folder, one)))];
+  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder));
 }
 
 /** The absolute file, if the command line names a file and not a calculation. */

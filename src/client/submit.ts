@@ -139,8 +139,7 @@ export async function sendWakes(client: Client, from: string): Promise<boolean> 
       client.storage.queues.send(client.names.wake, encodeWake(from), options),
     );
   try {
-    await send({});
-    await send({ visibleInS: limits.secondWakeS });
+    await Promise.all([send({}), send({ visibleInS: limits.secondWakeS })]);
     return true;
   } catch (error) {
     if (error instanceof StorageError) return false;

@@ -5,9 +5,10 @@ import { isFinal } from "../model/state.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
 import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
+import { firstTasks } from "./decide/fanOut.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
-import { perform, writeState } from "./perform/perform.ts";
+import { perform, sendTasks, writeState } from "./perform/perform.ts";
 import { handleRunError } from "./perform/runErrors.ts";
 import { takeOverState } from "./perform/stateChain.ts";
 import { poll, readSpec } from "./poll/poll.ts";
@@ -34,6 +35,8 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
     const run = await openRun(term, marker, listed);
     if (run === "over") return;
     if (run === "to-delete") return await continueDeletion(term, loop, marker.uid, listed);
+    // The plan of a run that has just begun is on its way; there is nothing to see of it yet.
+    if (run === "begun") return;
     await advanceOpen(run, loop);
     // A poll that had nothing to write says nothing of the writes that failed before.
     if (!run.notes.dirty) term.backoff.clear(listed);
@@ -44,14 +47,14 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
 
 /**
  * The run as this term holds it, taken over first if need be. `over`: it had ended, and only the end of its clean-up was
- * missing. `to-delete`: its spec is gone, so what is left of it is deleted too.
+ * missing. `to-delete`: its spec is gone, so what is left of it is deleted too. `begun`: it was new, and its plan is sent.
  */
 async function openRun(
   term: Term,
   marker: Marker,
   listed: ListedMarker,
-): Promise<TermRun | "over" | "to-delete"> {
-  const { id, nowMs } = listed;
+): Promise<TermRun | "over" | "to-delete" | "begun"> {
+  const { id, nowMs, writtenMs } = listed;
   const known = term.runs.get(id);
   if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase))
     return Object.assign(known, { marker, listed });
@@ -59,7 +62,9 @@ async function openRun(
   const submitted = await readSpec(term, id);
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
   if (submitted?.spec.uid !== marker.uid) return "to-delete";
-  const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs });
+  const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
+  const first = firstTasks(marker, submitted.spec, nowMs);
+  const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew });
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, { state, submitted, manifest: await manifestOrNone(term, state) });
@@ -67,11 +72,14 @@ async function openRun(
   }
   const { uid, phase, packsDone, paused } = state;
   term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
-  const recorded = Object.keys(state.tasks).map((name) => taskKey(state, name));
+  const { tasks } = state;
+  const recorded = chain.created ? [] : Object.keys(tasks).map((name) => taskKey(state, name));
   const notes = newRunNotes(term.clock.monotonicMs(), state.rate, recorded);
   const run: TermRun = { term, ...submitted, chain, notes, working: state, listed, marker };
   term.runs.set(id, run);
-  return run;
+  if (!chain.created || Object.keys(tasks).length === 0) return run;
+  await sendTasks(run, state);
+  return "begun";
 }
 
 async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {

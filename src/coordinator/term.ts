@@ -46,8 +46,9 @@ export interface ListedMarker {
   readonly id: string;
   readonly etag: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Storage's time of the list. */
+  /** Storage's time of the list, and when the marker was last written. */
   readonly nowMs: number;
+  readonly writtenMs: number;
 }
 
 /**
@@ -89,6 +90,8 @@ export class RunBackoff {
 export interface StateChain {
   /** As last confirmed. */
   state(): State;
+  /** The state is the first one, and this term has just made it. */
+  readonly created: boolean;
   /** True while the outcome of a write is unknown; the next write settles it. */
   unsettled(): boolean;
   /**

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
+import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
 import { type ElectionSettings, electionFrom } from "../election/settings.ts";
 import { type HostSettings, packLimitOf, readHostSettings } from "../model/hostSettings.ts";
 import { readSettings, type Settings } from "../model/settings.ts";
@@ -19,7 +20,7 @@ export interface StartupConfig {
   readonly region: string | undefined;
   /** Name of the function app; undefined outside Azure. */
   readonly appName: string | undefined;
-  /** Absolute paths of the user's calculations. */
+  /** Absolute paths of the user's calculations, packaged with the app or named by a setting. */
   readonly files: readonly string[];
 }
 
@@ -45,7 +46,7 @@ export function readStartupConfig(env: Env): StartupConfig {
       `${hostname()}-${process.pid}`,
     region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
     appName: env["WEBSITE_SITE_NAME"],
-    files: filesOf(settings.LEASEFOLD_CALCULATIONS, appDir),
+    files: withPackaged(namedFiles(settings.LEASEFOLD_CALCULATIONS, appDir)),
   };
 }
 
@@ -53,9 +54,4 @@ export function readStartupConfig(env: Env): StartupConfig {
 function findAppDir(): string {
   const above = dirname(import.meta.dirname);
   return existsSync(join(above, "host.json")) ? above : process.cwd();
-}
-
-function filesOf(list: string | undefined, appDir: string): string[] {
-  const files = (list ?? "").split(",").map((file) => file.trim());
-  return files.filter((file) => file !== "").map((file) => (isAbsolute(file) ? file : join(appDir, file)));
 }

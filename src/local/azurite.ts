@@ -87,7 +87,7 @@ function azuritePackage(): { readonly manifest: string; readonly script: string 
     const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: { azurite: string } };
     return { manifest, script: join(dirname(manifest), bin.azurite) };
   } catch (error) {
-    const text = `the package azurite is not installed: ${messageOf(error)}`;
+    const text = "the storage emulator is missing: install it with npm install --save-dev azurite@3";
     throw new ConfigError("azurite-missing", text, { cause: error });
   }
 }

@@ -54,9 +54,16 @@ export interface Refused {
   readonly theirs: readonly string[];
 }
 
+/** How instances get a calculation of one's own. */
+export const howToRegister =
+  'name its file in LEASEFOLD_CALCULATIONS, or package it: docs/DEPLOY.md, "Your own calculation"';
+
 /** `no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b…`. */
 export function refusedText({ wanted, theirs }: Refused): string {
-  const have = theirs.length === 0 ? "no calculation of that name" : theirs.map(shownIdentity).join(", ");
+  const have =
+    theirs.length === 0
+      ? `no calculation of that name (${howToRegister})`
+      : theirs.map(shownIdentity).join(", ");
   return `no instance has ${shownIdentity(wanted)}; they have ${have}`;
 }
 

@@ -51,6 +51,8 @@ export const limits = {
   queuesEveryMs: 60_000,
   /** Terms kept in a run's state: a run that changed hands more often keeps the latest. */
   termsKept: 64,
+  /** A marker younger than this has no state yet, as a rule: the first state is then made before one is read. */
+  newRunMs: 10_000,
   /** A run whose poll fails is polled again after this backoff, which doubles up to the maximum. */
   backoffMs: 500,
   backoffMsMax: 30_000,
@@ -142,6 +144,9 @@ export const limits = {
   errorCharactersMax: 2_000,
 
   // Messages for later or for other code.
+  /** Bytes of a message: a queue takes 64 KiB (learn.microsoft.com/rest/api/storageservices/put-message), less what the
+   *  copy for a later attempt adds. */
+  messageBytesMax: 64 * 1024 - 128,
   /** A message that may succeed later is requeued, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
   /** A message of a newer version is requeued this often, 24 hours at `retryDelayS`, and then dropped. */

@@ -62,7 +62,9 @@ export const settingsSchema = z.object({
   LEASEFOLD_THREADS: whole(1, 256)
     .optional()
     .describe("worker threads of an instance; batchSize + newBatchThreshold of host.json by default"),
-  LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512).describe("heap of one worker thread, MB"),
+  LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536)
+    .default(512)
+    .describe("heap of one worker thread, MB; its Buffers may have 128 MB more"),
   LEASEFOLD_EARLY_TAKEOVER: flag
     .default(true)
     .describe("depose a leader that stopped beating before its lease runs out"),

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
 import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
@@ -10,6 +9,7 @@ import { foldBounded } from "./folding/fold.ts";
 import { type FoundOutput, findNodes, findPacks, generationsOf, type OutputsOf } from "./folding/outputs.ts";
 import { taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
+import { uploadResult } from "./uploadResult.ts";
 
 /** An output, with the chunk ranges that its bytes stand for. */
 type CoveringOutput = FoundOutput & { readonly covers: readonly Range[] };
@@ -46,19 +46,14 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const { folded } = facts;
   const count = plan.chunks;
   const result = await ports.userCode.finish({ calculation, params, parts, folded, count }, options);
-  const { contentType, body, extension } = result;
-  const blob = at.answerBytes(message.tag, tag, extension);
-  await blobs.create(results, blob, body, { contentType });
+  const uploaded = await uploadResult(ports, at.answerBytes(message.tag, tag, result.extension), result);
   return writeAnswer(ports, message, {
     v: wireVersion,
     ok: true,
     run,
     uid,
     generation: gen,
-    blob,
-    contentType,
-    bytes: body.length,
-    sha256: hash("sha256", body),
+    ...uploaded,
     chunks: count,
     folded,
     covers: joined(covers),

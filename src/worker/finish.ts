@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { encodeCalls } from "../model/calls.ts";
 import { decodeJson, wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
@@ -19,11 +18,12 @@ import {
 } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
+import { removeResult, uploadResult } from "./uploadResult.ts";
 
 /**
  * Folds what is left, has the calculation finish it, writes the result under this attempt's own name and then the
- * create-only manifest that names it. Of several finishers only the first one's manifest stands; the others'
- * results are never read.
+ * create-only manifest that names it. Of several finishers only the first one's manifest stands; the others
+ * remove their results.
  */
 export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"finish">>): Promise<string> {
   const { message, tag, wanted } = attempt;
@@ -41,12 +41,12 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   const { folded, attempts, code } = facts;
   const missing = await missingChunks(ports, plan, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
-  const { contentType, body, extension } = await ports.userCode.finish(task, options);
+  const made = await ports.userCode.finish(task, options);
+  const { extension } = made;
   await stillWanted(ports, message, "write");
   if (hashes.length > 0) await writeHashes(ports, message, 0, hashes);
 
-  const blob = resultBlobs(run, uid).result(gen, tag, extension);
-  await ports.storage.blobs.create(ports.names.results, blob, body, { contentType });
+  const uploaded = await uploadResult(ports, resultBlobs(run, uid).result(gen, tag, extension), made);
   return writeManifest(ports, {
     v: wireVersion,
     run,
@@ -55,10 +55,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     calculation,
     requestHash,
     attempt: tag,
-    blob,
-    contentType,
-    bytes: body.length,
-    sha256: hash("sha256", body),
+    ...uploaded,
     chunks: plan.chunks,
     folded,
     packs: packsOf(plan),
@@ -82,15 +79,22 @@ async function topOfTree(of: OutputsOf, message: MessageOf<"finish">): Promise<F
   return wantedNodes(of, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
 }
 
-/** The manifest of another attempt stands, if there is one; it only has to decode. */
-async function writeManifest({ storage, names }: WorkerPorts, manifest: Manifest): Promise<string> {
+/**
+ * The manifest of another attempt stands, if there is one; it only has to decode, and then nothing will ever name this
+ * attempt's result. A create that throws may have happened, or may happen late, so its result stays.
+ */
+async function writeManifest(ports: WorkerPorts, manifest: Manifest): Promise<string> {
+  const { storage, names } = ports;
   const { results } = names;
   const name = resultBlobs(manifest.run, manifest.uid).manifest(manifest.generation);
   const text = JSON.stringify(manifest, null, 1);
   const created = await storage.blobs.create(results, name, text, { contentType: "application/json" });
   if (created.kind === "existed") {
     const found = await storage.blobs.read(results, name);
-    if (found.kind === "found") decodeJson(manifestSchema, found.body, name);
+    if (found.kind === "missing") return created.kind;
+    const { blob } = decodeJson(manifestSchema, found.body, name);
+    // The manifest is this attempt's own where `existed` answers a repeat of the same call.
+    if (blob !== manifest.blob) await removeResult(ports, manifest.blob);
   }
   return created.kind;
 }

@@ -8,6 +8,7 @@ import { overheadBench } from "./overhead.ts";
 import { planningBench } from "./planning.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
+import { traceBench } from "./trace.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
@@ -33,6 +34,7 @@ export interface BenchResult {
 
 const benches: readonly Bench[] = [
   latencyBench,
+  traceBench,
   overheadBench,
   takeoverBench,
   engineBench,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runSerially } from "../../src/calculations/leasefold.ts";
+import { memoryFor } from "../../src/calculations/mandelbrot/palettes.ts";
 import { mandelbrot } from "../../src/calculations/mandelbrot.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { runCompute, runFinish, runFold } from "../../src/calculations/runJob.ts";
@@ -57,6 +58,15 @@ describe("the picture", () => {
     expect(palette.at(-1)).toEqual([0, 0, 0]);
     expect(opacity).toEqual([0]);
     expect(text).toContain('"palette":"ember"');
+  });
+
+  test("the memory for packing a picture is what the PNG library chooses by itself", () => {
+    for (let height = 1; height <= 4_096; height += 1) {
+      const bytes = 101 * height;
+      // The formula of fflate, which adds 12.
+      const own = Math.ceil(Math.max(8, Math.min(13, Math.log(bytes))) * 1.5) - 12;
+      expect(memoryFor({ width: 100, height })).toBe(own);
+    }
   });
 
   test("the picture is saved as a PNG file", async () => {

@@ -44,7 +44,7 @@ describe("the registry", () => {
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({
       reason: "unknown",
-      message: expect.stringMatching(/pi.*primes, queens, .*failing/),
+      message: expect.stringMatching(/pi.*primes, queens, .*failing; .*LEASEFOLD_CALCULATIONS.*DEPLOY\.md/),
     });
   });
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -35,4 +35,26 @@ it("The bin hands its arguments to the built program and ends with its exit code
     stdout: '["result","r 1"]\n',
     stderr: "",
   });
+});
+
+it.each([
+  ["20.20.0", false],
+  ["22.17.9", false],
+  ["22.18.0", true],
+  ["23.11.1", false],
+  ["24.0.0", true],
+  ["26.1.0", true],
+])("The bin on Node %s: taken is %s, as the engines of package.json say", async (version, taken) => {
+  const about = JSON.parse(await readFile(join(import.meta.dirname, "../../package.json"), "utf8"));
+  expect(about.engines).toEqual({ node: "^22.18.0 || >=24.0.0" });
+  const asIf = `data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
+  const ended = run(process.execPath, ["--import", asIf, join(folder, "bin/leasefold.js"), "runs"]);
+  await expect(ended).rejects.toMatchObject(
+    taken
+      ? { code: 3, stdout: '["runs"]\n' }
+      : {
+          code: 2,
+          stderr: `leasefold: it needs Node 22 from 22.18 on, or Node 24 or later, and this is ${version}\n`,
+        },
+  );
 });

@@ -64,6 +64,73 @@ mine: 1 broken, 2 not tried (seed 1)
     );
   });
 
+  const advice = (out: string): string[] =>
+    out
+      .replace(/\n {34}/g, " ")
+      .split("\n")
+      .filter((line) => /random numbers|bits of Math/.test(line));
+
+  it("check warns of Math.random and of functions whose last bit may differ, and who calls them", async () => {
+    const { exitCode, out } = await check(
+      "compute: ({ index }) => Math.round(Math.exp(index)) + Math.floor(Math.random()), finish: (sum) => Math.round(Math.log(1 + sum))",
+    );
+    expect(exitCode).toBe(0);
+    expect(advice(out)).toEqual([
+      '  ! random numbers                compute calls Math.random, which no other attempt repeats: use randomStream(seed, index) of "leasefold"',
+      '  ! bits of Math                  compute and finish call Math.exp, Math.log, whose last bit may differ between versions of the engine: use portableMath of "leasefold"',
+    ]);
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("check sees functions that a file keeps or calls when it loads, and those of its imports", async () => {
+    await writeFile(
+      join(folder, "table.mjs"),
+      "const { tanh } = Math; export const table = [Math.cos(1)]; export const soft = (x) => tanh(x);",
+    );
+    const { out } = await check(
+      `compute: async ({ index }) => { const { soft, table } = await import("./table.mjs"); return index * Math.round(soft(20) + table[0]); }`,
+    );
+    expect(advice(out)).toEqual([expect.stringContaining("compute calls Math.cos, Math.tanh,")]);
+    const early = await check(`version: String(Math.round(Math.hypot(3, 4)))`);
+    expect(advice(early.out)).toEqual([expect.stringContaining("the file, as it loads, calls Math.hypot,")]);
+  });
+
+  it("check finds x ** y in the text of the file and of its helpers, but no comment, text, square or whole power", async () => {
+    await writeFile(join(folder, "helper.mjs"), "export const grown = (x, y) => x ** y;");
+    const helped = await check(
+      `compute: async ({ index }) => { const { grown } = await import("./helper.mjs"); return grown(index, 2); }`,
+    );
+    // What compute imports is in the graph as soon as a check has run it.
+    expect(advice(helped.out)).toEqual([
+      expect.stringContaining("helper.mjs has x ** y, which is Math.pow,"),
+    ]);
+    const { out } = await check("compute: ({ index }) => Math.round(index ** 1.5)");
+    expect(advice(out)).toEqual([
+      expect.stringMatching(/\.mjs has x \*\* y, which is Math\.pow, whose last bit/),
+    ]);
+    const none = await check(
+      "/** a ** b */ compute: ({ index }) => index ** 2 + 2 ** 10 + '**'.length + `${1}**`.length // x ** y\n",
+    );
+    expect([none.exitCode, advice(none.out)]).toEqual([0, []]);
+  });
+
+  it("check warns of nothing where numbers are keyed and functions portable", async () => {
+    const { exitCode, out } = await check(
+      `compute: async ({ index }) => { const { portableMath, randomStream } = await import("leasefold");
+         return Math.floor(9 * randomStream(1, index).uniform() + portableMath.exp(1) + Math.sqrt(index)); }`,
+    );
+    expect(exitCode).toBe(0);
+    expect(advice(out)).toEqual([]);
+  });
+
+  it.each(["primes --to 1e6", "queens --n 8", "options --paths 1e5", "mandelbrot --width 64 --height 64"])(
+    "check warns of nothing in %s",
+    async (line) => {
+      const { exitCode, out } = await run(`check ${line} --chunks 8`);
+      expect([exitCode, advice(out)]).toEqual([0, []]);
+    },
+  );
+
   it("check --json reports chunks that differ between threads, which only the engine finds", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => index + 1000 * threadId", "--json");
     expect(exitCode).toBe(7);
@@ -86,10 +153,16 @@ mine: 1 broken, 2 not tried (seed 1)
   });
 
   it.each([
-    ["never returns", "while (index === 3);", "compute of chunk 3 has not ended after 1 s"],
-    ["ends its thread", "if (index === 3) process.exit(0);", "compute of chunk 3 ended its thread"],
-  ])("names the call that %s", async (_what, code, message) => {
-    const { exitCode, out } = await check(`compute({ index }) { ${code} return 1 }`, "--limit 1");
+    ["never returns", "while (index === 3);", "compute of chunk 3 has not ended after 1 s", 1],
+    ["ends its thread", "if (index === 3) process.exit(0);", "compute of chunk 3 ended its thread", 20],
+    [
+      "takes too much memory outside the heap",
+      "if (index === 3) for (const taken = new Uint8Array(700e6); taken.length > 0; );",
+      "compute of chunk 3 needs more than the 512 MB of a thread",
+      20,
+    ],
+  ])("names the call that %s", async (_what, code, message, limitS) => {
+    const { exitCode, out } = await check(`compute({ index }) { ${code} return 1 }`, `--limit ${limitS}`);
     expect(exitCode).toBe(7);
     expect(out).toMatch(/✗ every call comes back\n/);
     expect(out).toContain(message);

@@ -60,17 +60,20 @@ Its test: node --test my-pi.test.ts
     expect(stdout).toMatch(/^# fail 0$/m);
   });
 
-  it("writes modules that may import where package.json says commonjs", async () => {
-    await writeFile(join(folder, "package.json"), '{ "type": "commonjs" }');
-    expect((await make("mine")).exitCode).toBe(0);
-    expect((await readdir(folder)).sort()).toEqual([
-      "mine.mts",
-      "mine.test.mts",
-      "node_modules",
-      "package.json",
-    ]);
-    expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
-  });
+  it.each(['{ "type": "commonjs" }', "{}"])(
+    "writes modules that may import where package.json is %s",
+    async (text) => {
+      await writeFile(join(folder, "package.json"), text);
+      expect((await make("mine")).exitCode).toBe(0);
+      expect((await readdir(folder)).sort()).toEqual([
+        "mine.mts",
+        "mine.test.mts",
+        "node_modules",
+        "package.json",
+      ]);
+      expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
+    },
+  );
 
   it.each(["{ not json", "null", ""])(
     "new names a package.json above the folder that cannot be read: %j",

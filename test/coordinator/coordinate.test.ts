@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { calls, subtractCalls } from "../../src/model/calls.ts";
 import { limits } from "../../src/model/limits.ts";
 import { runBlobs, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
@@ -157,4 +158,22 @@ test("a new term's sends of recorded tasks share the room of 500 between two wri
   expect(writes).toBeGreaterThan(1);
   expect(most).toBeGreaterThan(sealed);
   expect(most).toBeLessThanOrEqual(limits.sendsPerWriteMax);
+});
+
+test("the plan of a new run is on its way after one list, one read and one write", async () => {
+  const twin = leadOnTwin();
+  await twin.addRun("r");
+  const before = twin.storage.meter.counts();
+  await twin.lead(1);
+  const made = subtractCalls(twin.storage.meter.counts(), before);
+  expect(made).toEqual(calls({ list: 1, read: 1, write: 1, queue: 1 }));
+  expect(Object.keys((await twin.stateOf("r")).tasks)).toEqual(["plan"]);
+});
+
+test("a run that was cancelled before a leader saw it ends without any work", async () => {
+  const twin = leadOnTwin();
+  await twin.addRun("r", undefined, { marker: { command: 1, want: "cancelled" } });
+  await twin.lead(1_000);
+  expect((await twin.stateOf("r")).phase).toBe("cancelled");
+  expect(await twin.storage.queues.stats(twin.names.urgent)).toMatchObject({ approximateCount: 0 });
 });

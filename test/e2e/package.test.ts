@@ -1,14 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFacts } from "../../scripts/infra/facts.ts";
 import { makePackage } from "../../scripts/infra/makePackage.ts";
 import { readFiles } from "../../scripts/infra/project.ts";
+import { buildOwnCalculations } from "../../scripts/ownCalculations.mjs";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
 import { type Instances, startInstances } from "../../src/local/instances.ts";
 
-/** The package that Azure gets, in a folder with nothing above it to borrow from. */
+/**
+ * The package that Azure gets, in a folder with nothing above it to borrow from. It is made from a clone with calculations
+ * of its own: what `leasefold new` writes, and one with a helper, a package in CommonJS and a data file.
+ */
+const clone = mkdtempSync(join(tmpdir(), "leasefold-clone-"));
 const folder = mkdtempSync(join(tmpdir(), "leasefold-package-"));
 const root = join(import.meta.dirname, "..", "..");
 
@@ -16,18 +22,63 @@ let azurite: Azurite;
 let started: Instances | undefined;
 
 beforeAll(async () => {
+  for (const name of ["bin", "dist", "host.json", "package.json", ".funcignore"])
+    cpSync(join(root, name), join(clone, name), { recursive: true });
   azurite = await startAzurite();
 });
 afterAll(async () => {
   await started?.stopAll();
   await azurite.stop();
-  rmSync(folder, { recursive: true, force: true });
+  for (const one of [clone, folder]) rmSync(one, { recursive: true, force: true });
 });
 
-test("the package is host.json, package.json and the bundle, and it computes", async () => {
-  const { bundle } = readFacts(readFiles());
-  const files = makePackage(root, folder);
-  expect(files).toEqual([...bundle.map((name) => `dist/${name}`), "host.json", "package.json"].sort());
+const leasefold = (...args: string[]): string =>
+  execFileSync(process.execPath, [join(clone, "bin/leasefold.js"), ...args], {
+    cwd: clone,
+    encoding: "utf8",
+  });
+
+test("`new` in a clone writes into calculations/, and the build makes modules that need nothing beside them", async () => {
+  expect(leasefold("new", "collatz")).toContain("leasefold check ./calculations/collatz.ts");
+  const own = join(clone, "calculations");
+  mkdirSync(join(own, "shared"));
+  writeFileSync(join(own, "shared/half.ts"), "export const half = (n: number): number => n / 2;");
+  writeFileSync(join(own, "factor.txt"), "4");
+  mkdirSync(join(clone, "node_modules/number-in"), { recursive: true });
+  writeFileSync(join(clone, "node_modules/number-in/package.json"), "{}");
+  writeFileSync(
+    join(clone, "node_modules/number-in/index.js"),
+    `module.exports = (path) => Number(require("fs").readFileSync(path, "utf8"));`,
+  );
+  writeFileSync(
+    join(own, "doubles.ts"),
+    `import { createRequire } from "node:module";
+     import numberIn from "number-in";
+     import { defineCalculation, z } from "leasefold";
+     import { half } from "./shared/half.ts";
+     const require = createRequire(import.meta.url);
+     require("node:fs");
+     export default defineCalculation({ name: "doubles", summary: "a test", params: z.strictObject({}), plan: () => 3,
+       compute: ({ index }) => half(index * numberIn(new URL("./factor.txt", import.meta.url))),
+       merge: (a, b) => a + b, zero: () => 0 });`,
+  );
+  const made = ["collatz.mjs", "doubles.mjs", "factor.txt"];
+  expect(await buildOwnCalculations(clone)).toEqual(made);
+  expect(readdirSync(join(clone, "dist/calculations")).sort()).toEqual(made);
+  // The command line knows them by name, as the app does, and takes a source instead of what was made of it.
+  const known = JSON.parse(leasefold("calculations", "--json")).calculations as {
+    name: string;
+    code: string;
+  }[];
+  expect(known.map(({ name }) => name)).toEqual(expect.arrayContaining(["collatz", "doubles"]));
+});
+
+test("the package is host.json, package.json, the bundle and the own calculations, and it computes", async () => {
+  const { bundle, own } = readFacts(readFiles());
+  const files = makePackage(clone, folder);
+  const ownFiles = ["collatz.mjs", "doubles.mjs", "factor.txt"].map((name) => `${own.built}/${name}`);
+  const expected = [...bundle.map((name) => `dist/${name}`), ...ownFiles, "host.json", "package.json"];
+  expect(files).toEqual(expected.sort());
 
   started = await startInstances({
     count: 2,
@@ -38,26 +89,19 @@ test("the package is host.json, package.json and the bundle, and it computes", a
       LEASEFOLD_READ_ONLY: String(index === 1),
     }),
   });
-  const url = started.instances[0]?.httpUrl;
-  const key = { "x-functions-key": started.functionKey };
-  const submitted = await fetch(`${url}/api/runs`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...key },
-    body: JSON.stringify({ id: "packed", calculation: "queens", params: { n: 8 } }),
+  // Eight queens have 92 solutions; 871 takes most steps below 1,000 (OEIS A006877); half of 4 · (0 + 1 + 2) is 6.
+  expect(await resultOf("queens", { n: 8 })).toContain("92");
+  expect(JSON.parse(await resultOf("collatz", { below: 1000 }))).toEqual({
+    below: 1000,
+    start: 871,
+    steps: 178,
   });
-  expect(submitted.status, await submitted.text()).toBe(202);
-  // Eight queens have 92 solutions.
-  await expect
-    .poll(async () => (await fetch(`${url}/api/runs/packed/result`, { headers: key })).text(), {
-      timeout: 60_000,
-      interval: 500,
-    })
-    .toContain("92");
+  expect(JSON.parse(await resultOf("doubles", {}))).toBe(6);
 });
 
 test("it answers what the dashboard asks, and 304 without a body where nothing has changed", async () => {
   const run = async (path: string, headers: Record<string, string> = {}) =>
-    ask(0, `runs/packed${path}`, { headers });
+    ask(0, `runs/packed-queens${path}`, { headers });
   for (const path of ["", "/map"]) {
     const etag = (await run(path)).headers.get("etag") ?? "";
     expect(etag).toMatch(/^W\//);
@@ -67,10 +111,10 @@ test("it answers what the dashboard asks, and 304 without a body where nothing h
   const [durations, timeline, manifest, report] = await Promise.all(
     ["/durations", "/timeline", "/manifest", "/report"].map((path) => run(path)),
   );
-  expect(await durations?.json()).toMatchObject({ run: "packed", p50Ms: expect.any(Number) });
+  expect(await durations?.json()).toMatchObject({ run: "packed-queens", p50Ms: expect.any(Number) });
   expect(await timeline?.json()).toMatchObject({ terms: [{ holder: expect.stringMatching(/^node-/) }] });
   expect(await manifest?.json()).toMatchObject({ complete: true });
-  expect(await report?.text()).toMatch(/^<!doctype html>.*<h1>packed<\/h1>/s);
+  expect(await report?.text()).toMatch(/^<!doctype html>.*<h1>packed-queens<\/h1>/s);
 });
 
 test("it plans in a thread of its own, and code that fails there is an answer", async () => {
@@ -87,14 +131,49 @@ test("it plans in a thread of its own, and code that fails there is an answer", 
 
 test("an instance with LEASEFOLD_READ_ONLY shows everything and changes nothing", async () => {
   expect(await (await ask(1, "instance")).json()).toMatchObject({ readOnly: true });
-  expect((await ask(1, "runs/packed")).status).toBe(200);
-  const deleted = await ask(1, "runs/packed", { method: "DELETE" });
+  expect((await ask(1, "runs/packed-queens")).status).toBe(200);
+  const deleted = await ask(1, "runs/packed-queens", { method: "DELETE" });
   expect([deleted.status, await deleted.json()]).toEqual([
     403,
     expect.objectContaining({ code: "read-only" }),
   ]);
-  expect(await (await ask(0, "runs/packed")).json()).toMatchObject({ word: "complete" });
+  expect(await (await ask(0, "runs/packed-queens")).json()).toMatchObject({ word: "complete" });
 });
+
+test("the build stops at a file that is no calculation", async () => {
+  writeFileSync(join(clone, "calculations/worse.js"), "export default { name: 'worse' };");
+  await expect(buildOwnCalculations(clone)).rejects.toThrow(
+    /worse\.mjs exports no calculation: it lacks params/,
+  );
+});
+
+test("a submit of a calculation that the app does not have names the setting and the page", async () => {
+  const { status, text } = await submit("losses", {});
+  expect([status, text]).toEqual([
+    400,
+    expect.stringMatching(/collatz.*LEASEFOLD_CALCULATIONS.*docs\/DEPLOY\.md, \\"Your own calculation\\"/),
+  ]);
+});
+
+const headers = () => ({ "x-functions-key": started?.functionKey ?? "" });
+const url = () => `${started?.instances[0]?.httpUrl}/api/runs`;
+
+async function submit(calculation: string, params: object): Promise<{ status: number; text: string }> {
+  const answer = await fetch(url(), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers() },
+    body: JSON.stringify({ id: `packed-${calculation}`, calculation, params }),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+async function resultOf(calculation: string, params: object): Promise<string> {
+  const submitted = await submit(calculation, params);
+  expect(submitted.status, submitted.text).toBe(202);
+  const result = () => fetch(`${url()}/packed-${calculation}/result`, { headers: headers() });
+  await expect.poll(async () => (await result()).status, { timeout: 60_000, interval: 500 }).toBe(200);
+  return (await result()).text();
+}
 
 function ask(instance: number, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { "content-type": "application/json", "x-functions-key": started?.functionKey ?? "" };

@@ -251,6 +251,9 @@ export const otherPlants: readonly Plant[] = [
   plant(".funcignore", "\npackage-lock.json\n", "\npackage\n", "package", /package\.json would be missing/),
   plant("azure.yaml", "  app:\n", "  backend:\n", "azd-service", /backend/),
   plant(".funcignore", "\ntest\n", "\n", "package", /test would be in the package/),
+  plant(".funcignore", "\ncalculations\n", "\n", "package", /calculations would be in the package/),
+  plant(".funcignore", "\n*.ts\n", "\n", "package", /any\.ts would be in the package/),
+  plant(".funcignore", "dist/starter", "dist/calculations", "package", /dist\/calculations would be missing/),
   plant(".funcignore", "dist/*.map", "dist/*", "package", /dist\/index\.cjs would be missing/),
   plant(workflow, "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "workflow-pin", /checkout@v7/),
   plant(

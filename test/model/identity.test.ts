@@ -29,7 +29,8 @@ describe("the identity of a calculation's code", () => {
       "no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b00000000",
     );
     expect(refusedText({ wanted: first, theirs: [] })).toBe(
-      "no instance has mc-var 3f2a8b1c9d0e; they have no calculation of that name",
+      "no instance has mc-var 3f2a8b1c9d0e; they have no calculation of that name (name its file in LEASEFOLD_CALCULATIONS, " +
+        'or package it: docs/DEPLOY.md, "Your own calculation")',
     );
   });
 });

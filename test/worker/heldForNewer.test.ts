@@ -46,3 +46,20 @@ test.each([handleWork, handlePoison])(
     expect((limits.heldForNewerMax * limits.retryDelayS) / 3_600).toBe(24);
   },
 );
+
+test.each([
+  ["is too long once it is written again", { ...newer, steps: Array.from({ length: 4_000 }, () => 1e20) }],
+  ["has a character that no queue takes", { ...newer, steps: "\uffff" }],
+])(
+  "a message of a newer version that %s is recorded and dropped, because it could not be held",
+  async (_what, message) => {
+    for (const handle of [handleWork, handlePoison]) {
+      const { waiting, dropped, log } = await deliver(message, handle);
+      expect(waiting).toEqual([]);
+      expect(dropped).toHaveLength(1);
+      expect(log.map(({ event, fields }) => [event, fields["code"]])).toEqual([
+        ["message-dropped", "bad-message"],
+      ]);
+    }
+  },
+);

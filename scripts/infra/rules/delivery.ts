@@ -68,7 +68,7 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   const left = (name: string) => matches(name) || matches(`${name}/x`);
   const extra = rootNames.filter((name) => !packaged.includes(name) && !left(name));
   const lostToCoreTools = ignoredByCoreTools(text);
-  const lost = [...packaged, ...facts.bundle.map((name) => `dist/${name}`)].filter(
+  const lost = [...packaged, facts.own.built, ...facts.bundle.map((name) => `dist/${name}`)].filter(
     (name) => matches(name) || lostToCoreTools(name),
   );
   const built = all(
@@ -76,10 +76,15 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
     /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,
   ).map((name) => `${name}.cjs`);
   const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
+  // Their sources may be there at any time.
+  const sources = [facts.own.source, "any.ts", "any.test.mts"].filter((name) => !left(name));
   const inDist = [...built, ...folders]
     .filter((name) => !facts.bundle.some((one) => one === name || one.startsWith(`${name}/`)))
     .map((name) => `dist/${name}`);
   return [
+    ...sources.map((name) =>
+      at("", `${name} would be in the package: the build makes ${facts.own.built} of it`),
+    ),
     ...extra.map((name) => at("", `${name} would be in the package; name it here`)),
     ...inDist
       .filter((name) => !matches(name))

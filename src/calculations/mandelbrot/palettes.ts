@@ -1,4 +1,5 @@
 import { encode } from "fast-png";
+import { portableMath } from "../exact/portableMath.ts";
 import { type ImageSize, type TileSpans, tileOf } from "./tiles.ts";
 
 /** Indexes in every palette: 0 is a pixel that was not computed, then come 254 colors of the gradient and the set. */
@@ -57,5 +58,20 @@ export function encodePicture(
       }
     }
   }
-  return encode({ width, height, data, depth: 8, channels: 1, palette: paletteOf(image.palette), text });
+  const palette = paletteOf(image.palette);
+  return encode(
+    { width, height, data, depth: 8, channels: 1, palette, text },
+    { zlib: { mem: memoryFor(image) } },
+  );
+}
+
+type Memory = NonNullable<NonNullable<NonNullable<Parameters<typeof encode>[1]>["zlib"]>["mem"]>;
+
+/**
+ * What fflate would choose by itself for that many bytes, but by a logarithm that no engine rounds in its own way: the choice
+ * is part of the picture's bytes.
+ */
+export function memoryFor({ width, height }: ImageSize): Memory {
+  const size = Math.max(8, Math.min(13, portableMath.log((width + 1) * height)));
+  return (Math.ceil(size * 1.5) - 12) as Memory;
 }

@@ -3,11 +3,13 @@ import { type PathLoops, pathLoops } from "./kernel.ts";
 import { type Contract, type Law, lawOf } from "./law.ts";
 import { type Moments, noMoments, sumNames } from "./moments.ts";
 
-/** Identifies random numbers: normal `n` of chunk `chunk` under `seed` is always the same. */
+/** Identifies random numbers: normal `n` of a stream is always the same. */
 export interface Stream {
   /** 0 to 2^53 - 1. */
   readonly seed: number;
   readonly chunk: number;
+  /** A chunk may have several; that of a simulation is 0. */
+  readonly stream?: number;
 }
 
 /** An antithetic sample is two paths: the second of the negatives of the first one's normals. */
@@ -77,9 +79,9 @@ function weightsOf(fixings: number): Float64Array {
 }
 
 /** Key and counter of the Threefry block that makes a stream's normals `from` and `from + 1`; `from` is even. */
-export const wordsOf = ({ seed, chunk }: Stream, from: number) => ({
+export const wordsOf = ({ seed, chunk, stream = 0 }: Stream, from: number) => ({
   key: [seed, Math.floor(seed / 2 ** 32), 0, 0] as const,
-  counter: [from / 2, chunk, 0, 0] as const,
+  counter: [from / 2, chunk, stream, 0] as const,
 });
 
 /** The kernel compiled from `assembly/`: the hot loops are there, their inputs and outputs are here. */

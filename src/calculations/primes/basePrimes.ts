@@ -25,7 +25,7 @@ export interface BasePrimes {
  * of successive chunks do not compute them anew each time.
  */
 export function basePrimes(preSievedMax: number, root: number): BasePrimes {
-  const limit = Math.min(rootMax, 2 ** Math.ceil(Math.log2(Math.max(root, 1024))));
+  const limit = Math.min(rootMax, 2 ** (32 - Math.clz32(Math.max(Math.ceil(root), 1024) - 1)));
   const primes = [...oddPrimesUpTo(limit)].filter((p) => p > preSievedMax);
   const classes = residues.map((r) => Int32Array.from(primes.filter((p) => p % numbersPerByte === r)));
   return { limit, classes };

@@ -17,6 +17,8 @@ const adviceSays = {
   growth: "size of partials",
   time: "time of a chunk",
   memory: "memory",
+  random: "random numbers",
+  math: "bits of Math",
 };
 
 export function rowOf(finding: Finding): CheckRow {

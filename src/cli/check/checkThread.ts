@@ -1,13 +1,16 @@
+import { pathToFileURL } from "node:url";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { filesOver } from "../../calculations/files.ts";
 import { type Checked, checkLaws } from "../../calculations/laws/checkLaws.ts";
 import type { Finding, LawName } from "../../calculations/laws/findings.ts";
 import { calls, type LawOptions } from "../../calculations/laws/subject.ts";
+import { filesBehind } from "../../calculations/moduleGraph.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { systemClock } from "../../storage/system.ts";
 import { threadPort } from "../../worker/threads/threadTask.ts";
 import { readFreeOptions } from "../freeOptions.ts";
+import { powerAdvice, watchMath } from "./watchMath.ts";
 
 export interface LawsOrder {
   /** The user's files, absolute. */
@@ -60,6 +63,8 @@ const data = workerData as CheckThreadData;
 const say = (message: FromCheckThread): void => parentPort?.postMessage(message);
 
 async function main(): Promise<void> {
+  // Before the user's file loads, which may keep a function for later.
+  const math = watchMath();
   const known = await loadCalculations(data.files);
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
   if (calculation === undefined) throw new Error("the registry is empty");
@@ -85,6 +90,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     heapBytes: heapBytesSeen,
     onCall(call, index) {
+      math.from(call);
       Atomics.store(data.calls, 1, calls.indexOf(call));
       Atomics.store(data.calls, 2, index);
       countCall();
@@ -95,6 +101,9 @@ async function main(): Promise<void> {
       say({ say: "found", finding });
     },
   });
+  const file = data.name === undefined ? data.files.at(-1) : undefined;
+  const texts = file === undefined ? [] : filesBehind(pathToFileURL(file).href);
+  for (const finding of [...math.advice(), ...powerAdvice(texts)]) say({ say: "found", finding });
   // Parameters that are not JSON break a law, and then there is no result.
   const params = checked.result === undefined ? {} : JSON.parse(JSON.stringify(parsed));
   say({ say: "tried", tried: { ...checked, params } });

@@ -6,6 +6,7 @@ import { ConfigError, InputError } from "../../model/errors.ts";
 import { taskFiles } from "../../worker/threads/taskFiles.ts";
 import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
 import type { FromThread } from "../../worker/threads/threadTask.ts";
+import { needsMore, watchMemory } from "../../worker/threads/watchMemory.ts";
 import type { Cli } from "../cli.ts";
 import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried } from "./checkThread.ts";
 
@@ -80,9 +81,10 @@ export async function lawsInThread(
   });
   worker.on("error", (error: Error & { code?: string }) => {
     const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    if (isMemory) end("memory", `needs more than the ${memoryMb} MB of a thread`);
+    if (isMemory) end("memory", needsMore(memoryMb));
     else end("crash", `crashed its thread: ${error.message}`);
   });
+  const unwatch = watchMemory({ worker, memoryMb, threads: 1 }, (text) => end("memory", text));
   worker.on("exit", () => end("exit", "ended its thread, as process.exit does"));
   const over = new AbortController();
   serveFiles(port1, access, over.signal, done.reject);
@@ -106,6 +108,7 @@ export async function lawsInThread(
     return await done.promise;
   } finally {
     over.abort();
+    unwatch();
     signal.removeEventListener("abort", stop);
     port1.close();
     await worker.terminate();

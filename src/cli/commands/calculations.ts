@@ -59,8 +59,11 @@ export function addNew(program: Command, session: Session): void {
     .command("new")
     .description("write a commented calculation of your own to start from, and its test")
     .argument("<name>", "its name: lower-case letters, digits and dashes")
-    .option("--dir <folder>", "where to; it is made where there is none", ".")
-    .action(async (name: string, { dir }: { dir: string }) => {
+    .option(
+      "--dir <folder>",
+      "where to; it is made where there is none (default: here, or calculations/ in a clone)",
+    )
+    .action(async (name: string, { dir }: { dir?: string }) => {
       const { cli } = session;
       const made = await writeStarter(name, { folder: cli.folder, dir });
       const shown = (path: string): string => oneLine(relative(cli.folder, path));

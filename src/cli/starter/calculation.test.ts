@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brokenLaws, runSerially } from "leasefold";
+// biome-ignore lint/suspicious/noTsIgnore: it must also hold where the setting is on.
+// @ts-ignore: Node needs the ending, which TypeScript takes only with allowImportingTsExtensions.
 import calculation from "./calculation.ts";
 
 /** A whole run in one thread of this process; any number of workers must give the same result. */

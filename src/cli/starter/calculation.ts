@@ -41,7 +41,8 @@ export default defineCalculation({
   plan: ({ below }) => Math.ceil((below - 1) / numbersPerChunk),
 
   // compute returns one chunk's partial. It may run several times, in any order, on any machine: use no clock, no
-  // variables outside, and no random numbers but those of a generator seeded with params and index.
+  // variables outside, no random numbers but those of randomStream(seed, index), and of Math.exp, log, cos, pow and the
+  // like, whose last bit may differ between machines, those of portableMath. Both are in "leasefold".
   compute({ index, params: { below } }): Longest {
     const from = 1 + index * numbersPerChunk;
     const to = Math.min(from + numbersPerChunk, below);
@@ -55,7 +56,8 @@ export default defineCalculation({
 
   // merge folds two neighbors, a before b. Partials are merged in any grouping, so merge must be associative to the last
   // bit: (a·b)·c = a·(b·c). Sums of floating-point numbers are not; whole numbers, minima, maxima, counts, and exactSum
-  // of "leasefold" are. A tie here goes to the smaller number, which is a's. A merged partial has at most 32 MB.
+  // and quantileSketch of "leasefold" are. A tie here goes to the smaller number, which is a's. A merged partial has at
+  // most 32 MB.
   merge: (a: Longest, b: Longest): Longest => (b.steps > a.steps ? b : a),
 
   // zero is the neutral partial of merge, and the partial of a run of no chunks.

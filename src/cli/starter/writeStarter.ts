@@ -22,7 +22,10 @@ export interface Started {
  * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` unless `leasefold` is
  * found from there, for editors and `node --test`. Throws `InputError` before anything is written.
  */
-export async function writeStarter(name: string, at: { folder: string; dir: string }): Promise<Started> {
+export async function writeStarter(
+  name: string,
+  at: { folder: string; dir: string | undefined },
+): Promise<Started> {
   if (!namePattern.test(name)) {
     const rule = "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
     const message = `invalid name: ${JSON.stringify(name)}: ${rule}`;
@@ -32,16 +35,17 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
     const message = `the name is taken: there is a calculation named ${name} already`;
     throw new InputError("conflict", "calculation-name", message, { field: "name" });
   }
-  const folder = resolve(at.folder, at.dir);
-  const end = isCommonJs(folder) ? "mts" : "ts";
+  const root = folderAbove(import.meta.dirname, "package.json");
+  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
+  // In a clone of this project the build packages what is in `calculations` for Azure.
+  const folder = resolve(at.folder, at.dir ?? (resolve(at.folder) === root ? "calculations" : "."));
+  const end = isModule(folder) ? "ts" : "mts";
   const [calculation, test] = [join(folder, `${name}.${end}`), join(folder, `${name}.test.${end}`)];
   const taken = [calculation, test].find((path) => existsSync(path));
   if (taken !== undefined) {
     const message = `the file exists: ${taken}: choose another name or --dir`;
     throw new InputError("conflict", "file-exists", message);
   }
-  const root = folderAbove(import.meta.dirname, "package.json");
-  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
   const source = starterFolder();
   const write = async (file: string, to: string): Promise<void> => {
     const text = (await readFile(join(source, file), "utf8"))
@@ -99,13 +103,16 @@ function folderAbove(folder: string, file: string): string | undefined {
 
 const packageSchema = z.looseObject({ type: z.unknown().optional() });
 
-/** In a CommonJS package a `.ts` file cannot import ES modules. */
-function isCommonJs(folder: string): boolean {
+/**
+ * Whether Node takes a `.ts` file for an ES module at once: in a CommonJS package it cannot import ES modules, and in one
+ * without a type Node tries that first, with a warning.
+ */
+function isModule(folder: string): boolean {
   const root = folderAbove(folder, "package.json");
-  if (root === undefined) return false;
+  if (root === undefined) return true;
   const file = join(root, "package.json");
   try {
-    return packageSchema.parse(JSON.parse(readFileSync(file, "utf8"))).type === "commonjs";
+    return packageSchema.parse(JSON.parse(readFileSync(file, "utf8"))).type === "module";
   } catch (cause) {
     const why = isSystemError(cause) ? systemReason(cause) : "it must hold a JSON object";
     throw new ConfigError("bad-package-json", `${file} is no package.json that can be read: ${why}`, {

@@ -134,9 +134,12 @@ export const unsentTasks = (state: State, notes: RunNotes): string[] =>
     (name) => state.tasks[name]?.sent !== true && !notes.tasksSent.has(taskKey(state, name)),
   );
 
+/** A task as it is recorded before its first send. */
+export const newTask = (nowMs: number): Sends => ({ sends: 1, atMs: nowMs, late: 0, since: 1 });
+
 /** Records a task; it is sent once that is confirmed. */
 export function addTask(draft: Draft, name: string): void {
-  draft.state.tasks[name] = { sends: 1, atMs: draft.at.nowMs, late: 0, since: 1 };
+  draft.state.tasks[name] = newTask(draft.at.nowMs);
   draft.decided = true;
 }
 

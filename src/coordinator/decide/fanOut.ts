@@ -1,11 +1,26 @@
 import { emptyBitmap, encodeBitmap } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
+import type { Marker } from "../../model/marker.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../model/packs.ts";
+import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import { recountAhead, type Seen } from "../poll/seen.ts";
-import { addSend, addTask, type Draft, layoutOf, type RunNotes, roomToWrite } from "./draft.ts";
+import { addSend, addTask, type Draft, layoutOf, newTask, type RunNotes, roomToWrite } from "./draft.ts";
 import { mean, packsAtOnce } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
+
+/**
+ * What the first state of a run records, so that its plan can be sent at once. Only for a marker that no command has
+ * changed since the submit: any other is judged by `decide` first.
+ */
+export const firstTasks = (
+  { command, want, generation }: Marker,
+  { code }: Pick<Spec, "code">,
+  nowMs: number,
+): Partial<State> =>
+  command === 0 && want === "run" && generation === 1
+    ? { tasks: { plan: newTask(nowMs) }, ...(code === undefined ? {} : { code }) }
+    : {};
 
 /** Has the run planned if it is not. The request is recorded first and sent after. */
 export function askForPlan(draft: Draft, { spec }: Pick<Seen, "spec">): void {

@@ -94,7 +94,7 @@ const packMsOf = ({ durationsMs, layout }: State): number =>
  * Sends the recorded tasks of which nobody knows that they were sent; the state that records them must have been
  * confirmed. What an earlier term recorded may have been sent by it.
  */
-async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
+export async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
   const sends = unsentTasks(state, notes).map((name) => {
     const key = taskKey(state, name);
     return { key, message: taskMessage(state, name, notes.doubtful.has(key)), urgent: true };

@@ -24,6 +24,10 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
 export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
   readonly id: string;
   readonly nowMs: number;
+  /** What the first state records beyond what every first state does. */
+  readonly first?: Partial<State>;
+  /** There is hardly a state yet, so making the first one comes before reading one. */
+  readonly isNew?: boolean;
 };
 
 /**
@@ -35,19 +39,19 @@ export async function takeOverState(
   leader: Leader,
   run: TakeOverRequest,
 ): Promise<StateChain> {
-  const { id, uid, generation, cap, nowMs } = run;
+  const { id, uid, generation, cap, nowMs, first: begins } = run;
   const blob = runBlobs(id, uid).state;
   const mine = { term: leader.term, holder: leader.holder, atMs: nowMs };
-  for (;;) {
-    const found = await readState(store, blob, leader.lost);
+  for (let tried = 0; ; tried += 1) {
+    const found = run.isNew === true && tried === 0 ? undefined : await readState(store, blob, leader.lost);
     if (found === undefined) {
       const unowned = firstState({ run: id, uid, generation, cap, nowMs });
-      const first = owned(store, leader, { ...unowned, terms: [mine] });
+      const first = owned(store, leader, { ...unowned, ...begins, terms: [mine] });
       leader.assertLeading();
       const write = { contentType: "application/json", signal: leader.lost };
       const created = await store.storage.blobs.create(store.names.runs, blob, JSON.stringify(first), write);
       if (created.kind === "created")
-        return chainFrom(store, leader, blob, { state: first, etag: created.etag });
+        return chainFrom(store, leader, blob, { state: first, etag: created.etag, created: true });
       continue;
     }
     const { state } = found;
@@ -84,6 +88,7 @@ const owned = (store: StateStore, { term, termid }: Leader, state: State): State
 interface StoredState {
   readonly state: State;
   readonly etag: string;
+  readonly created?: true;
 }
 
 function chainFrom(store: StateStore, leader: Leader, blob: string, from: StoredState): StateChain {
@@ -110,6 +115,7 @@ function chainFrom(store: StateStore, leader: Leader, blob: string, from: Stored
   }
 
   return {
+    created: from.created === true,
     state: () => state,
     unsettled: () => pending !== undefined,
     async write(next) {

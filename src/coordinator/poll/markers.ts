@@ -64,7 +64,10 @@ export async function listMarkers(
     await clock.sleep(1_000, leader.signal);
     return "unreachable";
   }
-  return { markers: found.map(({ name, etag, metadata }) => ({ id: name, etag, metadata, nowMs })), pages };
+  const listed = ({ name, etag, metadata, lastModifiedMs }: ListedBlob): ListedMarker => ({
+    ...{ id: name, etag, metadata, nowMs, writtenMs: lastModifiedMs },
+  });
+  return { markers: found.map(listed), pages };
 }
 
 function tellStray({ log, strays, leader }: Term, blob: ListedBlob): void {

@@ -123,7 +123,7 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
 /** Makes `@azure/functions-core` mean `module` in this thread. Must run before the app is loaded. */
 export function installCoreModule(module: object): void {
   if (typeof registerHooks !== "function") {
-    const text = `Node ${process.version} is too old here: 22.15 or later is needed`;
+    const text = `Node ${process.version} is too old here: 22.18, or 24 or later, is needed`;
     throw new ConfigError("node-too-old", text);
   }
   (globalThis as Record<symbol, unknown>)[shared] = module;

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -98,9 +99,11 @@ async function loadApp(appDir: string, report: Report) {
   );
   installCoreModule(module);
   try {
-    await import(pathToFileURL(file).href);
+    // As the real worker does. Node 22.18 has no hooks for what a CommonJS module requires that was imported.
+    if (file.endsWith(".cjs")) createRequire(file)(file);
+    else await import(pathToFileURL(file).href);
   } catch (cause) {
-    const missing = (cause as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
+    const missing = /MODULE_NOT_FOUND$/.test(String((cause as { code?: unknown }).code));
     const hint = missing ? " (is the app built? npm run build)" : "";
     const text = `${file} could not be loaded: ${messageOf(cause)}${hint}`;
     throw new ConfigError("app-not-loaded", text, { cause });

@@ -1,5 +1,4 @@
 import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from "@azure/core-rest-pipeline";
-import type { TokenCredential } from "@azure/identity";
 import {
   BlobServiceClient,
   type HttpOperationResponse,
@@ -20,6 +19,14 @@ import { azureCalls } from "./azureCalls.ts";
 import { azureLease } from "./azureLease.ts";
 import { keepListText } from "./azureList.ts";
 import { azureQueues } from "./azureQueues.ts";
+
+/** A credential of `@azure/identity`, by its shape: the public types then need no package of Azure. */
+interface TokenCredential {
+  getToken(
+    scopes: string | string[],
+    options?: object,
+  ): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
+}
 
 /** The storage account and the identity. `UseDevelopmentStorage=true` is a connection string like any other. */
 export type StorageConnection =

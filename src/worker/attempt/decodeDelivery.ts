@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { LeasefoldError, messageOf, NewerVersionError } from "../../model/errors.ts";
+import { CorruptDataError, LeasefoldError, messageOf, NewerVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMessage, type WorkMessage } from "../../model/message.ts";
@@ -12,6 +12,7 @@ export async function decodeDelivery(
   delivery: Delivery,
 ): Promise<WorkMessage | undefined> {
   try {
+    checkSendable(delivery.text);
     return decodeMessage(delivery.text);
   } catch (error) {
     const held = error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;
@@ -19,6 +20,16 @@ export async function decodeDelivery(
     else await enqueueAgain(ports, { queue: delivery.queue, text: held });
     return undefined;
   }
+}
+
+/**
+ * Refuses what a queue would not take again: `1e20` and `\uffff` in a stranger's JSON read otherwise once they are parsed
+ * and written again. A handler that must send such a message again would fail with each delivery.
+ */
+function checkSendable(text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= limits.messageBytesMax && !/[\ufffe\uffff]/.test(text)) return;
+  throw new CorruptDataError("bad-message", `no queue holds this text of ${bytes} bytes`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import type { AttemptTime } from "../../calculations/contract.ts";
 import { type Files, filesOver } from "../../calculations/files.ts";
 import { userFrames } from "../../calculations/placeOf.ts";
@@ -29,7 +29,7 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const has = known.versionOf(task.calculation);
     if (task.code !== undefined && has !== task.code)
       return { ok: false, ms: 0, code: "other-code", message: "", has };
-    if ((await ask({ say: "taken" })).say === "drop")
+    if ((await ask({ say: "taken", thread: threadId })).say === "drop")
       return { ok: false, ms: 0, code: "dropped", message: "" };
     startedMs = performance.now();
     const calculation = known.get(task.calculation);

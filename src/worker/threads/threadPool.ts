@@ -1,4 +1,4 @@
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { FileAccess } from "../../calculations/files.ts";
 import { placeOf } from "../../calculations/placeOf.ts";
@@ -10,10 +10,11 @@ import { threadFile, threadStart } from "./threadStart.ts";
 import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { FinishOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
+import { needsMore, watchMemory } from "./watchMemory.ts";
 
 interface PoolSettings {
   readonly threads: number;
-  /** Heap of one thread. */
+  /** Heap of one thread, and as much again in Buffers. */
   readonly memoryMb: number;
   /** Files of the user's calculations, absolute. */
   readonly files: readonly string[];
@@ -40,7 +41,8 @@ export function threadPool(settings: PoolSettings): UserCode {
   async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
     const needs = options.alone === true ? settings.threads : 1;
     await slots.take(options.urgent, needs);
-    const running = runningTask(settings.access, options, sink);
+    const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
+    const running = runningTask(settings, options, { sink, workerOf });
     const { port, stopped, failure } = running;
     try {
       const code = settings.versionOf?.(work.calculation);
@@ -51,7 +53,7 @@ export function threadPool(settings: PoolSettings): UserCode {
       return unwrapped(result, code);
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason;
-      throw failure.refusal ?? failure.overdue ?? stopping ?? explained(error, settings.memoryMb);
+      throw failure.refusal ?? failure.excess ?? stopping ?? explained(error, settings.memoryMb);
     } finally {
       running.close();
       slots.leave(needs);
@@ -94,22 +96,35 @@ const startPool = ({ threads, memoryMb, files, printToError, onIdleCrash }: Pool
     workerData: { files, printToError } satisfies ThreadData,
   }).on("error", onIdleCrash);
 
-/** The process's side of one task: answers the thread, and stops the task when its time or the wish for it is over. */
-function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink) {
-  const { limitMs, signal, onStart } = options;
+interface TaskEnds {
+  /** For the inputs of a plan. */
+  readonly sink: InputSink | undefined;
+  /** The thread of this id. */
+  readonly workerOf: (thread: number) => Worker | undefined;
+}
+
+/**
+ * The process's side of one task: answers the thread, and stops the task when its time, its memory or the wish for it is
+ * over.
+ */
+function runningTask(
+  { access, memoryMb, threads }: PoolSettings,
+  { limitMs, signal, onStart }: TaskOptions,
+  { sink, workerOf }: TaskEnds,
+) {
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
   const ended = new AbortController();
-  /** `refusal`: the first error in answering the thread. `overdue`: the task, or its start, took too long. */
-  const failure: { refusal?: unknown; overdue?: CalculationError } = {};
+  /** `refusal`: the first error in answering the thread. `excess`: the task took too much time or memory. */
+  const failure: { refusal?: unknown; excess?: CalculationError } = {};
   const files = taskFiles(access, ended.signal);
 
-  const stopAfter = (ms: number, error: CalculationError): NodeJS.Timeout =>
-    setTimeout(() => {
-      failure.overdue = error;
-      stop.abort();
-    }, ms);
-  let timer = stopAfter(startLimitMs, notStarted());
+  const stopBy = (error: CalculationError): void => {
+    failure.excess ??= error;
+    stop.abort();
+  };
+  let timer = setTimeout(stopBy, startLimitMs, notStarted());
+  let unwatch = (): void => {};
   const unwanted = (): void => stop.abort();
   signal?.addEventListener("abort", unwanted);
   if (signal?.aborted) unwanted();
@@ -120,7 +135,11 @@ function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink)
     else {
       clearTimeout(timer);
       await onStart?.();
-      if (!ended.signal.aborted) timer = stopAfter(limitMs, tooLong(limitMs));
+      if (!ended.signal.aborted) {
+        timer = setTimeout(stopBy, limitMs, tooLong(limitMs));
+        const watched = { worker: workerOf(message.thread), memoryMb, threads };
+        unwatch = watchMemory(watched, (text) => stopBy(outOfMemory(text)));
+      }
     }
     return { say: "go" };
   };
@@ -145,6 +164,7 @@ function runningTask(access: FileAccess, options: TaskOptions, sink?: InputSink)
     close(): void {
       ended.abort();
       clearTimeout(timer);
+      unwatch();
       signal?.removeEventListener("abort", unwanted);
       port1.close();
     },
@@ -166,15 +186,16 @@ const notStarted = (): CalculationError =>
 const tooLong = (limitMs: number): CalculationError =>
   new CalculationError("time-limit", `the time limit of ${limitMs / 1000} s is past; the thread was ended`);
 
+const outOfMemory = (text: string, cause?: unknown): CalculationError =>
+  new CalculationError("out-of-memory", `the calculation ${text}`, { cause });
+
 /** An error of the task as it is; any other says why the thread ended before its task did. */
 function explained(error: unknown, memoryMb: number): Error {
   if (error instanceof CalculationError || error instanceof OtherCodeError) return error;
   const from = { cause: error };
   const why = messageOf(error);
-  if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY") {
-    const text = `the calculation needs more than the ${memoryMb} MB of a thread`;
-    return new CalculationError("out-of-memory", text, from);
-  }
+  if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY")
+    return outOfMemory(needsMore(memoryMb), error);
   if (/worker exited with code/i.test(why))
     return new CalculationError("thread-exited", `the calculation ended its thread: ${why}`, from);
   return new CalculationError("thread-crashed", `the thread crashed: ${why}${placeOf(error)}`, from);

@@ -26,12 +26,12 @@ export type ThreadWork =
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**
- * From the thread: it has taken the task, or it hands over inputs of a plan, each answered by `go`; or it asks for files,
- * several at a time. A reply has its question's `id`.
+ * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by
+ * `go`; or it asks for files, several at a time. A reply has its question's `id`.
  */
 export type FromThread = { readonly id: number } & Question;
 export type Question =
-  | { readonly say: "taken" }
+  | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
   | { readonly say: "read"; readonly file: FileFact; readonly from: number; readonly to: number };

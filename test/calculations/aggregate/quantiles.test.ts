@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { borderOf, bucketOf } from "../../../src/calculations/aggregate/measures/quantileMeasure.ts";
+import { borderOf, bucketOf } from "../../../src/calculations/exact/buckets.ts";
 import { resultOf } from "./rowsCalculation.ts";
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true });

@@ -22,11 +22,11 @@ const packSize = 10;
 const unlike = (chunk: number): number => 0.5 + ((Math.floor(chunk / packSize) * 0.618_034) % 1);
 
 /** Runs it in virtual time, its leader apart from its workers; what each called, and what was foreseen for that time. */
-async function measured(run: { packs: number; packMs: number; instances: number }) {
+async function measured(run: { packs: number; packMs: number; instances: number }, seed = 5) {
   const chunks = run.packs * packSize;
   const [leader, workers] = [countedStorage(), countedStorage()];
   const engine = engineWorld({
-    seed: 5,
+    seed,
     code: { chunkMs: (chunk) => unlike(chunk) * (run.packMs / packSize) },
   });
   engine.start({ works: false, tickEveryMs: 1e9, translated: leader.counting });
@@ -99,9 +99,17 @@ describe.each([
   });
 
   it("is led for what was foreseen for its time, within a tenth", async () => {
-    const { cost, leading, durationMs } = await measuring;
-    expect(durationMs).toBeGreaterThan(60_000);
-    expect(offBy(leading, cost.leading)).toBeLessThan(0.1);
+    // One world may have its last packs at a moment of slow polls, so three count together.
+    const worlds = [await measuring, await measured(run, 6), await measured(run, 7)];
+    for (const { durationMs } of worlds) expect(durationMs).toBeGreaterThan(60_000);
+    const sumOf = (counts: (one: (typeof worlds)[number]) => CallCounts) =>
+      worlds.map(counts).reduce(addCalls);
+    expect(
+      offBy(
+        sumOf(({ leading }) => leading),
+        sumOf(({ cost }) => cost.leading),
+      ),
+    ).toBeLessThan(0.1);
   });
 
   it("makes at most 300 calls a minute for being led", async () => {

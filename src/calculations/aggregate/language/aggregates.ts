@@ -1,9 +1,10 @@
 import { CalculationError } from "../../../model/errors.ts";
 import type { JsonValue } from "../../contract.ts";
+import { quantileOf, type Share, shareOf } from "../../exact/buckets.ts";
 import { distinctMeasure, estimate } from "../measures/distinctMeasure.ts";
 import { numberExtreme, textExtreme } from "../measures/extremeMeasure.ts";
 import type { Measure } from "../measures/measure.ts";
-import { quantileMeasure, quantileOf, type Share } from "../measures/quantileMeasure.ts";
+import { quantileMeasure } from "../measures/quantileMeasure.ts";
 import { countMeasure, meanOf, squaresMeasure, sumMeasure, sumOf, varianceOf } from "../measures/sums.ts";
 import { topMeasure, topOf } from "../measures/topMeasure.ts";
 import { type Scanner, scanner } from "./scanner.ts";
@@ -171,10 +172,4 @@ function argumentOf(text: Scanner, kind: keyof typeof argumentRules): string {
       ? /^(0?\.\d{1,20}|0|1|1\.0+|0\.)$/.test(digits)
       : /^\d{1,4}$/.test(digits) && Number(digits) >= 1 && Number(digits) <= topMax;
   return valid ? digits : text.fail(argumentRules[kind], at);
-}
-
-/** Decimal digits as an exact share, after the point has moved `shift` digits to the left. */
-function shareOf(text: string, shift: number): Share {
-  const [whole = "", part = ""] = text.split(".");
-  return { numerator: BigInt(`${whole}${part}`), denominator: 10n ** BigInt(part.length + shift) };
 }

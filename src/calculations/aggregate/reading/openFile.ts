@@ -1,4 +1,3 @@
-import { CalculationError } from "../../../model/errors.ts";
 import type { AttemptTime } from "../../contract.ts";
 import type { FileFact, Files } from "../../files.ts";
 import { aggregateLimits } from "../limits.ts";
@@ -50,7 +49,8 @@ export async function openQuickly(
   }
 }
 
-const moreNeeded = new CalculationError("more-needed", "the header is longer than one small read");
+/** Never leaves this file. */
+const moreNeeded = new Error("the header is longer than one small read");
 
 /** Files of which only the start can be read, in one call. */
 const oneRead = (files: Files): Files => ({

@@ -24,9 +24,16 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
     // An attempt takes back its own note that it has begun.
     if (parseBegun(`/${place.rest}`) !== undefined) return undefined;
+    if (isUnnamedResult(place, run)) return undefined;
     if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
     return complete ? undefined : "its run has no complete result";
+  }
+
+  /** An attempt takes back its own result that no manifest names; a manifest that names it later is another checker's. */
+  function isUnnamedResult({ kind, rest }: Place & { readonly rest: string }, run: RunRecord): boolean {
+    const isResult = kind === "result" && /^(\d+\/[^/]+\/result|answers\/[^/]+)\.\w+$/.test(rest);
+    return isResult && ![...run.manifests.values()].some(({ blob }) => blob.endsWith(`/${rest}`));
   }
 
   /** A command that came when all was over is answered by the final state. */

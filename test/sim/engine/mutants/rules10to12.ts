@@ -33,6 +33,24 @@ export const rules10to12: readonly Mutant[] = [
     ),
   },
   {
+    without: "keeping a result whose manifest may arrive late",
+    rule: 10,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: ["a manifest arrives after its finisher gave it up, and the result that it names is there"],
+    edits: edit(
+      "worker/finish.ts",
+      'await storage.blobs.create(results, name, text, { contentType: "application/json" });',
+      'await storage.blobs.create(results, name, text, { contentType: "application/json" }).catch((error) => removeResult(ports, manifest.blob).then(() => Promise.reject(error)));',
+    ),
+  },
+  {
+    without: "a look whether the manifest that stands is the attempt's own",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: ["a repeated request for a manifest meets the finisher's own, and the result that it names stays"],
+    edits: edit("worker/finish.ts", "if (blob !== manifest.blob)", 'if (blob !== "")'),
+  },
+  {
     without: "blobs before the spec in a deletion",
     rule: 10,
     killedBy: "deleted only what is worthless",
@@ -122,7 +140,7 @@ export const rules10to12: readonly Mutant[] = [
     without: "a look whether the run is still there",
     rule: 11,
     killedBy: "an old run is never met",
-    cases: ["delete and resubmit under the same id"],
+    cases: ["delete and resubmit while a leader of the old run sleeps in the middle of its sends"],
     edits: edit(
       "worker/markerWatch.ts",
       'if (marker === undefined) return "the run has ended";',

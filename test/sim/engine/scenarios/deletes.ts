@@ -1,11 +1,101 @@
 import { runBlobs } from "../../../../src/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
-import { leaderOnly, play, workerOnly } from "../script.ts";
+import type { FarCall } from "../../../support/farStorage.ts";
+import type { Fate, Weather } from "../../../support/network.ts";
+import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
-import { holdFirst } from "./zombies.ts";
+import { creates, holdFirst } from "./zombies.ts";
+
+/** The names of the results that finishers of the run have written and not removed. */
+const resultsOf = (script: Script): string[] =>
+  [...(script.run()?.blobs.keys() ?? [])].filter((name) => name.includes("/result."));
+
+/** A worker whose first call that fits has this fate. What is very late arrives after its caller gave it up. */
+function workerStruckOnce(script: Script, fits: (call: FarCall) => boolean, fate: Fate): void {
+  let struck = false;
+  const weather: Weather<FarCall> = {
+    calm: false,
+    delays: { veryLate: () => 75_000, stop: () => 75_000 },
+    fateOf(call) {
+      if (struck || !fits(call)) return "arrives";
+      struck = true;
+      return fate;
+    },
+  };
+  script.start({ ...workerOnly, weather });
+}
 
 export const deletes: Readonly<Record<string, Scenario>> = {
+  "two finishers at once, and the one whose manifest comes second removes its result": () =>
+    play({ seed: 60, chunkMs: () => 200 }, async (script) => {
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      script.start(workerOnly);
+      const manifest = holdFirst(script, creates("manifest.json"));
+      // Every message is there twice, that of the finish too.
+      script.queues.doubled = 1;
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.until("the other's manifest stands", () => script.run()?.manifests.has(1) === true);
+      script.must(resultsOf(script).length === 2, "each finisher wrote a result under its own name");
+      manifest.letGo();
+      await script.untilEnded();
+      script.mustBe("complete");
+      script.must(resultsOf(script).length === 1, "the one that came second removed its result");
+    }),
+
+  "a manifest arrives after its finisher gave it up, and the result that it names is there": () =>
+    play({ seed: 61, chunkMs: () => 200 }, async (script) => {
+      script.start(leaderOnly);
+      workerStruckOnce(script, creates("manifest.json"), "very late");
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+      script.must(resultsOf(script).length === 1, "no other finisher wrote a result");
+    }),
+
+  "the reply to a finisher's manifest is lost, and the result that it names stays": () =>
+    play({ seed: 62, chunkMs: () => 200 }, async (script) => {
+      script.start(leaderOnly);
+      workerStruckOnce(script, creates("manifest.json"), "lost reply");
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "a repeated request for a manifest meets the finisher's own, and the result that it names stays": () =>
+    play({ seed: 63, chunkMs: () => 200 }, async (script) => {
+      const { blobs } = script.engine.client.storage;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      let repeated = false;
+      script.hold = (call) => {
+        if (repeated || !creates("manifest.json")(call)) return undefined;
+        repeated = true;
+        // The SDK repeats a request whose reply was lost.
+        return blobs.create(...(call.args as Parameters<typeof blobs.create>)).then(() => {});
+      };
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+      script.must(repeated && resultsOf(script).length === 1, "the result is there");
+    }),
+
+  "an upload arrives after its finisher gave it up and removed it, and the next attempt has another name":
+    () =>
+      play({ seed: 64, chunkMs: () => 200 }, async (script) => {
+        script.start(leaderOnly);
+        workerStruckOnce(script, creates("/result."), "very late");
+        await script.submit({ id: "r", chunks: 4, packSize: 1 });
+        await script.untilEnded();
+        script.mustBe("complete");
+        const named = script.run()?.manifests.get(1)?.blob ?? "";
+        script.must(
+          resultsOf(script).some((name) => name.endsWith(named)),
+          "the result is there",
+        );
+      }),
+
   "delete and resubmit under the same id": () =>
     play({ seed: 18, tree: deepTree, chunkMs: () => 3_000 }, async (script) => {
       const { run, must } = script;

@@ -110,6 +110,8 @@ export const rest: Readonly<Record<string, Scenario>> = {
       const victim = script.start(workerOnly);
       await script.submit({ id: "r", chunks: 24, packSize: 1 });
       await script.until("most packs are done", () => (run()?.parts.size ?? 0) >= 18);
+      // In the middle of a pack.
+      await world.advance(1_500);
       victim.kill();
       const killedMs = world.nowMs();
       while (script.replaces && run()?.manifests.size === 0 && world.nowMs() - killedMs < limitMs) {

@@ -1,0 +1,2 @@
+/** See ownCalculations.mjs. */
+export function buildOwnCalculations(root: string): Promise<string[]>;

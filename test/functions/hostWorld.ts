@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { vi } from "vitest";
+import { coordinator } from "../../src/coordinator/tick.ts";
+import { electionSettings } from "../../src/election/settings.ts";
+import type { App } from "../../src/functions/app.ts";
+import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/local/host/coreModule.ts";
+import { listenerOf, makeStorages } from "../../src/local/host/functionListeners.ts";
+import { makeHostLog } from "../../src/local/host/hostLog.ts";
+import { makeInvoker } from "../../src/local/host/invoker.ts";
+import type { InstanceMessage } from "../../src/local/instanceMessages.ts";
+import { readHostSettings } from "../../src/model/hostSettings.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { LogEvent } from "../../src/model/log.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import type { WorkerPorts } from "../../src/worker/ports.ts";
+import { processState } from "../../src/worker/processState.ts";
+import { engineWorld } from "../support/engineWorld.ts";
+import { firstCode, rangesCode } from "../support/rangesCode.ts";
+
+const hostJson = readFileSync(join(import.meta.dirname, "../../host.json"), "utf8");
+const env = { LEASEFOLD_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" };
+let app: Omit<App, "api">;
+
+/** The app's timer and queue functions, registered with the real library once for all worlds: its hook stays. */
+export async function registeredFunctions() {
+  const { module, registrations } = makeCoreModule(() => {});
+  installCoreModule(module);
+  const { registerTriggers } = await import("../../src/functions/registerTriggers.ts");
+  const { shallowBodies } = await import("../../src/functions/shallowBodies.ts");
+  registerTriggers("sim", async () => app, {
+    stopping: new AbortController().signal,
+    during: (tick) => tick(),
+    ticked: () => {},
+  });
+  shallowBodies(module);
+  return registrations;
+}
+
+export type Registered = Awaited<ReturnType<typeof registeredFunctions>>;
+
+/**
+ * One instance as the host runs it, in virtual time: its queues are the twin's, the conversions are the real library's, and
+ * the functions are those that the app registers. `seenByApp` stands between the twin and the app.
+ */
+export function hostWorld(
+  registrations: Registered,
+  seed: number,
+  seenByApp: (storage: Storage, nowMs: () => number) => Storage = (storage) => storage,
+) {
+  const engine = engineWorld({ seed });
+  const { world, client } = engine;
+  const { names } = client;
+  const { random } = world;
+  const clock = world.clock();
+  // A tick is begun by the clock of its process.
+  vi.spyOn(performance, "now").mockImplementation(() => clock.monotonicMs());
+  const events: LogEvent[] = [];
+  const messages: InstanceMessage[] = [];
+  const report = (message: InstanceMessage) => void messages.push(message);
+  const storage = seenByApp(engine.storage, world.nowMs);
+  const shared = { storage, names, clock, random, log: (event: LogEvent) => void events.push(event) };
+  const { packLimitMs, endRetryMs, foldBytesMax } = limits;
+  const worker: WorkerPorts = {
+    ...{ ...shared, packLimitMs, endRetryMs, foldBytesMax, tree: limits, versionOf: () => firstCode },
+    ...processState(shared),
+    userCode: rangesCode(clock, 2, random),
+  };
+  const settings = readHostSettings(hostJson, {}, 2);
+  const election = electionSettings({ budgetMs: 300_000, breakAfterMs: 0 });
+  const loop = { loopMs: 2_000, fastLoopMs: 100 };
+  app = {
+    ...{ host: settings, worker, client },
+    coordinator: coordinator(
+      { ...shared, onElection: () => {} },
+      { holder: "node-1", election, loop, keepDays: 0, packLimitMs },
+    ),
+  };
+  const invoker = makeInvoker({
+    ...{ registrations, clock, random, report, onTimeout: () => {} },
+    model: registrations.model() as ProgrammingModel,
+    functionTimeoutMs: Number.POSITIVE_INFINITY,
+  });
+  const storages = makeStorages(env, () => engine.storage);
+  const log = makeHostLog(report);
+  const around = { env, settings, clock, random, invoker, storages, log, functionKey: "" };
+  const starters = [...registrations.functions.values()].map((one) => listenerOf(one, around));
+
+  return {
+    ...{ engine, world, events },
+    /** What the host and the app logged, by level. */
+    logged: (...levels: readonly string[]): string[] =>
+      messages.flatMap((one) => (one.kind === "log" && levels.includes(one.level) ? [one.message] : [])),
+    /** Invocations that ended. */
+    invocations: () => messages.filter(({ kind }) => kind === "ended").length,
+    failed: () => messages.filter((one) => one.kind === "ended" && !one.ok).length,
+    /** Listens on all queues; gives how to end that. */
+    start(): () => Promise<void> {
+      const listeners = starters.map((start) => start?.());
+      return async () => {
+        await world.finish(Promise.all(listeners.map((one) => one?.stop())));
+      };
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { noAccess } from "../../src/calculations/files.ts";
+import { loadCalculations } from "../../src/calculations/registry.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import { watchMemory } from "../../src/worker/threads/watchMemory.ts";
+
+/** Buffers in threads of 16 MB. */
+const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
+const task: TaskOptions = { urgent: false, limitMs: 20_000 };
+let pool: UserCode;
+let defaults: object;
+
+beforeAll(async () => {
+  const known = await loadCalculations([file]);
+  defaults = known.parseParams(known.get("failing"), {}) as object;
+  const files = [file];
+  pool = threadPool({ threads: 2, memoryMb: 16, files, access: noAccess, onIdleCrash: () => {} });
+});
+afterAll(() => pool.stop());
+afterEach(() => void vi.useRealTimers());
+
+const computed = (changed: object) =>
+  pool.compute(
+    { calculation: "failing", params: { ...defaults, ...changed }, from: 0, to: 1, count: 1 },
+    task,
+  );
+const failureOf = (running: Promise<unknown>) => running.then(String, (error: unknown) => error);
+const moveIntervals = () => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+
+test("a chunk that never pauses is ended once its Buffers have more than the limit, and no other task with it", async () => {
+  const [ended, beside] = await Promise.all([
+    failureOf(computed({ buffersMb: 192, busyMs: 15_000 })),
+    computed({ buffersMb: 40, busyMs: 1_000 }),
+  ]);
+  expect(ended).toMatchObject({
+    code: "out-of-memory",
+    message: expect.stringMatching(
+      /^the calculation needs more than the 16 MB of a thread: its Buffers have \d{3} MB$/,
+    ),
+  });
+  expect(beside.ms).toBeGreaterThan(900);
+});
+
+test("Buffers that were dropped do not count", async () => {
+  await expect(computed({ buffersMb: 4, busyMs: 1_500 })).resolves.toBeDefined();
+});
+
+test("memory is measured while a task computes, and not before or after", async () => {
+  moveIntervals();
+  const running = computed({ busyMs: 300 });
+  expect(vi.getTimerCount()).toBe(0);
+  await expect.poll(() => vi.getTimerCount(), { timeout: 5_000, interval: 5 }).toBe(1);
+  await running;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("where threads cannot be asked, a task is ended once the process has grown by more than all threads may hold", async () => {
+  moveIntervals();
+  const seen: string[] = [];
+  const stop = watchMemory({ worker: undefined, memoryMb: 16, threads: 1 }, (text) => void seen.push(text));
+  const some = Buffer.alloc(100 * 1024 * 1024, 1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(seen).toEqual([]);
+  const more = Buffer.alloc(150 * 1024 * 1024, 1);
+  await vi.advanceTimersByTimeAsync(200);
+  stop();
+  expect(seen[0]).toMatch(/^needs more than the 16 MB of a thread: the process grew by [23]\d\d MB$/);
+  expect(some.length + more.length).toBe(250 * 1024 * 1024);
+});
