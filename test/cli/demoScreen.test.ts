@@ -42,6 +42,13 @@ describe("the screen of the demo", () => {
     ]);
   });
 
+  it("the screen keeps the whole address of the dashboard, however many events follow", () => {
+    const dashboard = `http://127.0.0.1:65535/api/ui#token=${"k".repeat(32)}`;
+    const lines = renderDemo({ ...counting, dashboard }, screen);
+    expect(lines[9]).toBe(`  watch    ${dashboard}`);
+    expect(lines).toHaveLength(renderDemo(counting, screen).length + 1);
+  });
+
   it("the screen shows in red for how long there has been no leader", () => {
     const leaderless: DemoView = { ...counting, leader: { kind: "nobody", forMs: 3_210 } };
     const line = renderDemo(leaderless, { columns: 80, color: true })[5] ?? "";

@@ -72,8 +72,12 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
     const { instances: all, functionKey } = embedded.instances;
     const served = all.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
-    // Alone on its line, so that no screen cuts it.
-    if (served !== undefined) note(dashboardAddress(served, functionKey));
+    if (served !== undefined) {
+      const dashboard = dashboardAddress(served, functionKey);
+      tracker.serves(dashboard);
+      // Alone on its line, so that no screen cuts it.
+      if (!screen.isTty) output.note({ atMs: now() - startedMs, text: dashboard, mood: "plain" });
+    }
     const client = await cli.connect({ connection: embedded.connectionString });
     const stage = { session, options, tracker, embedded, client, output };
     const report = await countPrimes({ ...stage, now, note });

@@ -14,6 +14,8 @@ export interface DemoView {
   readonly packsPerS?: number;
   readonly leader: LeaderFact;
   readonly instances: readonly InstanceFact[];
+  /** Of the dashboard, once an instance serves it. */
+  readonly dashboard?: string | undefined;
   /** Oldest first. */
   readonly notes: readonly Note[];
 }
@@ -98,7 +100,7 @@ const notesShown = 5;
 const labelWidth = 9;
 const barWidth = 44;
 
-/** The screen of the demo, each line within the width. The number of lines changes only with `notes`. */
+/** The screen of the demo, each line within the width. The number of lines grows with the dashboard and with `notes`. */
 export function renderDemo(view: DemoView, screen: Pick<Screen, "columns" | "color">): readonly string[] {
   const { to, cores, packs, stage, leader, instances, notes } = view;
   const what = to === undefined ? "counting primes" : `primes up to ${count(to)}`;
@@ -117,6 +119,7 @@ export function renderDemo(view: DemoView, screen: Pick<Screen, "columns" | "col
     [],
     [`  ${"leader".padEnd(labelWidth)}`, leaderPart(leader)],
     ...instances.map(instanceParts),
+    ...(view.dashboard === undefined ? [] : [[`  ${"watch".padEnd(labelWidth)}${view.dashboard}`]]),
     [],
     ...notes.slice(-notesShown).map(noteParts),
   ];

@@ -19,6 +19,7 @@ export function makeTracker(of: {
   const notes: Note[] = [];
   const samples: Sample[] = [];
   let stage = "";
+  let dashboard: string | undefined;
   let to: number | undefined;
   let planned: { readonly done: number; readonly total: number } | undefined;
   let over = false;
@@ -88,13 +89,24 @@ export function makeTracker(of: {
     },
     /** Calls of the Functions host itself since the submit. */
     hostCalls: (): CallCounts => subtractCalls(hostCallsNow(), hostCallsBefore),
+    serves(address: string): void {
+      dashboard = address;
+    },
     view(nowMs: number): DemoView {
       const packs = packsNow();
       const folding = packs !== undefined && packs.done === packs.total;
       const packsPerS = speedOf(samples, nowMs);
       const leader = over ? undefined : leading?.name;
       return {
-        ...{ to, cores: of.cores, stage, notes, elapsedMs: nowMs - of.startedMs, leader: leaderFact(nowMs) },
+        ...{
+          to,
+          cores: of.cores,
+          stage,
+          dashboard,
+          notes,
+          elapsedMs: nowMs - of.startedMs,
+          leader: leaderFact(nowMs),
+        },
         ...(packs === undefined ? {} : { packs }),
         ...(packsPerS === undefined ? {} : { packsPerS }),
         instances: [...instances.values()].map((one) => one.fact(leader === one.name, folding)),
