@@ -35,7 +35,7 @@ const states: readonly State[] = [
     name: "failed run",
     route: "/runs/risk-2026-11",
     shows: "volatility is not a number in row N",
-    press: ["Sample"],
+    press: ["Sample", "Read durations"],
   },
   {
     name: "finished run",

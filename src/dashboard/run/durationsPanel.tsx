@@ -56,7 +56,7 @@ function Shown({ found }: { readonly found: Durations }): JSX.Element {
         ))}
       </dl>
       {found.cut ? (
-        <Notice tone="warn">{`Cut: ${count(found.counted)} of ${count(found.packs)} packs were read.`}</Notice>
+        <Notice tone="warn">{`Cut: ${count(found.counted)} of ${count(found.packs)} packs count here.`}</Notice>
       ) : null}
       {skewed ? (
         <p class="dim">
@@ -65,7 +65,11 @@ function Shown({ found }: { readonly found: Durations }): JSX.Element {
         </p>
       ) : null}
       <Histogram found={found} />
-      <Slowest found={found} />
+      {found.slowest.length > 0 ? (
+        <Slowest found={found} />
+      ) : (
+        <p class="dim">Which packs were the slowest is not kept after a run is complete.</p>
+      )}
     </>
   );
 }
