@@ -145,6 +145,13 @@ test("an instance with LEASEFOLD_READ_ONLY shows everything and changes nothing"
   expect(await (await ask(0, "runs/packed-queens")).json()).toMatchObject({ word: "complete" });
 });
 
+function ask(instance: number, path: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${started?.instances[instance]?.httpUrl}/api/${path}`, {
+    ...init,
+    headers: { "content-type": "application/json", ...headers(), ...init.headers },
+  });
+}
+
 test("the build stops at a file that is no calculation", async () => {
   writeFileSync(join(clone, "calculations/worse.js"), "export default { name: 'worse' };");
   await expect(buildOwnCalculations(clone)).rejects.toThrow(
@@ -178,11 +185,4 @@ async function resultOf(calculation: string, params: object): Promise<string> {
   const result = () => fetch(`${url()}/packed-${calculation}/result`, { headers: headers() });
   await expect.poll(async () => (await result()).status, { timeout: 60_000, interval: 500 }).toBe(200);
   return (await result()).text();
-}
-
-function ask(instance: number, path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { "content-type": "application/json", "x-functions-key": started?.functionKey ?? "" };
-  return fetch(`${started?.instances[instance]?.httpUrl}/api/${path}`, {
-    ...{ ...init, headers: { ...headers, ...init.headers } },
-  });
 }

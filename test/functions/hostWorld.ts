@@ -15,6 +15,7 @@ import type { LogEvent } from "../../src/model/log.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import type { WorkerPorts } from "../../src/worker/ports.ts";
 import { processState } from "../../src/worker/processState.ts";
+import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";
 
@@ -70,7 +71,7 @@ export function hostWorld(
   const election = electionSettings({ budgetMs: 300_000, breakAfterMs: 0 });
   const loop = { loopMs: 2_000, fastLoopMs: 100 };
   app = {
-    ...{ host: settings, worker, client },
+    ...{ host: settings, worker, api: portsOf(client) },
     coordinator: coordinator(
       { ...shared, onElection: () => {} },
       { holder: "node-1", election, loop, keepDays: 0, packLimitMs },

@@ -62,7 +62,7 @@ beforeAll(async () => {
       return false;
     },
   });
-}, 300_000);
+}, 900_000);
 
 test.each(Object.keys(scenarios))("%s", seen);
 test.each(failedSeeds)("seed %i, which failed once, passes: %s", seen);
