@@ -23,11 +23,15 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/leasefold-tests") },
     projects: [
       project("unit", [
-        "test/{model,storage,election,calculations,coordinator,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
+        "test/{dashboard,model,storage,election,calculations,coordinator,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
       ], { testTimeout: 30_000 }),
       project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
       project("contract", ["test/contract/**/*.test.ts"], {
         ...{ testTimeout: 30_000, hookTimeout: 30_000 },
+        ...waiting,
+      }),
+      project("browser", ["test/browser/**/*.test.ts"], {
+        ...{ testTimeout: 60_000, hookTimeout: 60_000, globalSetup: "test/browser/setUp.ts" },
         ...waiting,
       }),
       project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {

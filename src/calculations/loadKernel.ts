@@ -1,29 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The part of WebAssembly that kernels use. Node's types leave this to those of browsers. */
-declare global {
-  namespace WebAssembly {
-    class Memory {
-      readonly buffer: ArrayBuffer;
-      grow(pages: number): number;
-    }
-    class Global {
-      readonly value: number;
-    }
-    class Module {
-      constructor(bytes: Uint8Array);
-    }
-    class Instance {
-      constructor(module: Module);
-      readonly exports: unknown;
-    }
-  }
+/** The parts of WebAssembly that kernels use: Node's types leave them to those of browsers. */
+export interface KernelMemory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+export interface KernelGlobal {
+  readonly value: number;
+}
+interface Wasm {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: unknown };
 }
 
 /** Compiles and starts a module. Throws if the engine lacks SIMD, which every supported version of Node has. */
 export function instantiate<Exports>(wasm: Uint8Array): Exports {
-  return new WebAssembly.Instance(new WebAssembly.Module(wasm)).exports as Exports;
+  const { Module, Instance } = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
+  return new Instance(new Module(wasm)).exports as Exports;
 }
 
 /** Folders in which the build puts compiled kernels, relative to the bundle and to this source file. */

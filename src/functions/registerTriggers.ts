@@ -15,7 +15,11 @@ const connection = "DataStorage";
  * Registers timer and queue functions. Each invocation calls `getApp`, so that a failed start fails an invocation and not
  * the process.
  */
-export function registerTriggers(namespace: string, getApp: () => Promise<App>, lifecycle: Lifecycle): void {
+export function registerTriggers(
+  namespace: string,
+  getApp: () => Promise<Omit<App, "api">>,
+  lifecycle: Lifecycle,
+): void {
   const names = namesOf(namespace);
 
   const tick = (startedBy: "tick" | "wake") => (_input: unknown, context: InvocationContext) =>
@@ -80,7 +84,7 @@ export interface Lifecycle {
 }
 
 async function raceOnce(
-  getApp: () => Promise<App>,
+  getApp: () => Promise<Omit<App, "api">>,
   lifecycle: Lifecycle,
   startedBy: "tick" | "wake",
 ): Promise<void> {

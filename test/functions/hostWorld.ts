@@ -21,7 +21,7 @@ import { firstCode, rangesCode } from "../support/rangesCode.ts";
 
 const hostJson = readFileSync(join(import.meta.dirname, "../../host.json"), "utf8");
 const env = { LEASEFOLD_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" };
-let app: App;
+let app: Omit<App, "api">;
 
 /** The app's timer and queue functions, registered with the real library once for all worlds: its hook stays. */
 export async function registeredFunctions() {

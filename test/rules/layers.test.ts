@@ -16,6 +16,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   local: ["model", "storage"],
   // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
   cli: ["model", "storage", "client", "calculations", "local", "worker", "election", "coordinator", "api"],
+  // It runs in a browser: values of `model` only, which a test below checks, and types of the answers that it reads.
+  dashboard: ["model", "client"],
 };
 
 /** Packages that only some rooms may import. */
@@ -24,6 +26,7 @@ const confined: readonly { readonly packages: RegExp; readonly rooms: readonly s
   { packages: /^@azure\/functions/, rooms: ["functions", "local"] },
   { packages: /^piscina$/, rooms: ["worker"] },
   { packages: /^commander$/, rooms: ["cli"] },
+  { packages: /^preact/, rooms: ["dashboard"] },
 ];
 
 const src = resolve(import.meta.dirname, "../../src");
@@ -36,7 +39,7 @@ interface SourceFile {
 }
 
 const files: readonly SourceFile[] = readdirSync(src, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
+  .filter((name) => /\.tsx?$/.test(name))
   .map((name) => {
     const text = readFileSync(join(src, name), "utf8");
     const imports = [...text.matchAll(/\bfrom "([^"]+)"|\bimport\("([^"]+)"\)|\bimport "([^"]+)"/g)];
@@ -122,6 +125,17 @@ test("SDKs stay in their rooms", () => {
     }),
   );
   expect(broken).toEqual([]);
+});
+
+test("the dashboard takes only types from the client, whose code needs Node", () => {
+  const values = files
+    .filter(({ room }) => room === "dashboard")
+    .flatMap(({ name, text }) =>
+      [...text.matchAll(/^import (?!type\b)[^;]*? from "(?:\.\.\/)+client\/[^"]*"/gm)].map(
+        ([line]) => `${name}: ${line}`,
+      ),
+    );
+  expect(values).toEqual([]);
 });
 
 test("policy takes time and randomness as arguments", () => {

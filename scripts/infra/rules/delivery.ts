@@ -117,7 +117,7 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   // Their sources may be there at any time.
   const sources = [facts.own.source, "any.ts", "any.test.mts"].filter((name) => !left(name));
   const inDist = [...built, ...folders]
-    .filter((name) => !facts.bundle.includes(name))
+    .filter((name) => !facts.bundle.some((one) => one === name || one.startsWith(`${name}/`)))
     .map((name) => `dist/${name}`);
   return [
     ...sources.map((name) =>

@@ -1,17 +1,17 @@
-import { instantiate, kernelLoader } from "../loadKernel.ts";
+import { instantiate, type KernelGlobal, type KernelMemory, kernelLoader } from "../loadKernel.ts";
 
 /**
  * The exports of `assembly/index.ts`, documented there. The globals are addresses. Nothing but +, -, ·, /, √ and whole
  * numbers makes a result, so that its bits are the same on any machine; `Math.exp` and `Math.log` may differ.
  */
 export interface PathLoops {
-  readonly memory: WebAssembly.Memory;
-  readonly normals: WebAssembly.Global;
-  readonly columns: WebAssembly.Global;
-  readonly strideBytes: WebAssembly.Global;
-  readonly rests: WebAssembly.Global;
-  readonly hits: WebAssembly.Global;
-  readonly sums: WebAssembly.Global;
+  readonly memory: KernelMemory;
+  readonly normals: KernelGlobal;
+  readonly columns: KernelGlobal;
+  readonly strideBytes: KernelGlobal;
+  readonly rests: KernelGlobal;
+  readonly hits: KernelGlobal;
+  readonly sums: KernelGlobal;
   /** The key's four words, then the counter's. */
   fractions(count: number, ...words: readonly number[]): void;
   quantiles(count: number): void;

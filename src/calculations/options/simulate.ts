@@ -1,3 +1,4 @@
+import type { KernelGlobal } from "../loadKernel.ts";
 import { type PathLoops, pathLoops } from "./kernel.ts";
 import { type Contract, type Law, lawOf } from "./law.ts";
 import { type Moments, noMoments, sumNames } from "./moments.ts";
@@ -85,7 +86,7 @@ export const wordsOf = ({ seed, chunk, stream = 0 }: Stream, from: number) => ({
 
 /** The kernel compiled from `assembly/`: the hot loops are there, their inputs and outputs are here. */
 export function pathKernel(loops: PathLoops = pathLoops()): PathKernel {
-  const doubles = (at: WebAssembly.Global, length: number, skipBytes = 0): Float64Array =>
+  const doubles = (at: KernelGlobal, length: number, skipBytes = 0): Float64Array =>
     new Float64Array(loops.memory.buffer, at.value + skipBytes, length);
   const hits = doubles(loops.hits, 2);
   const parts = doubles(loops.sums, 2);

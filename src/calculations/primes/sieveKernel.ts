@@ -1,4 +1,4 @@
-import { instantiate, kernelLoader } from "../loadKernel.ts";
+import { instantiate, type KernelMemory, kernelLoader } from "../loadKernel.ts";
 import { type BasePrimes, basePrimes, countUpTo } from "./basePrimes.ts";
 import type { SieveKernel } from "./countPrimes.ts";
 import * as memory from "./sieveMemory.ts";
@@ -22,7 +22,7 @@ const phases = [
 
 /** The exports of `assembly/index.ts`, documented there. Most arguments are addresses or bytes. */
 interface SieveLoops {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: KernelMemory;
   preSieve(table: number, at: number, end: number, fresh: boolean): void;
   locateTurns(first: number, last: number, turns: number, start: number, origin: number): void;
   locateSparse(first: number, last: number, start: number): void;

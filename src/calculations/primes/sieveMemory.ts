@@ -1,3 +1,4 @@
+import type { KernelMemory } from "../loadKernel.ts";
 import { type BasePrimes, oddPrimesUpTo, strikeOdd } from "./basePrimes.ts";
 
 /** The layout of the memory of `assembly/`; addresses and lengths are in bytes. */
@@ -43,7 +44,7 @@ export const preSieveTables: readonly number[] = Array.from(
 );
 
 /** Draws the patterns and their table into fresh memory. */
-export function writePatterns(memory: WebAssembly.Memory): void {
+export function writePatterns(memory: KernelMemory): void {
   grow(memory, recordsAt);
   const table = new Uint32Array(memory.buffer, tableAt);
   let at = patternsAt;
@@ -55,13 +56,13 @@ export function writePatterns(memory: WebAssembly.Memory): void {
 }
 
 /** Positions the patterns so that the byte `start` comes next. */
-export function enterPatterns(memory: WebAssembly.Memory, start: number): void {
+export function enterPatterns(memory: KernelMemory, start: number): void {
   const table = new Uint32Array(memory.buffer, tableAt);
   for (const [i, { bytes }] of patterns.entries()) table[4 * i + 2] = start % bytes;
 }
 
 /** Writes the base primes as records of eight bytes; returns the address of the first one of each class. */
-export function writeRecords(memory: WebAssembly.Memory, { classes }: BasePrimes): number[] {
+export function writeRecords(memory: KernelMemory, { classes }: BasePrimes): number[] {
   grow(memory, recordsAt + classes.reduce((sum, primes) => sum + 8 * primes.length, 0));
   let at = recordsAt;
   return classes.map((primes) => {
@@ -74,11 +75,11 @@ export function writeRecords(memory: WebAssembly.Memory, { classes }: BasePrimes
 }
 
 /** Clears what turns wrote after the last block. */
-export function clearMargin(memory: WebAssembly.Memory): void {
+export function clearMargin(memory: KernelMemory): void {
   new Uint8Array(memory.buffer, origin + blockBytes, marginBytes).fill(0);
 }
 
-function grow(memory: WebAssembly.Memory, bytes: number): void {
+function grow(memory: KernelMemory, bytes: number): void {
   const missing = bytes - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));
 }

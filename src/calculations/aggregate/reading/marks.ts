@@ -1,22 +1,22 @@
-import { instantiate, kernelLoader } from "../../loadKernel.ts";
+import { instantiate, type KernelGlobal, type KernelMemory, kernelLoader } from "../../loadKernel.ts";
 
 /** The exports of `../assembly/index.ts`, documented there. The globals are addresses, bytes and counts. */
 interface MarkLoop {
-  readonly memory: WebAssembly.Memory;
-  readonly blockBytes: WebAssembly.Global;
-  readonly block: WebAssembly.Global;
-  readonly usuals: WebAssembly.Global;
-  readonly specials: WebAssembly.Global;
-  readonly usualsBefore: WebAssembly.Global;
-  readonly usualCount: WebAssembly.Global;
-  readonly specialCount: WebAssembly.Global;
+  readonly memory: KernelMemory;
+  readonly blockBytes: KernelGlobal;
+  readonly block: KernelGlobal;
+  readonly usuals: KernelGlobal;
+  readonly specials: KernelGlobal;
+  readonly usualsBefore: KernelGlobal;
+  readonly usualCount: KernelGlobal;
+  readonly specialCount: KernelGlobal;
   findMarks(length: number, base: number, usual: number, special: number, limit: number): void;
 }
 
 const loadMarks = kernelLoader("aggregate", (wasm) => {
   const loop = instantiate<MarkLoop>(wasm);
   const bytes = loop.blockBytes.value;
-  const places = ({ value }: WebAssembly.Global) => new Int32Array(loop.memory.buffer, value, bytes);
+  const places = ({ value }: KernelGlobal) => new Int32Array(loop.memory.buffer, value, bytes);
   return {
     loop,
     block: new Uint8Array(loop.memory.buffer, loop.block.value, bytes),

@@ -1,0 +1,2 @@
+/** The build bundles style sheets that are imported for their effect. */
+declare module "*.css";

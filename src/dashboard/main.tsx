@@ -1,0 +1,17 @@
+import { render } from "preact";
+import { key } from "./data/hooks.ts";
+import { takeToken } from "./route.ts";
+import { App } from "./shell/app.tsx";
+import "./look/look.css";
+
+/** A key that the address brings, at the start or into an open page, leaves it before anything else happens. */
+function takeKey(): void {
+  const { token, rest } = takeToken(location.hash);
+  if (rest !== location.hash) history.replaceState(null, "", rest);
+  if (token !== undefined) key.set(token, false);
+}
+takeKey();
+window.addEventListener("hashchange", takeKey);
+
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -1,0 +1,40 @@
+import type { ListedRun } from "../../client/runs.ts";
+
+/** The states of a run as a person sees them: a shape, a tone and words. */
+export type Mark = "waiting" | "working" | "paused" | "done" | "gaps" | "failed" | "cancelled" | "attention";
+type Tone = "idle" | "run" | "ok" | "warn" | "bad";
+
+export interface RunState {
+  readonly mark: Mark;
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
+  waiting: ["waiting", "idle"],
+  "not-accepted": ["attention", "warn"],
+  planning: ["working", "run"],
+  computing: ["working", "run"],
+  finishing: ["working", "run"],
+  cancelling: ["cancelled", "warn"],
+  deleting: ["cancelled", "warn"],
+  complete: ["done", "ok"],
+  "complete-with-gaps": ["gaps", "warn"],
+  failed: ["failed", "bad"],
+  cancelled: ["cancelled", "idle"],
+  unreadable: ["attention", "bad"],
+  "needs-newer-version": ["attention", "warn"],
+};
+
+/** A word of a newer version is shown as it is. */
+export function stateOf(run: {
+  readonly word: string;
+  readonly paused?: boolean;
+  readonly keep?: boolean;
+}): RunState {
+  const [mark, tone] = states[run.word as ListedRun["word"]] ?? (["attention", "warn"] as const);
+  const words = [run.word.replaceAll("-", " ")];
+  if (run.keep === true) words.push("ending early");
+  if (run.paused !== true) return { mark, tone, text: words.join(", ") };
+  return { mark: "paused", tone: "warn", text: [...words, "paused"].join(", ") };
+}

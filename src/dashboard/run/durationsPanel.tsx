@@ -1,0 +1,148 @@
+import type { JSX } from "preact";
+import type { Durations } from "../../client/inspection/durations.ts";
+import type { RunView } from "../../client/runView.ts";
+import { count, duration } from "../../model/figures.ts";
+import { rangeText } from "../../model/packs.ts";
+import { api, useDoing } from "../data/hooks.ts";
+import { Notice, Panel, Scroll } from "../parts/parts.tsx";
+import { pathOf } from "./steer/steering.ts";
+
+/** More than this times the third quartile is a pack that holds up the others (the measure of Spark). */
+const skewFactor = 1.5;
+
+/** How long packs took. Reading it lists the partials, so it is asked for. */
+export function DurationsPanel({ view }: { readonly view: RunView }): JSX.Element | null {
+  const reading = useDoing<Durations>();
+  const { now } = reading;
+  if (view.packs === undefined) return null;
+  const read = () =>
+    reading.start((signal) => api.json<Durations>(`${pathOf(view.run)}/durations`, { signal }));
+  const again = (
+    <button type="button" class="quiet" aria-disabled={now.kind === "busy"} onClick={() => void read()}>
+      {now.kind === "busy" ? "Reading …" : now.kind === "done" ? "Read again" : "Read durations"}
+    </button>
+  );
+  return (
+    <Panel title="Durations of packs" aside={again}>
+      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
+      {now.kind === "done" ? (
+        <Shown found={now.value} />
+      ) : (
+        <p class="dim">Median, tail and the slowest packs; reading them lists the partials.</p>
+      )}
+    </Panel>
+  );
+}
+
+function Shown({ found }: { readonly found: Durations }): JSX.Element {
+  if (found.counted === 0) return <p class="dim">No pack is done yet.</p>;
+  const { p50Ms, p75Ms, p95Ms, maxMs } = found;
+  const skewed = maxMs !== undefined && p75Ms !== undefined && maxMs > skewFactor * p75Ms;
+  return (
+    <>
+      <dl class="figures small">
+        {(
+          [
+            ["p50", p50Ms],
+            ["p75", p75Ms],
+            ["p95", p95Ms],
+            ["max", maxMs],
+          ] as const
+        ).map(([name, ms]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{ms === undefined ? "–" : msText(ms)}</dd>
+          </div>
+        ))}
+      </dl>
+      {found.cut ? (
+        <Notice tone="warn">{`Cut: ${count(found.counted)} of ${count(found.packs)} packs count here.`}</Notice>
+      ) : null}
+      {skewed ? (
+        <p class="dim">
+          The longest pack took more than {skewFactor} times the third quartile: a few packs are heavier than
+          most.
+        </p>
+      ) : null}
+      <Histogram found={found} />
+      {found.slowest.length > 0 ? (
+        <Slowest found={found} />
+      ) : (
+        <p class="dim">Which packs were the slowest is not kept after a run is complete.</p>
+      )}
+    </>
+  );
+}
+
+export const msText = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000));
+
+function Histogram({ found }: { readonly found: Durations }): JSX.Element {
+  const { histogram } = found;
+  const most = Math.max(1, ...histogram.map(({ packs }) => packs));
+  const [width, height] = [600, 90];
+  const step = width / Math.max(1, histogram.length);
+  const last = histogram.at(-1);
+  return (
+    <figure class="histogram">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="Packs by duration"
+      >
+        {histogram.map(({ fromMs, toMs, packs }, index) => (
+          <rect
+            class="column"
+            key={fromMs}
+            x={index * step + 1}
+            width={Math.max(1, step - 2)}
+            y={height - (packs / most) * height}
+            height={(packs / most) * height}
+          >
+            <title>{`${msText(fromMs)} to ${msText(toMs)}: ${count(packs)} packs`}</title>
+          </rect>
+        ))}
+      </svg>
+      <figcaption>
+        <span>{msText(histogram[0]?.fromMs ?? 0)}</span>
+        <span>{msText(last?.toMs ?? 0)}</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+function Slowest({ found }: { readonly found: Durations }): JSX.Element {
+  return (
+    <Scroll label="Slowest packs">
+      <table class="list compact">
+        <caption>Slowest packs</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              Pack
+            </th>
+            <th scope="col" class="number">
+              Chunks
+            </th>
+            <th scope="col" class="number">
+              Took
+            </th>
+            <th scope="col" class="number">
+              Attempt
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.slowest.map(({ pack, chunks, ms, attempt }) => (
+            <tr key={pack}>
+              <td class="number">{count(pack)}</td>
+              <td class="number">{rangeText(chunks)}</td>
+              <td class="number">{msText(ms)}</td>
+              <td class="number">{attempt ?? ""}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,0 +1,89 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Failures } from "../../../client/failures.ts";
+import type { RunView } from "../../../client/runView.ts";
+import { count } from "../../../model/figures.ts";
+import { usePoll } from "../../data/hooks.ts";
+import { Panel } from "../../parts/parts.tsx";
+import { Stale } from "../../parts/stale.tsx";
+import { RetryDialog } from "../steer/retryDialog.tsx";
+import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
+import { groupText, tryingText } from "./failureGroups.ts";
+
+/** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
+export function FailuresPanel(of: {
+  readonly view: RunView;
+  readonly readOnly: boolean;
+  readonly onRetried: (text: string) => void;
+}): JSX.Element | null {
+  const { view } = of;
+  const failed = (view.packs?.failed ?? 0) > 0 || view.phase === "failed" || view.trying !== undefined;
+  if (!failed) return null;
+  return <Shown {...of} />;
+}
+
+function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
+  const { view, readOnly } = of;
+  const [asking, setAsking] = useState(false);
+  const polled = usePoll<Failures>(`${pathOf(view.run)}/failures`, () => (view.active ? 5_000 : undefined));
+  const { value } = polled;
+  const retry = canRetry(view) && !readOnly;
+  return (
+    <Panel
+      title="Failures"
+      class="failures"
+      aside={
+        value?.more === true ? <span class="chip">The first {count(value.failures.length)}, cut</span> : null
+      }
+    >
+      <Stale polled={polled} />
+      {value === undefined && polled.error === undefined ? (
+        <p class="loading">Reading the failures …</p>
+      ) : null}
+      <ul class="groups">
+        {(value?.groups ?? []).map((group) => (
+          <li key={`${group.code} ${group.message}`}>
+            <p class="message">{group.message}</p>
+            <p class="dim">
+              <code>{group.code}</code> {groupText(group)}
+            </p>
+            {group.sample === group.message ? null : (
+              <details>
+                <summary>Sample</summary>
+                <pre class="code">{group.sample}</pre>
+              </details>
+            )}
+          </li>
+        ))}
+      </ul>
+      {(value?.trying ?? []).length === 0 ? null : (
+        <>
+          <h3>Failed once, still tried</h3>
+          <ul class="trying">
+            {(value?.trying ?? []).slice(0, 10).map((one) => (
+              <li key={`${one.work} ${one.send}`}>{tryingText(one)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      {retry ? (
+        <div class="row retry">
+          <p>{retryText(view)}</p>
+          <button type="button" class="primary" onClick={() => setAsking(true)}>
+            {retryButton(view)} …
+          </button>
+        </div>
+      ) : null}
+      {asking ? (
+        <RetryDialog
+          view={view}
+          onClose={() => setAsking(false)}
+          onDone={(text) => {
+            setAsking(false);
+            of.onRetried(text);
+          }}
+        />
+      ) : null}
+    </Panel>
+  );
+}

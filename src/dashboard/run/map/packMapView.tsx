@@ -1,0 +1,166 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { PackMap } from "../../../client/inspection/packMap.ts";
+import { count } from "../../../model/figures.ts";
+import { rangeText } from "../../../model/packs.ts";
+import { Scroll } from "../../parts/parts.tsx";
+import { useScheme, useWidth } from "../../parts/useWidth.ts";
+import { drawMap } from "./drawMap.ts";
+import { cellCount, cellOf, cellOfShard, cellText, gridOf, legendOf, movedBy, tablePage } from "./packMap.ts";
+
+/** All packs on one canvas, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
+export function PackMapView(of: {
+  readonly map: PackMap;
+  readonly shard: number | undefined;
+  readonly onShard: (shard: number | undefined) => void;
+}): JSX.Element {
+  const { map, shard } = of;
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [hovered, setHovered] = useState<number>();
+  const [cursor, setCursor] = useState<number>();
+  const width = useWidth(box);
+  const scheme = useScheme();
+  const cells = cellCount(map);
+  const grid = gridOf(cells, Math.max(width, 100));
+  const asked = shard === undefined ? undefined : cellOfShard(map, shard);
+  const at = Math.min(hovered ?? cursor ?? asked ?? 0, cells - 1);
+  const chosen = hovered ?? cursor ?? asked;
+  useEffect(() => {
+    if (canvas.current !== null && width > 0) drawMap(canvas.current, map, grid, { at: chosen, shard });
+  }, [map, width, chosen, shard, scheme]);
+  const cellAt = (event: MouseEvent & { readonly currentTarget: Element }): number | undefined => {
+    const frame = event.currentTarget.getBoundingClientRect();
+    const column = Math.floor((event.clientX - frame.left) / grid.size);
+    const index = Math.floor((event.clientY - frame.top) / grid.size) * grid.columns + column;
+    return column >= 0 && column < grid.columns && index >= 0 && index < cells ? index : undefined;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") of.onShard(cellOf(map, at).shards.from);
+    if (event.key === "Escape") of.onShard(undefined);
+    const to = movedBy(event.key, at, grid.columns, cells);
+    if (to === undefined) return;
+    event.preventDefault();
+    setHovered(undefined);
+    setCursor(to);
+  };
+  return (
+    <div class="pack-map" ref={box}>
+      <ul class="legend">
+        {legendOf(map).map(({ name, text, packs }) => (
+          <li key={name} class={packs === 0 ? "none" : ""}>
+            <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
+              <rect x="1" y="1" width="10" height="10" />
+              {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
+              {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
+            </svg>
+            {text} <b>{count(packs)}</b>
+          </li>
+        ))}
+      </ul>
+      <canvas
+        ref={canvas}
+        style={{ width: `${grid.columns * grid.size}px`, height: `${grid.rows * grid.size}px` }}
+        tabIndex={0}
+        role="slider"
+        aria-label="Cell of the pack map"
+        aria-valuemin={1}
+        aria-valuemax={cells}
+        aria-valuenow={at + 1}
+        aria-valuetext={cellText(cellOf(map, at))}
+        onKeyDown={onKeyDown}
+        onFocus={() => cursor === undefined && setCursor(asked ?? 0)}
+        onBlur={() => setCursor(undefined)}
+        onMouseMove={(event) => setHovered(cellAt(event))}
+        onMouseLeave={() => setHovered(undefined)}
+        onClick={(event) => {
+          const index = cellAt(event);
+          if (index !== undefined) of.onShard(cellOf(map, index).shards.from);
+        }}
+      />
+      <p class="reading" aria-hidden="true">
+        {chosen === undefined ? hintOf(map) : cellText(cellOf(map, at))}
+      </p>
+      <MapTable map={map} />
+    </div>
+  );
+}
+
+const hintOf = ({ packsPerCell, packs }: PackMap): string =>
+  packsPerCell === 1
+    ? `a cell is a pack; ${count(packs)} in all`
+    : `a cell is ${count(packsPerCell)} packs, filled as far as they are done`;
+
+const rowsShown = 50;
+
+function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const [openOnly, setOpenOnly] = useState(false);
+  const [page, setPage] = useState(0);
+  const shown = open ? tablePage(map, { page, openOnly, size: rowsShown }) : undefined;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Cells as a table</summary>
+      {shown === undefined ? null : (
+        <>
+          <div class="row">
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={openOnly}
+                onChange={(event) => setOpenOnly(event.currentTarget.checked)}
+              />
+              <span>Only cells with failed packs or packs in flight</span>
+            </label>
+            <span class="grow" />
+            <button
+              type="button"
+              aria-disabled={shown.page === 0}
+              onClick={() => setPage(Math.max(0, shown.page - 1))}
+            >
+              Earlier
+            </button>
+            <span>
+              {shown.page + 1} of {shown.pages}
+            </span>
+            <button
+              type="button"
+              aria-disabled={shown.page === shown.pages - 1}
+              onClick={() => setPage(Math.min(shown.pages - 1, shown.page + 1))}
+            >
+              Later
+            </button>
+          </div>
+          <Scroll label="Cells of the pack map">
+            <table class="list">
+              <thead>
+                <tr>
+                  {["Packs", "Shard", "Done", "Failed", "In flight", "Resent", "Not sent"].map((name) => (
+                    <th key={name} scope="col" class="number">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {shown.cells.map((cell) => (
+                  <tr key={cell.index}>
+                    <td class="number">{rangeText(cell.packs)}</td>
+                    <td class="number">{rangeText(cell.shards)}</td>
+                    {[cell.done, cell.failed, cell.inFlight, cell.resent, cell.notSent].map(
+                      (packs, index) => (
+                        <td key={index} class="number">
+                          {count(packs)}
+                        </td>
+                      ),
+                    )}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        </>
+      )}
+    </details>
+  );
+}

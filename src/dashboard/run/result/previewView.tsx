@@ -1,0 +1,87 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { count } from "../../../model/figures.ts";
+import { Facts, Scroll } from "../../parts/parts.tsx";
+import { previewOf } from "./preview.ts";
+
+/** Shows bytes as numbers, a table, a picture or text. */
+export function PreviewView(of: {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  readonly label: string;
+}): JSX.Element {
+  const preview = previewOf(of.contentType, of.bytes);
+  switch (preview.kind) {
+    case "picture":
+      return <Picture bytes={of.bytes} contentType={preview.contentType} label={of.label} />;
+    case "facts":
+      return <Facts rows={preview.facts} />;
+    case "none":
+      return <p class="dim">{preview.why}</p>;
+    case "text":
+      return (
+        <>
+          <Scroll label={of.label}>
+            <pre class="code">{preview.text}</pre>
+          </Scroll>
+          {preview.cut ? <p class="dim">Cut here; download it for all of it.</p> : null}
+        </>
+      );
+    case "table":
+      return (
+        <>
+          <Scroll label={of.label}>
+            <table class="list values">
+              <thead>
+                <tr>
+                  {preview.columns.map((name, index) => (
+                    <th key={index} scope="col" class={isNumeric(preview.rows, index) ? "number" : ""}>
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {preview.rows.map((row, number) => (
+                  <tr key={number}>
+                    {row.map((value, index) => (
+                      <td key={index} class={isNumeric(preview.rows, index) ? "number" : ""}>
+                        {value}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+          {preview.more > 0 ? <p class="dim">and {count(preview.more)} more rows</p> : null}
+        </>
+      );
+  }
+}
+
+/** Whether the first rows of a column are numbers, which then stand under each other. */
+const isNumeric = (rows: readonly (readonly string[])[], column: number): boolean =>
+  rows.length > 0 && rows.slice(0, 20).every((row) => /^-?[\d.,]+(e[+-]?\d+)?$|^$/i.test(row[column] ?? ""));
+
+/** A picture as a data URL: the policy of the page allows no other source. */
+function Picture(of: {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  readonly label: string;
+}): JSX.Element {
+  const [source, setSource] = useState<string>();
+  useEffect(() => {
+    const reader = new FileReader();
+    reader.onload = () => setSource(String(reader.result));
+    reader.readAsDataURL(new Blob([of.bytes], { type: of.contentType }));
+    return () => {
+      reader.onload = null;
+    };
+  }, [of.bytes, of.contentType]);
+  return source === undefined ? (
+    <p class="loading">Drawing …</p>
+  ) : (
+    <img class="picture" src={source} alt={of.label} />
+  );
+}

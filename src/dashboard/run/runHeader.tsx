@@ -1,0 +1,155 @@
+import type { JSX } from "preact";
+import type { RunView } from "../../client/runView.ts";
+import { percent } from "../../model/figures.ts";
+import type { UsedPoll } from "../data/hooks.ts";
+import { CopyButton } from "../parts/copyButton.tsx";
+import { Bar, Notice } from "../parts/parts.tsx";
+import { stateOf } from "../parts/runState.ts";
+import { Stale } from "../parts/stale.tsx";
+import { StateMark } from "../parts/stateMark.tsx";
+import { hashOf, type Route } from "../route.ts";
+import { tryingText } from "./failures/failureGroups.ts";
+import { figuresOf, isStale } from "./liveFigures.ts";
+import { ReportButton } from "./reportButton.tsx";
+import { Controls } from "./steer/controls.tsx";
+import { commandText } from "./steer/steering.ts";
+
+type RunRoute = Extract<Route, { readonly view: "run" }>;
+
+/**
+ * The state in words, shape and color, the figures, and the controls. What is stale or cut says so. The heading is there
+ * before the run is, and stays when the run is gone: it has the focus.
+ */
+export function RunHeader(of: {
+  readonly view: RunView | undefined;
+  readonly polled: UsedPoll<RunView>;
+  readonly route: RunRoute;
+  readonly readOnly: boolean;
+}): JSX.Element {
+  const { view, polled, route, readOnly } = of;
+  return (
+    <div class="run-header">
+      <p class="crumbs">
+        <a href={hashOf({ view: "runs" })}>Runs</a> / {view?.calculation}
+      </p>
+      <div class="title-row">
+        <h1 tabIndex={-1}>{route.run}</h1>
+        {view === undefined ? null : <Marks view={view} polled={polled} route={route} />}
+        <span class="grow" />
+        {view === undefined || readOnly ? null : <Controls view={view} refresh={polled.refresh} />}
+      </div>
+      {view === undefined ? null : <Figures view={view} sinceMs={performance.now() - polled.changedMs} />}
+      {polled.error?.status === 404 ? null : <Stale polled={polled} />}
+      {view === undefined ? null : <Words view={view} />}
+    </div>
+  );
+}
+
+function Marks(of: {
+  readonly view: RunView;
+  readonly polled: UsedPoll<RunView>;
+  readonly route: RunRoute;
+}): JSX.Element {
+  const { view, polled, route } = of;
+  const command = commandText(view);
+  const state = stateOf(view);
+  const stale = polled.error === undefined && view.active && isStale(polled.confirmedMs, performance.now());
+  return (
+    <>
+      <StateMark state={state} />
+      <span class="visually-hidden" role="status">
+        {`${view.run}: ${state.text}`}
+      </span>
+      {view.generation > 1 ? <Generations view={view} route={route} /> : null}
+      {command === undefined ? null : <span class="chip tone-warn">{command}</span>}
+      {stale ? <span class="chip tone-warn">stale</span> : null}
+      <CopyButton text={location.href} label="Copy link" what="the link" />
+      {view.active ? null : <ReportButton run={view.run} />}
+    </>
+  );
+}
+
+function Figures({ view, sinceMs }: { readonly view: RunView; readonly sinceMs: number }): JSX.Element {
+  const { packs } = view;
+  const share = (part: number) => (packs === undefined || packs.total === 0 ? 0 : part / packs.total);
+  const text = packs === undefined ? "" : percent(packs.done + packs.failed, packs.total);
+  return (
+    <>
+      {packs === undefined ? null : (
+        <div class="progress">
+          <Bar
+            done={packs.total === 0 ? 1 : share(packs.done)}
+            failed={share(packs.failed)}
+            label="Progress"
+            text={text}
+          />
+          <span class="figure">{text}</span>
+        </div>
+      )}
+      <dl class="figures">
+        {figuresOf(view, sinceMs).map(({ name, value, note }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              {note === undefined || note === "" ? null : <span class="dim">{note}</span>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+/** What keeps the run from going on, or what ended it, and the cure. */
+function Words({ view }: { readonly view: RunView }): JSX.Element {
+  const { error, otherCode, trying } = view;
+  return (
+    <>
+      {error === undefined ? null : (
+        <Notice tone="bad" title={error.code}>
+          {error.message}
+        </Notice>
+      )}
+      {otherCode === undefined ? null : (
+        <Notice tone="warn" title="Waits for other code">
+          {`The run was planned by ${otherCode.wanted}, and the instances that answered have ${otherCode.theirs.join(", ")}. It goes on when an instance with its code is up; or cancel it and retry with the new code.`}
+        </Notice>
+      )}
+      {view.word === "not-accepted" ? (
+        <Notice tone="warn" title="Not accepted">
+          Its submit broke off. The same request with the same id completes it.
+        </Notice>
+      ) : null}
+      {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
+      {trying === undefined ? null : (
+        <Notice tone="warn" title="An attempt failed and is tried again">
+          {tryingText(trying)}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Generations({ view, route }: { readonly view: RunView; readonly route: RunRoute }): JSX.Element {
+  const newest = view.generation;
+  const shown = route.gen ?? newest;
+  const numbers = [...new Set([newest, newest - 1, newest - 2, 1, shown])]
+    .filter((one) => one >= 1 && one <= newest)
+    .sort((a, b) => b - a);
+  return (
+    <select
+      aria-label="Generation of the result"
+      value={String(shown)}
+      onChange={(event) => {
+        location.hash = hashOf({ ...route, gen: Number(event.currentTarget.value) });
+      }}
+    >
+      {numbers.map((one) => (
+        <option key={one} value={String(one)}>
+          {`generation ${one}${one === newest ? ", newest" : ""}`}
+        </option>
+      ))}
+    </select>
+  );
+}

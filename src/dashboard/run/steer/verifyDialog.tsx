@@ -1,0 +1,66 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Verification } from "../../../client/questions/verify.ts";
+import { count } from "../../../model/figures.ts";
+import { rangeText } from "../../../model/packs.ts";
+import { api, useDoing } from "../../data/hooks.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Facts, Notice } from "../../parts/parts.tsx";
+import { type DialogPorts, pathOf, wordsOf } from "./steering.ts";
+
+export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
+  const [sample, setSample] = useState("1%");
+  const checking = useDoing<Verification>();
+  const { now } = checking;
+  const path = `${pathOf(view.run)}/verify?${new URLSearchParams({ sample })}`;
+  const send = () => checking.start((signal) => api.json<Verification>(path, { method: "POST", signal }));
+  return (
+    <Dialog
+      title={`Verify ${view.run}`}
+      act={now.kind === "done" ? "Verify another sample" : "Verify"}
+      now={now}
+      onAct={() => void send()}
+      onClose={onClose}
+    >
+      <p>{wordsOf("verify", view)}</p>
+      <label class="field">
+        <span>Sample: a share such as 1%, or a number of packs</span>
+        <input
+          required
+          pattern="[0-9]+(\.[0-9]+)?%?"
+          value={sample}
+          onInput={(event) => setSample(event.currentTarget.value)}
+        />
+      </label>
+      {now.kind === "busy" ? (
+        <Notice tone="run">Workers compute the sample again; this may take minutes.</Notice>
+      ) : null}
+      {now.kind === "done" ? <Outcome found={now.value} /> : null}
+    </Dialog>
+  );
+}
+
+function Outcome({ found }: { readonly found: Verification }): JSX.Element {
+  const { packs, others, result, allEqual } = found;
+  const title = allEqual ? "All equal" : "Not all are equal";
+  return (
+    <>
+      <Notice tone={allEqual ? "ok" : "bad"} title={title}>
+        {`${count(packs.equal)} of ${count(packs.drawn)} packs gave the same bytes again.`}
+      </Notice>
+      <Facts
+        rows={[
+          ["result", result.equal ? "its bytes match the manifest" : "its bytes DIFFER from the manifest"],
+          ...(["different", "failed", "unanswered", "not-folded"] as const)
+            .filter((name) => packs[name] > 0)
+            .map((name) => [name.replace("-", " "), count(packs[name])] as const),
+        ]}
+      />
+      {others.slice(0, 20).map(({ pack, chunks, outcome, error }) => (
+        <p key={pack} class="small">
+          {`pack ${pack} (chunks ${rangeText(chunks)}): ${outcome}${error === undefined ? "" : `, ${error.message}`}`}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,166 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Instance } from "../data/answers.ts";
+import { key, usePoll } from "../data/hooks.ts";
+import { LeaderPage } from "../leader/leaderPage.tsx";
+import { Announcer } from "../parts/announce.tsx";
+import { Empty } from "../parts/parts.tsx";
+import { QueuesPage } from "../queues/queuesPage.tsx";
+import { hashOf, parseRoute, type Route } from "../route.ts";
+import { RunPage } from "../run/runPage.tsx";
+import { RunsView } from "../runs/runsView.tsx";
+import { SubmitPage } from "../submit/submitPage.tsx";
+import { KeyEntry } from "./keyEntry.tsx";
+
+/** The frame of every view: navigation, the key, and the view that the address names. */
+export function App(): JSX.Element {
+  const route = useRoute();
+  const held = useKey();
+  const instance = usePoll<Instance>(held === undefined ? undefined : "instance", () => undefined);
+  const readOnly = instance.value?.readOnly;
+  const main = useRef<HTMLElement>(null);
+  // A new view begins at its heading, for the eye and for the keyboard.
+  const place = held === undefined ? "key" : placeOf(route);
+  const first = useRef(true);
+  useEffect(() => {
+    document.title = `${titleOf(route)} · Leasefold`;
+    if (first.current) first.current = false;
+    else main.current?.querySelector<HTMLElement>("h1")?.focus();
+  }, [place]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <Top route={route} readOnly={readOnly} />
+      <main id="main" ref={main} tabIndex={-1}>
+        {held === undefined ? (
+          <KeyEntry refused={key.refused} />
+        ) : (
+          <View key={place} route={route} readOnly={readOnly} />
+        )}
+      </main>
+      {held === undefined ? null : <Foot instance={instance.value} />}
+      <Announcer />
+    </>
+  );
+}
+
+/** Until the app has said that it may be changed, `readOnly` is undefined and nothing is offered that changes it. */
+function View(of: { readonly route: Route; readonly readOnly: boolean | undefined }): JSX.Element {
+  const { route, readOnly } = of;
+  switch (route.view) {
+    case "runs":
+      return <RunsView route={route} readOnly={readOnly} />;
+    case "run":
+      return <RunPage route={route} readOnly={readOnly ?? true} />;
+    case "leader":
+      return <LeaderPage />;
+    case "queues":
+      return <QueuesPage queue={route.queue} />;
+    case "submit":
+      return <SubmitPage route={route} readOnly={readOnly} />;
+    default:
+      return (
+        <>
+          <div class="title-row">
+            <h1 tabIndex={-1}>Not found</h1>
+          </div>
+          <Empty title="There is no such page">
+            <p>
+              <a href={hashOf({ view: "runs" })}>Show all runs</a>
+            </p>
+          </Empty>
+        </>
+      );
+  }
+}
+
+function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined }): JSX.Element {
+  const { view } = of.route;
+  const link = (text: string, to: Exclude<Route, { view: "unknown" }>, current: boolean) => (
+    <a href={hashOf(to)} {...(current ? { "aria-current": "page" as const } : {})}>
+      {text}
+    </a>
+  );
+  return (
+    <header class="top">
+      <a class="brand" href={hashOf({ view: "runs" })}>
+        <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+          <path d="M2 4h7v5H2zM2 11h7v5H2zM11 4h7v12h-7z" />
+        </svg>
+        Leasefold
+      </a>
+      <nav aria-label="Main">
+        {link("Runs", { view: "runs" }, view === "runs" || view === "run")}
+        {link("Leader", { view: "leader" }, view === "leader")}
+        {link("Queues", { view: "queues" }, view === "queues")}
+      </nav>
+      <span class="grow" />
+      {of.readOnly === true ? <span class="chip">Read-only</span> : null}
+      {of.readOnly === false ? (
+        <a
+          class="button primary"
+          href={hashOf({ view: "submit" })}
+          {...(view === "submit" ? { "aria-current": "page" as const } : {})}
+        >
+          New run
+        </a>
+      ) : null}
+    </header>
+  );
+}
+
+function Foot({ instance }: { readonly instance: Instance | undefined }): JSX.Element {
+  return (
+    <footer class="foot">
+      <span>
+        {instance === undefined ? "" : `Leasefold ${instance.version}, answered by ${instance.instance}`}
+      </span>
+      <span class="grow" />
+      <span>{key.kept ? "Key kept for this tab" : "Key in memory"}</span>
+      {key.kept ? null : (
+        <button type="button" class="quiet" onClick={() => key.set(key.key ?? "", true)}>
+          Keep for this tab
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={() => key.forget()}>
+        Forget key
+      </button>
+    </footer>
+  );
+}
+
+function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const changed = () => setHash(location.hash);
+    window.addEventListener("hashchange", changed);
+    return () => window.removeEventListener("hashchange", changed);
+  }, []);
+  return parseRoute(hash);
+}
+
+function useKey(): string | undefined {
+  const [held, setHeld] = useState(key.key);
+  const [, setKept] = useState(key.kept);
+  useEffect(
+    () =>
+      key.subscribe(() => {
+        setHeld(key.key);
+        setKept(key.kept);
+      }),
+    [],
+  );
+  return held;
+}
+
+/** Which view it is; a selection within it is the same place. */
+const placeOf = (route: Route): string =>
+  route.view === "run" ? `run ${route.run}` : route.view === "unknown" ? "unknown" : route.view;
+
+function titleOf(route: Route): string {
+  if (route.view === "run") return route.run;
+  if (route.view === "submit") return "New run";
+  return route.view === "unknown" ? "Not found" : `${route.view[0]?.toUpperCase()}${route.view.slice(1)}`;
+}

@@ -1,0 +1,48 @@
+import type { JSX } from "preact";
+import { useId } from "preact/hooks";
+import { type FormState, type OptionName, optionKey } from "./form.ts";
+
+/** What `leasefold submit` has options for, besides the parameters. */
+const optionTexts: Readonly<Record<OptionName, readonly [string, string]>> = {
+  id: ["Id", "the same id and request again is the same run"],
+  packSize: ["Chunks per pack", "instead of what planning measures"],
+  cap: ["Cap", "packs in flight at most"],
+  tolerate: ["Tolerate", "chunks that may fail: 10 or 1%"],
+  packLimit: ["Limit of one attempt", "30s, below that of the app"],
+  attempts: ["Attempts", "of a chunk that throws"],
+  deadline: ["Deadline", "2h: the run fails if it takes longer"],
+};
+
+export function OptionsPanel(of: {
+  readonly state: FormState;
+  readonly issues: ReadonlyMap<string, string>;
+  readonly onEdit: (name: OptionName, text: string) => void;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <details class="panel options">
+      <summary>Options of the run</summary>
+      <div class="fields">
+        {(Object.entries(optionTexts) as [OptionName, readonly [string, string]][]).map(
+          ([name, [label, help]]) => (
+            <div key={name} class="field">
+              <label for={`${id}-${name}`}>{label}</label>
+              <input
+                id={`${id}-${name}`}
+                aria-describedby={`${id}-${name}-help`}
+                autocomplete="off"
+                spellcheck={false}
+                aria-invalid={of.issues.has(optionKey(name))}
+                value={of.state.options[name] ?? ""}
+                onInput={({ currentTarget }) => of.onEdit(name, currentTarget.value)}
+              />
+              <p id={`${id}-${name}-help`} class={of.issues.has(optionKey(name)) ? "issue" : "help"}>
+                {of.issues.get(optionKey(name)) ?? help}
+              </p>
+            </div>
+          ),
+        )}
+      </div>
+    </details>
+  );
+}

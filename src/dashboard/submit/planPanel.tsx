@@ -1,0 +1,88 @@
+import type { JSX } from "preact";
+import type { RunEstimate } from "../../client/estimate/estimateRun.ts";
+import { billingClasses } from "../../model/calls.ts";
+import { count, dollars, duration } from "../../model/figures.ts";
+import { api, useDoing } from "../data/hooks.ts";
+import { Facts, Notice, Panel } from "../parts/parts.tsx";
+import { msText } from "../run/durationsPanel.tsx";
+
+/** What the run would take and cost, before anything is paid. An edit outdates it. */
+export function PlanPanel(of: {
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly ready: boolean;
+  readonly onMissing: () => void;
+}): JSX.Element {
+  const planning = useDoing<{ readonly of: string; readonly estimate: RunEstimate }>();
+  const { now } = planning;
+  const { calculation, params, packSize } = of.request;
+  const body = { calculation, params, ...(packSize === undefined ? {} : { packSize }) };
+  const key = JSON.stringify(body);
+  const plan = () =>
+    planning.start(async (signal) => ({
+      of: key,
+      estimate: await api.json<RunEstimate>("plan", { method: "POST", body, signal }),
+    }));
+  const outdated = now.kind === "done" && now.value.of !== key;
+  return (
+    <Panel title="Plan" class="plan">
+      <p class="dim">
+        Plans as a worker would and times a few chunks. Nothing is stored, and nothing is paid.
+      </p>
+      <button
+        type="button"
+        aria-disabled={now.kind === "busy"}
+        onClick={() => (of.ready ? void plan() : of.onMissing())}
+      >
+        {now.kind === "busy" ? "Planning …" : outdated ? "Plan again" : "Plan"}
+      </button>
+      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
+      {outdated ? <Notice tone="warn">The parameters have changed since this plan.</Notice> : null}
+      {now.kind === "done" ? <Estimate found={now.value.estimate} /> : null}
+    </Panel>
+  );
+}
+
+function Estimate({ found }: { readonly found: RunEstimate }): JSX.Element {
+  const { calls } = found;
+  return (
+    <>
+      {found.failed === undefined ? null : (
+        <Notice tone="bad" title="A timed chunk failed: the run would fail too">
+          {found.failed}
+        </Notice>
+      )}
+      <dl class="figures small">
+        <div>
+          <dt>time</dt>
+          <dd>
+            ≈ {duration(found.expectedS)}
+            <span class="dim">{count(found.workers)} packs at once</span>
+          </dd>
+        </div>
+        <div>
+          <dt>storage</dt>
+          <dd>
+            ≈ {dollars(found.dollars)}
+            <span class="dim">without compute</span>
+          </dd>
+        </div>
+      </dl>
+      <Facts
+        rows={[
+          ["chunks", `${count(found.chunks)}, ${msText(found.chunkMs)} each`],
+          ["packs", `${count(found.packs)} of ${count(found.packSize)} chunks, ${msText(found.packMs)} each`],
+          ["shards", count(found.shards)],
+          ["computing", `${duration(found.computeS)} of one thread`],
+          ["calls", `${count(calls.billed)} billed, ${calls.perChunk.toPrecision(2)} a chunk`],
+          ...billingClasses
+            .filter((one) => calls.total[one] > 0)
+            .map((one) => [`· ${one}`, count(calls.total[one])] as const),
+          [
+            "naive",
+            `${count(found.naive.billed)} calls, ${dollars(found.naive.dollars)}, with a message and a blob per chunk`,
+          ],
+        ]}
+      />
+    </>
+  );
+}

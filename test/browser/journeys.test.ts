@@ -1,0 +1,206 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { hostileText } from "./fixture/fixtureRuns.ts";
+import { type Fixture, startFixture } from "./fixture/fixtureServer.ts";
+import { disconnect, missing, type Visit, visit } from "./visits.ts";
+
+/** What a person does on the page, over the fixture: requests are read from the server's side. */
+let fixture: Fixture;
+let opened: Visit[] = [];
+
+async function open(
+  route: string,
+  options: Parameters<typeof visit>[1] & { readonly key?: string } = {},
+): Promise<Page> {
+  const { key = fixture.key, ...rest } = options;
+  const one = await visit(`${fixture.url}/api/ui#${key === "" ? route : `token=${key}&${route}`}`, rest);
+  opened.push(one);
+  return one.page;
+}
+
+/** Presses Tab until the focused element has this name, as somebody without a pointer does. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement;
+      const label =
+        element?.getAttribute("aria-label") ??
+        (element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : null);
+      return label ?? element?.textContent ?? "";
+    });
+    if (focused.trim().startsWith(name)) return;
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}
+
+const changes = () =>
+  fixture.requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path, body }) => `${method} ${path} ${body}`.trim());
+
+describe.skipIf(missing)("on the fixture", () => {
+  beforeAll(async () => {
+    fixture = await startFixture();
+  });
+  beforeEach(() => {
+    fixture.requests.length = 0;
+    fixture.readOnly = false;
+  });
+  afterEach(async () => {
+    const problems = opened.flatMap((one) => one.problems);
+    for (const one of opened) await one.close();
+    opened = [];
+    expect(problems).toEqual([]);
+  });
+  afterAll(async () => {
+    await fixture?.stop();
+    await disconnect();
+  });
+
+  test("a key of the address leaves it at once, is never sent in one, and is forgotten on request", async () => {
+    const page = await open("/runs");
+    await page.getByText("primes-live").waitFor();
+    expect(page.url()).toBe(`${fixture.url}/api/ui#/runs`);
+    expect(await page.evaluate(() => [sessionStorage.length, localStorage.length, document.cookie])).toEqual([
+      0,
+      0,
+      "",
+    ]);
+    await page.getByRole("button", { name: "Keep for this tab" }).click();
+    await page.reload();
+    await page.getByText("primes-live").waitFor();
+    await page.getByRole("button", { name: "Forget key" }).click();
+    await page.getByRole("heading", { name: "Function key" }).waitFor();
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    // The address of another start is often opened in the tab of the last one.
+    await page.evaluate((key) => location.assign(`#token=${key}&/leader`), fixture.key);
+    await page.getByText("node-2 leads").waitFor();
+    expect(page.url()).toBe(`${fixture.url}/api/ui#/leader`);
+    expect(fixture.requests.filter(({ path }) => path.includes(fixture.key))).toEqual([]);
+  });
+
+  test("a wrong key is refused in words, and the right one opens the view of the address", async () => {
+    const page = await open("/runs/primes-done", { key: "", answered: [401] });
+    await page.getByLabel("Key", { exact: true }).fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("That key was refused").waitFor();
+    await page.getByLabel("Key", { exact: true }).fill(fixture.key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "primes-done" }).waitFor();
+  });
+
+  test("with the keyboard alone a run is found, its map read, and the run cancelled", async () => {
+    const page = await open("/runs");
+    await page.getByText("primes-live").waitFor();
+    await tabTo(page, "primes-live");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "primes-live" }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await expect.poll(focused).toBe("primes-live");
+    await page.locator("canvas").waitFor();
+    expect(await focused()).toBe("primes-live");
+    await tabTo(page, "Cancel …");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Cancel …");
+    await tabTo(page, "Cell of the pack map");
+    const map = page.getByRole("slider");
+    await page.keyboard.press("End");
+    expect(await map.getAttribute("aria-valuetext")).toBe("pack 144: not sent (shard 6)");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    expect(await map.getAttribute("aria-valuetext")).toMatch(/^pack 1: /);
+    await page.keyboard.press("Enter");
+    expect(page.url()).toContain("#/runs/primes-live?shard=0");
+    await page.getByRole("button", { name: "Cancel …" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel(/No result/).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.locator(".state", { hasText: "cancelled" }).waitFor();
+    expect(changes()).toEqual(['PATCH runs/primes-live {"want":"cancelled","keep":true}']);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("a read-only page shows everything and offers nothing that changes", async () => {
+    fixture.readOnly = true;
+    for (const route of ["/runs/risk-2026-11", "/runs", "/submit"]) {
+      const page = await open(route);
+      await page.getByText("Read-only", { exact: true }).waitFor();
+      await page.waitForLoadState("networkidle");
+      const names = await page.getByRole("button").or(page.getByRole("link")).allInnerTexts();
+      expect(
+        names.filter((name) =>
+          /^(retry|delete|cancel …|pause|resume|cap|verify|new run|use for|plan|compare|submit)/i.test(name),
+        ),
+      ).toEqual([]);
+    }
+    expect(changes()).toEqual([]);
+  });
+
+  test("an address leads to the generation and the shard that it names", async () => {
+    const page = await open("/runs/mandelbrot-poster?gen=1&shard=3");
+    await page.getByText("This is the result of generation 1").waitFor();
+    await page.getByRole("button", { name: "Shard 3 ×" }).waitFor();
+    await page.locator("canvas").focus();
+    expect(await page.getByRole("slider").getAttribute("aria-valuetext")).toContain("(shard 3)");
+    expect(fixture.requests.some(({ path }) => path === "runs/mandelbrot-poster/manifest?generation=1")).toBe(
+      true,
+    );
+  });
+
+  test("text of a hostile calculation, caller or file stays text", async () => {
+    for (const [route, shows] of [
+      ["/runs/hostile", "Failures"],
+      ["/queues/leasefold-packs-poison", "not decoded"],
+      [`/submit?calculation=${encodeURIComponent(hostileText)}`, "Parameters"],
+      ["/submit?from=hostile", "Parameters"],
+      [`/runs/${encodeURIComponent(hostileText)}`, "There is no run of this id"],
+    ] as const) {
+      const page = await open(route, { answered: [404] });
+      await page.getByText(shows).first().waitFor();
+      if (route === "/runs/hostile") {
+        await page.getByRole("button", { name: "Preview" }).click();
+        await page.getByText("Checked in this browser").waitFor();
+      }
+      await page.waitForLoadState("networkidle");
+      expect((await page.locator("main").innerText()).includes("onerror=")).toBe(true);
+      const dangerous =
+        "main img:not(.picture), main script, main iframe, main object, [onerror], [onload], [href^='javascript:' i]";
+      expect(await page.locator(dangerous).count()).toBe(0);
+      expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+    }
+  });
+
+  test("what the app refuses is told at its field", async () => {
+    const page = await open("/submit?calculation=primes", { answered: [400] });
+    await page.getByLabel("to", { exact: true }).fill("13");
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.locator(".field", { hasText: "count primes up to" }).getByText("to: 13 is unlucky").waitFor();
+    await page.getByLabel("to", { exact: true }).fill("1e6");
+    await page.getByRole("button", { name: "As JSON" }).click();
+    expect(await page.getByLabel("Parameters as JSON").inputValue()).toBe('{\n  "to": 1000000\n}');
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.getByRole("heading", { name: "primes-new" }).waitFor();
+    expect(changes().at(-1)).toBe('POST runs {"calculation":"primes","params":{"to":1000000}}');
+  });
+
+  test("figures that are no longer confirmed are called stale, and come back by themselves", async () => {
+    const page = await open("/runs/sweep-million", { answered: [503] });
+    await page.getByText("412,345").first().waitFor();
+    fixture.broken = true;
+    await page
+      .getByText(/Stale: last read/)
+      .first()
+      .waitFor();
+    expect(await page.getByText("412,345").count()).toBeGreaterThan(0);
+    fixture.broken = false;
+    await page
+      .getByText(/Stale: last read/)
+      .first()
+      .waitFor({ state: "detached" });
+  });
+});

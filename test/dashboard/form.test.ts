@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import {
+  emptyForm,
+  issuesOf,
+  jsonOf,
+  requestOf,
+  textOf,
+  withField,
+  withJson,
+} from "../../src/dashboard/submit/form.ts";
+import { type Field, fieldsOf, type Schema } from "../../src/dashboard/submit/schema.ts";
+import { toleranceSchema } from "../../src/model/run.ts";
+
+/** A schema as the API sends it: of zod, with what calculations use. */
+const params = z.strictObject({
+  to: z.coerce.number().int().min(0).max(1e14).default(1e9).describe("count up to"),
+  spot: z.coerce.number().gt(0).max(10),
+  label: z.string().max(5),
+  kind: z.enum(["call", "put"]).default("call"),
+  antithetic: z.boolean().default(false),
+  strikes: z.array(z.number()).optional(),
+  seed: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(1),
+});
+const schema = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) as Schema;
+const fields = fieldsOf(schema);
+const field = (name: string): Field => fields.find((one) => one.name === name) as Field;
+
+test("each parameter is a field with its kind, bounds, default and help", () => {
+  expect(fields.map(({ name, kind, required }) => [name, kind, required])).toEqual([
+    ["to", "integer", false],
+    ["spot", "number", true],
+    ["label", "text", true],
+    ["kind", "choice", false],
+    ["antithetic", "boolean", false],
+    ["strikes", "json", false],
+    ["seed", "integer", false],
+  ]);
+  expect(field("to")).toMatchObject({ bounds: "0 to 1e14", default: 1e9, help: "count up to" });
+  expect([field("spot").bounds, field("label").bounds, field("seed").bounds]).toEqual([
+    "at most 10, above 0",
+    "at most 5 characters",
+    "at least 0",
+  ]);
+});
+
+test("form and JSON are one state: what one changes, the other shows", () => {
+  let state = emptyForm("x");
+  state = withField(state, field("to"), "1e9");
+  state = withField(state, field("antithetic"), true);
+  expect(JSON.parse(jsonOf(state))).toEqual({ to: 1e9, antithetic: true });
+  state = withJson(state, '{"to": 5, "strikes": [1, 2]}');
+  expect(textOf(field("to"), state.params["to"])).toBe("5");
+  expect(textOf(field("strikes"), state.params["strikes"])).toBe("[1,2]");
+  expect(withField(state, field("to"), "").params).toEqual({ strikes: [1, 2] });
+});
+
+test("JSON that does not parse waits as a draft, and the parameters stay as they were", () => {
+  const state = withJson(withField(emptyForm("x"), field("to"), "7"), '{"to": ');
+  expect(state.params).toEqual({ to: 7 });
+  expect(jsonOf(state)).toBe('{"to": ');
+  expect(withJson(state, "[1]").draft?.issue).toBe("the parameters are a JSON object");
+  expect(withJson(state, '{"to": 8}')).toEqual({ calculation: "x", params: { to: 8 }, options: {} });
+});
+
+test("what was typed stays as it was typed while it means the same", () => {
+  expect(textOf(field("to"), 1e9, "1e9")).toBe("1e9");
+  expect(textOf(field("to"), 5, "1e9")).toBe("5");
+  expect(withField(emptyForm("x"), field("to"), "1_000 000").params).toEqual({ to: 1_000_000 });
+});
+
+test("an issue is found exactly where the calculation's own schema finds one", () => {
+  const good = { spot: 5, label: "a" };
+  const all: Record<string, unknown>[] = [
+    {},
+    good,
+    { ...good, spot: 0 },
+    { ...good, spot: 11 },
+    { ...good, label: "abcdef" },
+    { ...good, label: 3 },
+    { ...good, to: 1.5 },
+    { ...good, to: -1 },
+    { ...good, to: "many" },
+    { ...good, kind: "swap" },
+    { ...good, antithetic: "yes" },
+    { ...good, nothing: 1 },
+  ];
+  for (const given of all) {
+    const issues = issuesOf(emptyForm("x", given), schema);
+    expect([JSON.stringify(given), issues.size > 0]).toEqual([
+      JSON.stringify(given),
+      !params.safeParse(given).success,
+    ]);
+  }
+});
+
+test("options become the request's fields in their own units, and a wrong one is told", () => {
+  const options = {
+    id: " mine ",
+    packSize: "4",
+    cap: "9",
+    tolerate: "1.5%",
+    packLimit: "30s",
+    attempts: "2",
+    deadline: "2h",
+  };
+  const state = { ...emptyForm("x"), options };
+  expect(requestOf(state)).toEqual({
+    ...{ calculation: "x", params: {}, id: "mine", packSize: 4, cap: 9, attempts: 2 },
+    ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
+  });
+  expect(
+    toleranceSchema.safeParse(requestOf({ ...state, options: { tolerate: "3" } })["tolerate"]).data,
+  ).toEqual({ chunks: 3 });
+  const wrong = {
+    packSize: "0",
+    cap: "x",
+    tolerate: "-1",
+    packLimit: "30",
+    attempts: "1.5",
+    deadline: "soon",
+  };
+  expect(issuesOf({ ...emptyForm("x", { spot: 1, label: "" }), options: wrong }, schema).size).toBe(6);
+});

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { csvParse } from "d3-dsv";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fetchResult, fileNameOf } from "../../src/dashboard/run/result/fetchResult.ts";
+import { csvRecords, previewBytesMax, previewOf } from "../../src/dashboard/run/result/preview.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+test.each([
+  [
+    "application/json",
+    '{"a":1,"b":"x","c":null}',
+    {
+      kind: "facts",
+      facts: [
+        ["a", "1"],
+        ["b", "x"],
+        ["c", "null"],
+      ],
+    },
+  ],
+  [
+    "application/json; charset=utf-8",
+    '[{"a":1},{"a":2,"b":[3]}]',
+    {
+      kind: "table",
+      columns: ["a", "b"],
+      rows: [
+        ["1", ""],
+        ["2", "[3]"],
+      ],
+      more: 0,
+    },
+  ],
+  [
+    "application/json",
+    '{"a":{"b":1}}',
+    { kind: "text", text: '{\n  "a": {\n    "b": 1\n  }\n}', cut: false },
+  ],
+  ["application/json", "{broken", { kind: "text", text: "{broken", cut: false }],
+  [
+    "text/csv",
+    'a,b\n1,"x, ""y"""\n',
+    { kind: "table", columns: ["a", "b"], rows: [["1", 'x, "y"']], more: 0 },
+  ],
+  ["text/html", "<b>x</b>", { kind: "text", text: "<b>x</b>", cut: false }],
+  ["image/png", "x", { kind: "picture", contentType: "image/png" }],
+  ["image/svg+xml", "<svg/>", { kind: "none", why: "there is no preview of image/svg+xml; download it" }],
+])("a result of type %s (%s) is previewed", (type, text, preview) => {
+  expect(previewOf(type, bytesOf(text))).toEqual(preview);
+});
+
+test("a long table and a large result are cut, and say so", () => {
+  const csv = `n\n${Array.from({ length: 250 }, (_, index) => index).join("\n")}\n`;
+  expect(previewOf("text/csv", bytesOf(csv))).toMatchObject({ kind: "table", more: 150 });
+  expect(previewOf("text/plain", new Uint8Array(previewBytesMax + 1))).toMatchObject({ kind: "none" });
+});
+
+test("CSV is read as by a library, whatever its fields hold", () => {
+  const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "\n", " ", "é"), maxLength: 5 });
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 6 }),
+      (rows) => {
+        const text = `x,y\n${rows.map((row) => row.map(quoted).join(",")).join("\n")}\n`;
+        const library = csvParse(text).map((row) => [row["x"], row["y"]]);
+        expect(csvRecords(text, 100).records.slice(1)).toEqual(library);
+      },
+    ),
+  );
+});
+
+/** Answers ranges as the API does: parts of at most `partMax` bytes, of the version of the ETag. */
+function served(body: Uint8Array<ArrayBuffer>, partMax: number) {
+  const asked: string[] = [];
+  const ask = async (path: string, { headers = {} }: { headers?: Readonly<Record<string, string>> } = {}) => {
+    asked.push(`${path} ${headers["range"] ?? ""} ${headers["if-range"] ?? ""}`.trim());
+    const [, from, to] = /bytes=(\d+)-(\d+)/.exec(headers["range"] ?? "") ?? [];
+    const part =
+      from === undefined ? body : body.slice(Number(from), Math.min(Number(to) + 1, Number(from) + partMax));
+    const shared = {
+      etag: '"v"',
+      "content-type": "text/plain",
+      "content-disposition": 'inline; filename="../a b.txt"',
+    };
+    return new Response(part, { status: from === undefined ? 200 : 206, headers: shared });
+  };
+  return { asked, api: { ask } };
+}
+
+const facts = (body: Uint8Array) => ({
+  ...{ bytes: body.length, generation: 2 },
+  sha256: createHash("sha256").update(body).digest("hex"),
+});
+const { signal } = new AbortController();
+
+test("a small result is read at once, hashed and named safely", async () => {
+  const body = bytesOf("hello");
+  const { api, asked } = served(body, 100);
+  const found = await fetchResult(api, "runs/x", facts(body), { signal });
+  expect(found).toMatchObject({ equal: true, contentType: "text/plain", fileName: "_a_b.txt" });
+  expect(asked).toEqual(["runs/x/result?generation=2"]);
+});
+
+test("a large result is read in parts of one version, however small the server makes them", async () => {
+  const body = new Uint8Array(9 * 1024 * 1024 + 5).map((_, index) => index % 251);
+  const { api, asked } = served(body, 3 * 1024 * 1024);
+  const seen: number[] = [];
+  const found = await fetchResult(api, "runs/x", facts(body), { signal, onProgress: (at) => seen.push(at) });
+  expect(found.equal).toBe(true);
+  expect(Buffer.from(found.bytes).equals(Buffer.from(body))).toBe(true);
+  expect(seen.at(-1)).toBe(body.length);
+  expect(asked[1]).toMatch(/bytes=\d+-\d+ "v"$/);
+});
+
+test("bytes that are not those of the manifest are told apart, and too few or too many are an error", async () => {
+  const body = bytesOf("hello");
+  const other = await fetchResult(served(bytesOf("hallo"), 9).api, "r", facts(body), { signal });
+  expect(other.equal).toBe(false);
+  await expect(fetchResult(served(bytesOf("hello!"), 9).api, "r", facts(body), { signal })).rejects.toThrow(
+    "does not fit",
+  );
+  await expect(fetchResult(served(bytesOf(""), 9).api, "r", facts(body), { signal })).rejects.toThrow(
+    "does not fit",
+  );
+});
+
+test("a file name has no folder and no hidden start", () => {
+  expect(
+    ["../../x.json", ".bashrc", "a/b.png", ""].map((name) => fileNameOf(`attachment; filename="${name}"`)),
+  ).toEqual(["_.._x.json", "bashrc", "a_b.png", undefined]);
+  expect(fileNameOf(null)).toBeUndefined();
+});
