@@ -98,7 +98,7 @@ test("no log line, error, answer or output of whole runs tells a cell, a connect
     ]);
   expectCode(await leasefold(["plan", "aggregate", "--source", "leasefold-inputs/data/", ...query]), 0);
   expectCode(await submitted("data", "--wait", "--output", "result.json"), 0);
-  expectCode(await submitted("broken", "--wait", "--output", "none.json"), 1);
+  expectCode(await submitted("broken", "--wait", "--output", "none.json"), 7);
   const views = [
     ["runs"],
     ["leader"],

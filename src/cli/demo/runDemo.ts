@@ -13,7 +13,8 @@ import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { count, duration } from "../render/text.ts";
-import { dashboardAddress } from "../ui/serveUi.ts";
+import { type ServedUi, serveUi } from "../ui/serveUi.ts";
+import { portsOf } from "../ui/ui.ts";
 import { chooseValue, measureSpeeds, publishedCounts } from "./calibrate.ts";
 import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
 import { type DemoReport, saveDemoResult } from "./report.ts";
@@ -63,6 +64,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
   const output = demoOutput(screen, () => tracker.view(now()));
   cli.signal.addEventListener("abort", () => tracker.enter("stopping"));
   let embedded: Embedded | undefined;
+  let ui: ServedUi | undefined;
   try {
     tracker.enter("starting Azurite and the instances");
     const onEvent: Parameters<typeof startEmbedded>[0]["onEvent"] = (event) => tracker.onEvent(event, now());
@@ -70,15 +72,11 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     const what = `Azurite and ${instances} ${instances === 1 ? "instance" : "instances"}`;
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
-    const { instances: all, functionKey } = embedded.instances;
-    const served = all.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
-    if (served !== undefined) {
-      const dashboard = dashboardAddress(served, functionKey);
-      tracker.serves(dashboard);
-      // Alone on its line, so that no screen cuts it.
-      if (!screen.isTty) output.note({ atMs: now() - startedMs, text: dashboard, mood: "plain" });
-    }
     const client = await cli.connect({ connection: embedded.connectionString });
+    ui = await serveHere(session, client);
+    tracker.serves(ui.address);
+    // Alone on its line, so that no screen cuts it.
+    if (!screen.isTty) output.note({ atMs: now() - startedMs, text: ui.address, mood: "plain" });
     const stage = { session, options, tracker, embedded, client, output };
     const report = await countPrimes({ ...stage, now, note });
     await output.end();
@@ -86,9 +84,18 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
   } finally {
     await output.end();
     if (cli.signal.aborted) await session.note("stopping, nothing is left behind …");
+    await ui?.stop();
     await embedded?.stop();
   }
 }
+
+/** The dashboard, served by this process: an instance that serves it may be the leader that is killed. */
+const serveHere = (session: Session, client: Client): Promise<ServedUi> =>
+  serveUi({
+    host: { readOnly: () => false, ports: () => portsOf(session, client) },
+    port: { number: 0, wish: true },
+    log: { warn: () => undefined, error: () => undefined },
+  });
 
 async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   const { session, options, tracker, client } = stage;

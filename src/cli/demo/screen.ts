@@ -14,7 +14,7 @@ export interface DemoView {
   readonly packsPerS?: number;
   readonly leader: LeaderFact;
   readonly instances: readonly InstanceFact[];
-  /** Of the dashboard, once an instance serves it. */
+  /** Of the dashboard, once it is served. */
   readonly dashboard?: string | undefined;
   /** Oldest first. */
   readonly notes: readonly Note[];

@@ -3,8 +3,11 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { ApiPorts } from "../../api/apiRequest.ts";
 import { namePattern } from "../../calculations/registry.ts";
+import type { Client } from "../../client/client.ts";
+import { describeCalculations } from "../../client/describeCalculations.ts";
 import { type PlanRequest, planWithin } from "../../client/estimate/planInThread.ts";
 import type { RunRequest } from "../../client/runRequest.ts";
+import { submit } from "../../client/submit.ts";
 import { runtimeFolder } from "../../local/localFile.ts";
 import { writePrivate } from "../../local/privateFile.ts";
 import { InputError, messageOf } from "../../model/errors.ts";
@@ -48,7 +51,7 @@ export function addUi(program: Command, session: Session): void {
 
 async function startUi(session: Session, { port, readOnly = false }: Options): Promise<ServedUi> {
   // A wrong option or unreachable storage ends the command before anything is served.
-  const ports = await portsOf(session);
+  const ports = await portsWithInstances(session);
   const line = (args: readonly unknown[]): void =>
     void session.note(oneLine(args.map((one) => (typeof one === "string" ? one : messageOf(one))).join(" ")));
   return await serveUi({
@@ -67,27 +70,35 @@ async function tell(session: Session, { address, port }: ServedUi): Promise<void
   if (session.cli.out.isTty) await session.note("whoever has this address has your access; Ctrl-C ends it");
 }
 
-/** What the app gives its handlers, here: built-in calculations, those of the user's files, and those of local instances. */
-async function portsOf(session: Session): Promise<ApiPorts> {
-  const { cli } = session;
-  const client = await session.client();
+/** What the app gives its handlers, with the calculations of this process alone. */
+export function portsOf({ cli }: Session, client: Client): ApiPorts {
   const { calculations } = client;
-  const planHere = planWithin(() => ({
-    ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
-    access: clientFiles(async () => client, cli.env),
-    startThread: (access) => cli.startThread(access),
-  }));
   return {
     client,
     log: () => undefined,
+    calculations: async () => describeCalculations(calculations),
+    submit: (request) => submit(client, request),
+    plan: planWithin(() => ({
+      ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+      access: clientFiles(async () => client, cli.env),
+      startThread: (access) => cli.startThread(access),
+    })),
+  };
+}
+
+/** The same with what local instances know: calculations of the user's files are submitted and planned there. */
+async function portsWithInstances(session: Session): Promise<ApiPorts> {
+  const here = portsOf(session, await session.client());
+  return {
+    ...here,
     calculations: () => knownAndRunning(session),
     async submit({ calculation, ...request }: RunRequest) {
       return await (await askedCalculation(session, nameOf(calculation))).submit(request);
     },
     async plan(request: PlanRequest) {
-      const isHere = calculations.list().some(({ name }) => name === request.calculation);
+      const isHere = here.client.calculations.list().some(({ name }) => name === request.calculation);
       const instances = isHere ? undefined : await session.instances();
-      return await (instances === undefined ? planHere(request) : instances.plan(request));
+      return await (instances === undefined ? here.plan(request) : instances.plan(request));
     },
   };
 }
