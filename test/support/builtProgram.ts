@@ -65,7 +65,7 @@ export function builtProgram(): BuiltProgram {
     localFile,
     leasefold: (...args) =>
       new Promise((resolve) => {
-        const options = { cwd: folder, env: environment(), timeout: 60_000 };
+        const options = { cwd: folder, env: environment(), timeout: 150_000 };
         execFile(process.execPath, [bin, ...args], options, (error, out, err) => {
           resolve({ code: error === null ? 0 : Number(error.code), out, err });
         });
