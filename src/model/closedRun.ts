@@ -18,7 +18,7 @@ const closedRunSchema = z.object({
   /** Empty if the spec does not decode. */
   calculation: z.string(),
   /** Absent if they are long. */
-  params: z.unknown(),
+  params: z.unknown().optional(),
   code: z.string().optional(),
   /** Absent if the run was never planned. */
   packs: counts.optional(),
@@ -31,14 +31,24 @@ const closedRunSchema = z.object({
 });
 export type ClosedRun = Omit<z.infer<typeof closedRunSchema>, "v">;
 
-/** Longer texts are left out or cut: metadata has at most 8 KB, and base64 makes four bytes of three. */
-const textBytesMax = 1_500;
+/** Metadata has at most 8 KB, names included. */
+const metadataBytesMax = 8_000;
+/** Longer texts are cut: names of calculations are shorter, and of a message a list shows the beginning. */
+const [nameMax, messageMax] = [100, 500];
 
-export function encodeClosedRun({ params, error, ...rest }: ClosedRun): Record<string, string> {
-  const short = Buffer.byteLength(JSON.stringify(params) ?? "") <= textBytesMax;
-  const cut = error && { code: error.code, message: error.message.slice(0, textBytesMax / 3) };
-  const json = JSON.stringify({ v: wireVersion, ...rest, ...(short ? { params } : {}), error: cut });
-  return { run: Buffer.from(json).toString("base64url") };
+/** Always fits, whatever the documents of the run hold: a run must not stay open because of its summary. */
+export function encodeClosedRun(run: ClosedRun): Record<string, string> {
+  const { error } = run;
+  const cut = {
+    ...run,
+    calculation: run.calculation.slice(0, nameMax),
+    error: error && { ...error, message: error.message.slice(0, messageMax) },
+  };
+  const least = { ...cut, params: undefined, error: undefined, code: undefined };
+  const encoded = [cut, { ...cut, params: undefined }, least].map((one) =>
+    Buffer.from(JSON.stringify({ v: wireVersion, ...one })).toString("base64url"),
+  );
+  return { run: encoded.find(({ length }) => length <= metadataBytesMax) ?? (encoded.at(-1) as string) };
 }
 
 /** Throws `NewerVersionError`, or `CorruptDataError` for metadata of something else. */

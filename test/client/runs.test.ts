@@ -5,8 +5,9 @@ import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
 import { CalculationError } from "../../src/model/errors.ts";
+import { encodeMarker } from "../../src/model/marker.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
-import { engineWorld } from "../support/engineWorld.ts";
+import { engineWorld, simNames } from "../support/engineWorld.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -104,6 +105,26 @@ describe("the list of runs", () => {
       const { total, done, failed } = view.packs ?? {};
       expect(packs).toEqual(view.packs && { total, done, failed });
     }
+  });
+
+  it("has a run whose spec does not decode, until that is deleted", async () => {
+    const engine = engineWorld();
+    const { world, client, storage } = engine;
+    await engine.submit({ id: "torn", chunks: 5, packSize: 1 });
+    await world.advance(5_000);
+    storage.operator.overwriteBlob(simNames.runs, "torn/spec.json", "{");
+    engine.start();
+    await world.advance(30_000);
+    expect((await runs(client)).runs).toMatchObject([{ run: "torn", word: "failed", calculation: "" }]);
+    const { blobs } = storage;
+    const uid = (await runs(client)).runs.flatMap((one) => ("uid" in one ? one.uid : []))[0] ?? "";
+    const marker = encodeMarker({ uid, want: "delete", generation: 1, cap: 1, turn: 0, command: 1 });
+    await blobs.create(simNames.active, "torn", "", { metadata: marker });
+    await world.advance(60_000);
+    expect(await runs(client)).toEqual({ runs: [] });
+    expect(storage.operator.blobNames(simNames.runs).filter((name) => name.startsWith("_closed/"))).toEqual(
+      [],
+    );
   });
 
   it("comes in pages that skip and repeat nothing, whatever the filter", async () => {

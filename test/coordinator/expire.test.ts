@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
-import { foldersOn } from "../../src/coordinator/deletion/sweep.ts";
+import { foldersOn, oldOn } from "../../src/coordinator/deletion/sweep.ts";
 import { closedBlob } from "../../src/model/closedRun.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -173,6 +173,37 @@ test("a summary that a deposed leader left of a deleted run goes when runs of it
   await twin.storage.blobs.create(twin.names.runs, closedBlob("young", 5_000), "");
   await sweepAll(twin);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([closedBlob("young", 5_000), "_expiry"]);
+});
+
+test("an old summary that is written anew between list and removal stays", async () => {
+  const twin = leadOnTwin();
+  await twin.ready;
+  const { storage, names } = twin;
+  const name = closedBlob("again", 5_000);
+  await storage.blobs.create(names.runs, name, "");
+  await twin.world.advance(31 * dayMs);
+  const found = await storage.blobs.list(names.runs, "_closed/");
+  const { summaries } = oldOn(found.blobs, { nowMs: found.dateMs, keepMs: 30 * dayMs, quietMs: 0 });
+  expect(summaries.map((one) => one.name)).toEqual([name]);
+  const { list } = storage.blobs;
+  const ports = {
+    ...twin.ports,
+    storage: {
+      ...storage,
+      blobs: {
+        ...storage.blobs,
+        async list(...asked: Parameters<typeof list>) {
+          const page = await list(...asked);
+          const there = page.blobs.find((one) => one.name === name);
+          if (there !== undefined)
+            await storage.blobs.setMetadata(names.runs, name, { run: "anew" }, { ifMatch: there.etag });
+          return page;
+        },
+      },
+    },
+  };
+  await expiry(ports, 30).slice(twin.leader);
+  expect(storage.operator.blobNames(names.runs)).toContain(name);
 });
 
 test("a submit that broke off expires too, and the same id can be submitted again", async () => {

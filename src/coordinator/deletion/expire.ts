@@ -130,9 +130,11 @@ async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: numbe
     const why = whyInspect(folder, rules);
     if (why.expired || why.quiet) sweep.waiting.push((of) => inspectFolder(of, folder, why, rules));
   }
-  const { specIds, records } = oldOn(found.blobs, rules);
+  const { specIds, records, summaries } = oldOn(found.blobs, rules);
   for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
   if (records.length > 0) sweep.waiting.push((of) => removeRecords(of, container, records));
+  for (const { name, etag } of summaries)
+    sweep.waiting.push((of) => removeSummary(of, container, name, etag));
   sweep.page = last ? pageAfter(term, page) : { container, cursor: found.cursor, open };
 }
 
@@ -158,6 +160,18 @@ async function removeRecords(
 ): Promise<Found> {
   leader.assertLeading();
   await storage.blobs.removeMany(container, names, { signal: leader.lost });
+  return "orphan";
+}
+
+/** In the version that was listed: a retry may have ended meanwhile, and its run is listed by this summary again. */
+async function removeSummary(
+  { storage, leader }: SweepTerm,
+  container: string,
+  name: string,
+  ifMatch: string,
+): Promise<Found> {
+  leader.assertLeading();
+  await storage.blobs.remove(container, name, { ifMatch, signal: leader.lost });
   return "orphan";
 }
 

@@ -57,14 +57,16 @@ export function foldersOn(
 }
 
 /**
- * What is old on a page and in no folder: ids of specs, because a submit that broke off leaves nothing else, and records
- * of messages that nobody understood and of closed runs, which are kept as long as runs are.
+ * What is old on a page and in no folder: ids of specs, because a submit that broke off leaves nothing else, records of
+ * messages that nobody understood, and summaries of closed runs, which are kept as long as runs are.
  */
-export function oldOn(page: readonly Dated[], { nowMs, keepMs }: SweepRules) {
-  const old = page.filter(({ lastModifiedMs }) => nowMs - lastModifiedMs > keepMs).map(({ name }) => name);
+export function oldOn(page: readonly (Dated & Pick<ListedBlob, "etag">)[], { nowMs, keepMs }: SweepRules) {
+  const old = page.filter(({ lastModifiedMs }) => nowMs - lastModifiedMs > keepMs);
+  const names = old.map(({ name }) => name);
   return {
-    specIds: old.flatMap((name) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []),
-    records: old.filter((name) => name.startsWith(droppedBlobs) || name.startsWith(closedBlobs)),
+    specIds: names.flatMap((name) => /^([^/]+)\/spec\.json$/.exec(name)?.[1] ?? []),
+    records: names.filter((name) => name.startsWith(droppedBlobs)),
+    summaries: old.filter(({ name }) => name.startsWith(closedBlobs)),
   };
 }
 

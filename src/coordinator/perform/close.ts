@@ -4,6 +4,7 @@ import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { packsOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
+import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
@@ -100,8 +101,8 @@ async function sendCleanup(term: Term, state: State): Promise<void> {
  */
 async function enlist(term: Term, { state, submitted, manifest }: Ended): Promise<void> {
   const { storage, names, leader } = term;
-  const { run, uid, generation, createdMs } = state;
-  const name = closedBlob(run, submitted?.submittedMs ?? createdMs);
+  const { run, uid, generation } = state;
+  const name = closedBlob(run, submitted?.submittedMs ?? (await specWrittenMs(term, state)));
   const metadata = encodeClosedRun(closedRunOf(state, submitted?.spec, manifest));
   const signal = leader.lost;
   leader.assertLeading();
@@ -116,8 +117,16 @@ async function enlist(term: Term, { state, submitted, manifest }: Ended): Promis
   await storage.blobs.setMetadata(names.runs, name, metadata, { ifMatch: etag, signal });
 }
 
-function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | undefined): ClosedRun {
+/** A spec that does not decode has a time all the same, by which a deletion finds the summary. */
+async function specWrittenMs({ storage, names, leader }: Term, { run, createdMs }: State): Promise<number> {
+  const spec = await storage.blobs.head(names.runs, specBlob(run), { signal: leader.lost });
+  return spec.kind === "found" ? spec.properties.lastModifiedMs : createdMs;
+}
+
+function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | undefined): ClosedRun {
   const { run, uid, generation, phase, layout, error } = state;
+  // One that came after a run failed, or that the leader refused, says nothing of this state.
+  const manifest = phase === "complete" ? found : undefined;
   const done = manifest?.folded ?? state.chunksDone;
   return {
     ...{ run, uid, generation, phase: phase as ClosedRun["phase"], error },
