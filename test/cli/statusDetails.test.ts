@@ -45,7 +45,7 @@ describe("leasefold status", () => {
     expect((await run("status r1 --map")).out).toBe(
       [
         "         0  ###+x!++..",
-        "each is a pack: # done, - partly, + in flight, ! sent again, x failed, . not sent",
+        "each is a pack: # done, - partly, + in flight, ! resent, x failed, . not sent",
         "",
       ].join("\n"),
     );

@@ -30,7 +30,7 @@ export const aggregateLimits = {
   smallGzipBytes: 512 * kib,
   /** Other headers read at the same time: each may hold a record of `recordBytesMax`. */
   longHeadsAtOnce: 4,
-  /** Borders of ranges looked for at the same time, and the bytes that each reads at once. */
+  /** Borders of ranges searched at the same time, and the bytes that each reads at once. */
   looksAtOnce: 8,
   lookBytesMax: 4 * mib,
   /** Ranges shorter than a quoted field may be are found together in sections of this size. */

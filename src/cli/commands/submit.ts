@@ -77,6 +77,6 @@ async function tell(session: Session, submitted: Submitted): Promise<void> {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
   }
   await session.noteInstancesDown();
-  // A script goes on at once; a person wants to know that nothing happens.
+  // A script continues without a pause; a person wants to know that nothing happens.
   if (session.cli.err.isTty) await noteUntaken(session, submitted.run);
 }

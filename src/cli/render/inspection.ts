@@ -29,7 +29,7 @@ export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): re
     return `${first}  ${text.slice(row * width, (row + 1) * width).join("")}`;
   });
   const cell = packsPerCell === 1 ? "a pack" : `${count(packsPerCell)} packs`;
-  return [...rows, `each is ${cell}: # done, - partly, + in flight, ! sent again, x failed, . not sent`];
+  return [...rows, `each is ${cell}: # done, - partly, + in flight, ! resent, x failed, . not sent`];
 }
 
 const milliseconds = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000));

@@ -14,7 +14,7 @@ export interface PackMap {
   readonly shardSize: number;
   /** Cell `i` holds the packs from `i * packsPerCell` on. */
   readonly packsPerCell: number;
-  /** Packs in each cell. The rest of a cell was not sent. `resent`: those in flight that were sent again. */
+  /** Packs in each cell. The rest of a cell was not sent. `resent`: those in flight that were resent. */
   readonly cells: Readonly<Record<Outcome, number[]>>;
 }
 

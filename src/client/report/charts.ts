@@ -118,7 +118,7 @@ const columnsFor = (cells: number): number => (cells <= 120 ? 40 : cells <= 600 
 /** Of the states in one cell the one that matters most; the first that it has. */
 const states = [
   ["failed", "failed", "failed"],
-  ["resent", "resent", "sent again"],
+  ["resent", "resent", "resent"],
   ["inFlight", "flight", "in flight"],
 ] as const;
 
@@ -156,7 +156,7 @@ export function mapChart(map: PackMap): Html {
   ]);
 }
 
-/** What tells states apart without their colors: a cross for failed, a stroke for in flight, two for sent again. */
+/** What tells states apart without their colors: a cross for failed, a stroke for in flight, two for resent. */
 function markOf(fill: string, x: number, y: number, side: number): string {
   const [near, far, half] = [round(side * 0.28), round(side * 0.72), round(side / 2)];
   const line = (x1: number, y1: number, x2: number, y2: number): string =>
@@ -203,7 +203,7 @@ export const mapKey = html`<ul class="key">${(
   [
     ["done", "done"],
     ["flight", "in flight"],
-    ["resent", "in flight, sent again"],
+    ["resent", "in flight, resent"],
     ["failed", "failed"],
     ["none", "not sent"],
   ] as const

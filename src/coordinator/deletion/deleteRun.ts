@@ -71,7 +71,10 @@ export async function deleteUnder(
   return page.cursor === undefined;
 }
 
-/** True if no spec of this uid is left; what lists show of the run goes before it. A spec that does not decode belongs to whoever has the marker. */
+/**
+ * True if no spec of this uid is left. The summary of the run is removed before it. A spec that does not decode belongs to
+ * whoever has the marker.
+ */
 async function deleteSpec(
   { storage: { blobs }, names: { runs }, leader }: DeletingTerm,
   id: string,

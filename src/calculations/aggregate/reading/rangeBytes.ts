@@ -13,7 +13,7 @@ const { gunzipRatioMax, gunzipAlwaysBytes, gunzipBytesMax } = aggregateLimits;
 /** The bytes of a range, from the start of a record to the end of one. */
 export interface RangeBytes {
   readonly from: number;
-  /** More of the file follows the last of them, and the plan has not looked for open quotes there. */
+  /** More of the file follows the last of them, and the plan has not searched for open quotes there. */
   readonly cut: boolean;
   readonly pieces: AsyncIterable<Uint8Array>;
 }

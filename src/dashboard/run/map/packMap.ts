@@ -9,9 +9,9 @@ export interface Cell {
   readonly shards: Range;
   readonly done: number;
   readonly failed: number;
-  /** In flight, without those sent again. */
+  /** In flight, without those resent. */
   readonly inFlight: number;
-  /** In flight and sent again: a straggler, or lost work. */
+  /** In flight and resent: a straggler, or lost work. */
   readonly resent: number;
   readonly notSent: number;
 }
