@@ -19,6 +19,8 @@ export interface Azurite {
   stop(): Promise<void>;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<void>;
+  /** Calls back with the queue of each message that can be received at once. */
+  onMessage(listener: (queue: string) => void): void;
 }
 
 /**
@@ -54,7 +56,7 @@ export async function startAzurite(
   const child = spawn(process.execPath, ["--import", preload, script, ...flags], {
     // Not an argument, which every user of the machine can read.
     env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}` },
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
     // Ctrl-C in a terminal reaches a whole process group; this process ends last, when the others have drained.
     detached: process.platform !== "win32",
   });
@@ -71,7 +73,10 @@ export async function startAzurite(
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
     const connectionString = connectionStringOf(account, blobPort, queuePort);
-    return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited };
+    const onMessage: Azurite["onMessage"] = (listener) => {
+      child.on("message", (sent: { readonly queue: string }) => listener(sent.queue));
+    };
+    return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited, onMessage };
   } catch (error) {
     await stop();
     throw error;

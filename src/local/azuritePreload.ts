@@ -53,8 +53,27 @@ const { default: TableServer } = requireFrom(${JSON.stringify(azuriteManifest)})
 TableServer.prototype.start = async function () { this.status = "Running"; };
 `;
 
+/**
+ * Tells the process that started the emulator of each message that was put into a queue and may be received at once, so that
+ * instances need not wait for their next poll.
+ */
+const tellOfMessages = `
+import { Server } from "node:http";
+const { emit } = Server.prototype;
+Server.prototype.emit = function (event, request, response) {
+  const [path, query] = event === "request" && request.method === "POST" ? request.url.split("?") : [];
+  const queue = /^\\/[^/]+\\/([^/]+)\\/messages$/.exec(path ?? "")?.[1];
+  if (queue !== undefined && !Number(new URLSearchParams(query).get("visibilitytimeout"))) {
+    response.once("finish", () => {
+      if (response.statusCode === 201 && process.connected) process.send({ queue }, () => {});
+    });
+  }
+  return emit.apply(this, arguments);
+};
+`;
+
 /** All of it as a module for `node --import`. */
 export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
   `data:text/javascript,${encodeURIComponent(
-    `${privateFiles}${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${endWithParent}`,
+    `${privateFiles}${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`,
   )}`;

@@ -87,6 +87,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
         if (moved) saveState().catch(() => undefined);
       },
     });
+    azurite.onMessage(instances.pollNow);
     await saveState();
   } catch (error) {
     await stop();

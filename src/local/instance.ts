@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { makeHostLog } from "./host/hostLog.ts";
 import { functionKeySetting } from "./instanceEnv.ts";
-import { functionTimeoutExitCode, type InstanceMessage, stopRequestSchema } from "./instanceMessages.ts";
+import { functionTimeoutExitCode, type InstanceMessage, requestSchema } from "./instanceMessages.ts";
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
@@ -59,7 +59,9 @@ async function start(): Promise<void> {
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => void stop(graceMs));
   process.on("message", (message) => {
-    if (stopRequestSchema.safeParse(message).success) void stop(graceMs);
+    const { data: asked } = requestSchema.safeParse(message);
+    if (asked?.kind === "stop") void stop(graceMs);
+    if (asked?.kind === "poll") host?.pollNow(asked.queue);
   });
   process.on("uncaughtException", (error) => {
     // As in the real worker, an error that nobody caught ends the process and all that runs in it.

@@ -24,7 +24,7 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     // Every two seconds, but not all in the same one.
     LEASEFOLD_SCHEDULE: index % 2 === 0 ? "*/2 * * * * *" : "1-59/2 * * * * *",
     LEASEFOLD_LOOP_MS: "500",
-    LEASEFOLD_LOOP_FAST_MS: "100",
+    LEASEFOLD_LOOP_FAST_MS: "50",
     LEASEFOLD_WATCH: "true",
     [`${queues}maxPollingInterval`]: "00:00:00.500",
     [`${queues}visibilityTimeout`]: "00:00:01",

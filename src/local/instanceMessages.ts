@@ -51,9 +51,12 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
 export type InstanceMessage = z.infer<typeof instanceMessageSchema>;
 export type Report = (message: InstanceMessage) => void;
 
-/** All that a supervisor asks of an instance. */
-export const stopRequestSchema = z.object({ kind: z.literal("stop") });
-export type StopRequest = z.infer<typeof stopRequestSchema>;
+/** All that a supervisor asks of an instance: to end, or to poll a queue that has a new message now. */
+export const requestSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("stop") }),
+  z.object({ kind: z.literal("poll"), queue: z.string() }),
+]);
+export type InstanceRequest = z.infer<typeof requestSchema>;
 
 /** Exit code of an instance that ended itself because an invocation passed `functionTimeout`. */
 export const functionTimeoutExitCode = 124;

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { LeasefoldError } from "../model/errors.ts";
 import type { HttpPort } from "./host/httpServer.ts";
-import { type InstanceMessage, instanceMessageSchema, type StopRequest } from "./instanceMessages.ts";
+import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
 
 export interface InstanceExit {
   readonly code: number | null;
@@ -69,11 +69,14 @@ export function startInstanceProcess(options: {
     ready,
     exited,
     signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => void (alive() && child.kill(signal)),
+    request: (asked: InstanceRequest) => request(child, asked),
     /** Asks it to stop, continues it if it is frozen, and kills it after `graceMs`. Resolves when it has ended. */
     async end(graceMs: number): Promise<void> {
       if (!alive()) return;
       child.kill("SIGCONT");
-      requestStop(child);
+      request(child, { kind: "stop" });
+      // The signal ends a process that does not listen yet; one that listens takes both as one request.
+      child.kill("SIGTERM");
       const killer = setTimeout(() => alive() && child.kill("SIGKILL"), graceMs);
       await exited;
       clearTimeout(killer);
@@ -96,11 +99,8 @@ function drained(disconnected: Promise<void>): Promise<void> {
   });
 }
 
-function requestStop(child: ChildProcess): void {
-  const request: StopRequest = { kind: "stop" };
-  // The signal ends a process that does not listen yet; one that listens takes both as one request.
-  if (child.connected) child.send(request, () => undefined);
-  child.kill("SIGTERM");
+function request(child: ChildProcess, asked: InstanceRequest): void {
+  if (child.connected) child.send(asked, () => undefined);
 }
 
 /** Shows what the app prints as lines of its log. */

@@ -34,6 +34,8 @@ export interface Instances {
   /** SIGSTOP. */
   pause(index: number): void;
   resume(index: number): void;
+  /** A message was put into this queue; all that wait for their next poll of it make it now. */
+  pollNow(queue: string): void;
   /** Stops it if it still runs, and starts it again; resolves when it is ready. */
   restart(index: number): Promise<void>;
   /** Ends all: a request and SIGTERM first, SIGKILL after `stopGraceMs`. Resolves when no process is left. */
@@ -90,6 +92,9 @@ export async function startInstances(options: {
     kill: (index) => at(index).kill(),
     pause: (index) => at(index).pause(),
     resume: (index) => at(index).resume(),
+    pollNow(queue) {
+      for (const one of supervised) one.pollNow(queue);
+    },
     async restart(index) {
       await at(index).stop();
       await at(index).start();

@@ -48,6 +48,7 @@ export const traceBench: Bench = {
         AzureWebJobsStorage: connectionOf(index + 1),
       }),
     });
+    azurite.onMessage(instances.pollNow);
     try {
       const storage = connectStorage({ connectionString: connectionOf(0) });
       const client = {

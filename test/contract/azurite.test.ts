@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startAzurite } from "../../src/local/azurite.ts";
 import { systemClock } from "../../src/storage/system.ts";
 import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
@@ -38,6 +38,22 @@ describe("the emulator", () => {
       message: expect.stringContaining("EADDRINUSE"),
     });
     await first.stop();
+  });
+
+  it("tells of each message that can be received at once, and of nothing else", async () => {
+    const emulator = await startAzurite();
+    const told: string[] = [];
+    emulator.onMessage((queue) => told.push(queue));
+    const { storage } = realAccount(emulator.connectionString);
+    const container = await freshContainer(realAccount(emulator.connectionString));
+    for (const queue of ["one", "two"]) await storage.queues.ensureQueue(queue);
+    await storage.blobs.create(container, "messages", "no message");
+    await storage.queues.send("one", "hidden", { visibleInS: 60 });
+    await storage.queues.send("two", "a");
+    await storage.queues.receive("two", { max: 1, visibilityS: 1 });
+    await storage.queues.send("one", "b");
+    await vi.waitFor(() => expect(told).toEqual(["two", "one"]));
+    await emulator.stop();
   });
 
   it("ends with a parent that is killed", async () => {

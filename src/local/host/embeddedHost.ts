@@ -26,6 +26,8 @@ export interface EmbeddedHost {
   readonly settings: HostSettings;
   /** Invocations running, and the host's own storage calls so far. */
   stats(): { readonly running: number; readonly hostCalls: CallCounts };
+  /** Listeners that wait for their next poll of this queue make it now. */
+  pollNow(queue: string): void;
   /** Takes no new work, calls the app's hooks and waits for invocations, all within `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -64,6 +66,9 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     functions: functions.map((one) => one.metadata.name),
     settings,
     stats: () => ({ running: invoker.running(), hostCalls: storages.calls() }),
+    pollNow(queue) {
+      for (const one of listeners) one.pollNow?.(queue);
+    },
     async stop(graceMs) {
       log.stopping();
       // Listeners refuse new work as soon as they are stopped; the hooks then see only what runs already.

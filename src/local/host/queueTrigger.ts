@@ -14,12 +14,14 @@ export interface QueueTriggerOptions extends DeliveryOptions {
 /**
  * Listens on one queue for one function. It receives up to `batchSize` messages, and polls again when at most
  * `newBatchThreshold` of them still run: at once if there were messages, else after a growing pause. A missing queue
- * counts as empty.
+ * counts as empty. Unlike on Azure, where the host hears only of what its own output bindings send, `pollNow` ends the
+ * pause: whoever runs the emulator hears of every message.
  */
 export function startQueueListener(options: QueueTriggerOptions): Listener {
   const { queue, queues, clock, log, timings } = options;
   const backoff = makePollBackoff(options.maxPollingIntervalMs, options.random);
-  const stopping = new AbortController();
+  let stopping = false;
+  let pause = new AbortController();
   const running = new Set<Promise<void>>();
   let failing = false;
 
@@ -50,19 +52,20 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
 
   const listen = async () => {
     let found = true;
-    while (!stopping.signal.aborted) {
+    while (!stopping) {
       if (running.size > options.newBatchThreshold) {
         await Promise.race(running);
         continue;
       }
       const messages = await receive();
-      if (stopping.signal.aborted) {
+      if (stopping) {
         await release(messages);
       } else if (messages.length > 0) {
         messages.forEach(start);
         found = true;
       } else {
-        await clock.sleep(backoff.next(found), stopping.signal);
+        await clock.sleep(backoff.next(found), pause.signal);
+        if (pause.signal.aborted) pause = new AbortController();
         found = false;
       }
     }
@@ -70,8 +73,13 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
   const listening = listen();
 
   return {
+    // A message that comes during a poll may have missed it, so the next pause ends at once.
+    pollNow(named) {
+      if (named === queue) pause.abort();
+    },
     async stop() {
-      stopping.abort();
+      stopping = true;
+      pause.abort();
       await listening;
       await Promise.all(running);
     },

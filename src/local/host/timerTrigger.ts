@@ -48,6 +48,8 @@ function parse(text: string): Cron {
 const never = "0001-01-01T00:00:00+00:00";
 
 export interface Listener {
+  /** A message was put into this queue. */
+  pollNow?(queue: string): void;
   /** Takes no new work from now on; resolves when the work it has begun is done. */
   stop(): Promise<void>;
 }
