@@ -18,3 +18,14 @@ export function machineSeconds(): { readonly all: number; readonly busy: number 
   const idle = times.reduce((sum, one) => sum + one.idle, 0);
   return { all: all / 1000, busy: (all - idle) / 1000 };
 }
+
+/** From now to the call of what it gives: CPU seconds of each of these processes, and the share of all cores that others took. */
+export function othersDuring(pids: readonly number[]) {
+  const before = { machine: machineSeconds(), ours: pids.map(cpuSecondsOf) };
+  return (): { readonly spentS: readonly number[]; readonly share: number } => {
+    const spentS = pids.map((pid, place) => cpuSecondsOf(pid) - (before.ours[place] ?? 0));
+    const machine = machineSeconds();
+    const busyS = machine.busy - before.machine.busy - spentS.reduce((sum, one) => sum + one, 0);
+    return { spentS, share: Math.max(0, busyS / (machine.all - before.machine.all)) };
+  };
+}

@@ -5,7 +5,7 @@ import { submit } from "../../src/client/submit.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
-import { cpuSecondsOf, machineSeconds } from "./cpu.ts";
+import { othersDuring } from "./cpu.ts";
 
 /** Runs of the calculation `chain` on the built app in real processes, timed and counted. */
 export interface TimedRun {
@@ -71,8 +71,11 @@ export async function chainRuns(
 
 export async function timedRun(app: RealApp, { packSize, ...params }: ChainRequest): Promise<TimedRun> {
   const hostBefore = hostCalls(app);
-  const ours = [app.azuritePid, process.pid, ...app.instances.instances.map(({ pid }) => pid ?? 0)];
-  const before = { machine: machineSeconds(), ours: ours.map(cpuSecondsOf) };
+  const others = othersDuring([
+    app.azuritePid,
+    process.pid,
+    ...app.instances.instances.map(({ pid = 0 }) => pid),
+  ]);
   const startedMs = performance.now();
   const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize });
   for (;;) {
@@ -81,16 +84,13 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
     await sleep(lookEveryMs);
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  const spent = ours.map((pid, place) => cpuSecondsOf(pid) - (before.ours[place] ?? 0));
-  const machine = machineSeconds();
-  const othersBusy = machine.busy - before.machine.busy - spent.reduce((sum, one) => sum + one, 0);
-  const othersShare = Math.max(0, othersBusy / (machine.all - before.machine.all));
+  const { spentS, share: othersShare } = others();
   const view = await app.until(run, (one) => !one.active);
   const exact = (await app.result(run)) === (await serialChain(params.chunks));
   // Instances tell what their host has called once a second.
   await sleep(1_100);
   const calls = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
-  return { seconds, view, calls, azuriteShare: (spent[0] ?? 0) / seconds, othersShare, exact };
+  return { seconds, view, calls, azuriteShare: (spentS[0] ?? 0) / seconds, othersShare, exact };
 }
 
 const lookEveryMs = 100;
