@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { layoutOf } from "../../src/coordinator/decide/draft.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/fanOut.ts";
 import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
 import { groupsOf } from "../../src/coordinator/poll/seen.ts";
@@ -69,6 +70,31 @@ test("in full swing the leader polls seldom, and before the workers run dry wher
   expect(pause(running(100_000, 1_000, 1_000, { inFlight: 1_100, cap: 1_100 }))).toBe(200);
   expect(pause(running(100_000, 100, 1_000, { inFlight: 100, cap: 100 }))).toBe(500);
   expect(pause(running(100_000, 0.1, 20_000, { inFlight: 2, cap: 2 }))).toBe(500);
+});
+
+test("a young run is polled four times a loop while packs are left to send, then in steps of what is left of it", () => {
+  const young = (state: State) => pauseBetween([{ working: state, notes: runNotes() }], settings, 5_000);
+  const sent = (packsDone: number) =>
+    running(100, 5, 400, { inFlight: 100 - packsDone, cursor: 100, packsDone });
+  expect(young(running(1_000, 5, 400, { inFlight: 256, packsDone: 20, cursor: 276 }))).toBe(500);
+  expect([10, 40, 60, 90].map((packsDone) => young(sent(packsDone)))).toEqual([2_000, 1_500, 1_000, 500]);
+  expect(young(sent(96))).toBe(settings.fastLoopMs);
+});
+
+test("until the rate is known a young run is polled by the time of its packs, a small one often", () => {
+  const learning = (packs: number, durationsMs: number[]) => {
+    const ended = { packsDone: durationsMs.length, durationsMs, rate: 0 };
+    const state = {
+      ...running(packs, 0, 1_600, { inFlight: packs - durationsMs.length, cursor: packs }),
+      ...ended,
+    };
+    const layout = { ...layoutOf(state), packMs: 1_600 };
+    return pauseBetween([{ working: { ...state, layout }, notes: runNotes() }], settings, 5_000);
+  };
+  expect(learning(100, [])).toBe(200);
+  expect([800, 1_600, 4_000].map((ms) => learning(100, [ms, ms]))).toEqual([200, 400, 500]);
+  expect(learning(100, [40])).toBe(settings.fastLoopMs);
+  expect(learning(10, [1_600, 1_600])).toBe(settings.fastLoopMs);
 });
 
 test("at the end of a run the leader polls when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {

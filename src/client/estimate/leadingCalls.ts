@@ -92,12 +92,18 @@ function fastPolls(run: RunShape, { loopMs, fastLoopMs }: LeadingPace): CallCoun
   const more = (ms: number, everyMs: number): number =>
     Math.max(0, ms / (everyMs + loopOwnMs) - ms / (loopMs + loopOwnMs));
   const rounds = Math.ceil(Math.min(limits.outcomesForRate, packsOf(layout)) / workers);
-  const firstMs = Math.min(rounds * (packMs + packOwnMs), youngMs);
-  const learningMs = Math.min(youngMs - firstMs, durationMs / 4);
+  const firstMs = Math.min(packMs + packOwnMs, youngMs);
+  const learningMs = Math.min((rounds - 1) * (packMs + packOwnMs), youngMs - firstMs);
+  // A fast run then has some polls of a quarter of the pause, until it is clear what is left of it.
+  const youngRestMs = Math.min(youngMs - firstMs - learningMs, durationMs / 4);
   // Each poll lists the markers, and either reads the plan or the manifest, or lists the partials.
   const reading = more(Math.min(planMs, youngMs) + finishMs, fastLoopMs);
-  const firstEveryMs = Math.max(fastLoopMs, Math.min(loopMs / youngShare, packMs / 8));
+  const partOfPack = (part: number): number =>
+    Math.max(fastLoopMs, Math.min(loopMs / youngShare, packMs / part));
   const listing =
-    more(firstMs, firstEveryMs) + more(lastPacksMs, fastLoopMs) + more(learningMs, loopMs / youngShare);
+    more(firstMs, partOfPack(8)) +
+    more(learningMs, packsOf(layout) > 2 * limits.outcomesForRate ? partOfPack(4) : fastLoopMs) +
+    more(youngRestMs, loopMs / youngShare) +
+    more(lastPacksMs, fastLoopMs);
   return calls({ list: reading + 2 * listing, read: reading });
 }

@@ -89,6 +89,8 @@ const endingMs = 1_000;
  */
 const shortestShare = 4;
 const shortestPacks = 200;
+/** Once all packs of a young run are sent, so many polls are made in the time that is left of it at the present rate. */
+const pollsOfRest = 8;
 
 /**
  * The leader's pause until its next poll: short while a run is planned, begun or finished, and for its last packs;
@@ -102,26 +104,35 @@ export function pauseBetween(
   const { loopMs, fastLoopMs } = settings;
   const pauses = runs.map(({ working, notes }) => {
     const young = localMs - notes.phaseSinceMs < fastForMs;
-    if (young && awaitsFirst(working))
-      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, firstPollMs(working)));
+    if (young && isLearning(working))
+      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, learningPauseMs(working)));
     const fast = notes.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
-    return young ? loopMs / shortestShare : Math.max(fastLoopMs, shortest, runsDryMs(working) / 2);
+    const dryMs = runsDryMs(working);
+    if (!young) return Math.max(fastLoopMs, shortest, dryMs / 2);
+    return Math.max(
+      loopMs / shortestShare,
+      dryMs < Number.POSITIVE_INFINITY ? 0 : leftMs(working) / pollsOfRest,
+    );
   });
   // Known once no sent pack waits in the queue, as at the end of a run, which a straggler holds up.
   const stragglers = runs.map(({ notes }) => Math.max(notes.stragglerInMs, loopMs / shortestShare));
   return Math.min(loopMs, ...pauses, ...stragglers);
 }
 
-/** Nothing has ended yet, and nothing can before a pack's time is over. */
-const awaitsFirst = (state: State): boolean =>
-  state.phase === "computing" &&
-  state.durationsMs.length === 0 &&
-  state.packsFailed === 0 &&
-  state.inFlight > 0;
-const firstPollMs = ({ layout }: State): number => (layout?.packMs ?? 0) / 8;
+/** Packs are computed, too few have ended to know the rate, and those that have are not most of a small run. */
+function isLearning({ phase, layout, durationsMs, inFlight, packsDone, packsFailed }: State): boolean {
+  if (phase !== "computing" || layout === undefined || inFlight === 0) return false;
+  const ended = packsDone + packsFailed;
+  if (ended === 0) return true;
+  return durationsMs.length < limits.outcomesForRate && packsOf(layout) - ended > limits.outcomesForRate;
+}
+
+/** Nothing can end before a pack's time is over, as planned or as seen. The first outcome tells most. */
+const learningPauseMs = ({ layout, durationsMs }: State): number =>
+  durationsMs.length === 0 ? (layout?.packMs ?? 0) / 8 : mean(durationsMs) / 4;
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
 function runsDryMs(state: State): number {
@@ -135,8 +146,10 @@ function runsDryMs(state: State): number {
 export const isInFullSwing = (state: State): boolean =>
   state.phase === "computing" && state.durationsMs.length >= limits.outcomesForRate && !endsSoon(state);
 
-function endsSoon(state: State): boolean {
-  if (state.phase !== "computing" || state.layout === undefined) return false;
-  const left = packsOf(state.layout) - state.packsDone - state.packsFailed;
-  return state.rate > 0 && (left * 1_000) / state.rate < endingMs;
+const endsSoon = (state: State): boolean => state.phase === "computing" && leftMs(state) < endingMs;
+
+/** Time until the last pack has ended, at the present rate. */
+function leftMs({ layout, packsDone, packsFailed, rate }: State): number {
+  if (layout === undefined || rate === 0) return Number.POSITIVE_INFINITY;
+  return ((packsOf(layout) - packsDone - packsFailed) * 1_000) / rate;
 }
