@@ -19,7 +19,7 @@ export interface Azurite {
   stop(): Promise<void>;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<void>;
-  /** Calls back with the queue of each message that can be received at once. */
+  /** Calls back with its queue when a message that was sent or updated can be received. */
   onMessage(listener: (queue: string) => void): void;
 }
 

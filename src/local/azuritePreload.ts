@@ -54,18 +54,20 @@ TableServer.prototype.start = async function () { this.status = "Running"; };
 `;
 
 /**
- * Tells the process that started the emulator of each message that was put into a queue and may be received at once, so that
- * instances need not wait for their next poll.
+ * Tells the process that started the emulator when a message that was sent or updated can be received, so that instances need not
+ * wait for their next poll.
  */
 const tellOfMessages = `
 import { Server } from "node:http";
 const { emit } = Server.prototype;
 Server.prototype.emit = function (event, request, response) {
-  const [path, query] = event === "request" && request.method === "POST" ? request.url.split("?") : [];
-  const queue = /^\\/[^/]+\\/([^/]+)\\/messages$/.exec(path ?? "")?.[1];
-  if (queue !== undefined && !Number(new URLSearchParams(query).get("visibilitytimeout"))) {
+  const sent = event === "request" && /^(POST |PUT .*popreceipt=)/.test(request.method + " " + request.url);
+  const queue = sent && /^\\/[^/]+\\/([^/]+)\\/messages\\b/.exec(request.url)?.[1];
+  if (queue) {
+    const hiddenMs = 1000 * Number(new URL(request.url, "http://x").searchParams.get("visibilitytimeout"));
+    const tell = () => process.connected && process.send({ queue }, () => {});
     response.once("finish", () => {
-      if (response.statusCode === 201 && process.connected) process.send({ queue }, () => {});
+      if (response.statusCode < 300) hiddenMs > 0 ? setTimeout(tell, hiddenMs).unref() : tell();
     });
   }
   return emit.apply(this, arguments);

@@ -15,7 +15,7 @@ const queues = "AzureFunctionsJobHost__extensions__queues__";
 
 /**
  * Settings of embedded instances that differ from `host.json` and the app's defaults: storage costs nothing here and
- * people watch, so instances poll more often.
+ * people watch, so leaders poll more often.
  */
 export function embeddedEnv(options: EmbeddedEnvOptions): Env {
   const { instances, index, cores, calculations, namespace } = options;
@@ -26,7 +26,8 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     LEASEFOLD_LOOP_MS: "500",
     LEASEFOLD_LOOP_FAST_MS: "50",
     LEASEFOLD_WATCH: "true",
-    [`${queues}maxPollingInterval`]: "00:00:00.500",
+    // The emulator tells of new messages; polls find only those of an instance that died.
+    [`${queues}maxPollingInterval`]: "00:00:02",
     [`${queues}visibilityTimeout`]: "00:00:01",
     [`${queues}batchSize`]: "1",
     // One message more than threads is fetched, so that a thread finds its next pack waiting.

@@ -40,7 +40,7 @@ describe("the emulator", () => {
     await first.stop();
   });
 
-  it("tells of each message that can be received at once, and of nothing else", async () => {
+  it("tells of each sent or updated message when it can be received, and of nothing else", async () => {
     const emulator = await startAzurite();
     const told: string[] = [];
     emulator.onMessage((queue) => told.push(queue));
@@ -50,9 +50,17 @@ describe("the emulator", () => {
     await storage.blobs.create(container, "messages", "no message");
     await storage.queues.send("one", "hidden", { visibleInS: 60 });
     await storage.queues.send("two", "a");
-    await storage.queues.receive("two", { max: 1, visibilityS: 1 });
+    const [taken] = await storage.queues.receive("two", { max: 1, visibilityS: 60 });
     await storage.queues.send("one", "b");
     await vi.waitFor(() => expect(told).toEqual(["two", "one"]));
+    await storage.queues.send("one", "late", { visibleInS: 1 });
+    if (taken !== undefined)
+      await storage.queues.update("two", taken.id, taken.popReceipt, { visibleInS: 1 });
+    expect(told).toHaveLength(2);
+    await vi.waitFor(() => expect(told.slice(2)).toEqual(["one", "two"]), 5_000);
+    expect(
+      (await storage.queues.receive("two", { max: 1, visibilityS: 60 })).map(({ text }) => text),
+    ).toEqual(["a"]);
     await emulator.stop();
   });
 
