@@ -43,6 +43,13 @@ export const overheadBench: Bench = {
         pure.map(({ seconds }) => seconds),
         0.5,
       );
+      if (cold.length > 0) {
+        const [few = 1, many = 1] = [warm, cold].map((runs) => medianPacks(runs)).sort((a, b) => a - b);
+        found.push({
+          goal: `primes to ${to}: cold and warm plans agree within a third in their packs`,
+          met: many <= (4 / 3) * few,
+        });
+      }
       for (const [side, runs] of Object.entries({ pure, warm, cold })) {
         if (runs.length === 0) continue;
         const seconds = runs.map((run) => run.seconds);
@@ -67,6 +74,12 @@ interface Timed {
   readonly packs?: number;
   readonly calls?: CallCounts;
 }
+
+const medianPacks = (runs: readonly Timed[]): number =>
+  quantile(
+    runs.map(({ packs = 0 }) => packs),
+    0.5,
+  );
 
 /** Calls per pack, and what others took of the machine. */
 function costOf(runs: readonly Timed[]): Record<string, string | number> {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { findManifest } from "../../src/client/result.ts";
+import type { RunRequest } from "../../src/client/runRequest.ts";
 import { submit } from "../../src/client/submit.ts";
 import { startAzurite } from "../../src/local/azurite.ts";
 import { findAppDir } from "../../src/local/embedded.ts";
@@ -58,18 +59,37 @@ export const traceBench: Bench = {
         random,
         calculations: await loadCalculations([]),
       };
-      const traces: Trace[] = [];
-      for (let run = 0; run < (quick ? 4 : 16); run += 1) {
-        // At any moment between two ticks, when nobody leads any more.
-        await sleep(2_000 + ((run * 137) % 900));
-        calls.length = 0;
-        const startMs = await runOnce(client);
-        // The first run starts the threads.
-        const story = run === 0 ? undefined : storyOf(calls, startMs);
-        if (story !== undefined) traces.push({ startMs, calls: [...calls], story });
-      }
-      if (traces.length === 0) throw new Error("no run has begun while nobody led");
-      return await summary(traces, full);
+      const traced = async (request: RunRequest): Promise<Trace[]> => {
+        const traces: Trace[] = [];
+        for (let run = 0; run < (quick ? 4 : 16); run += 1) {
+          // At any moment between two ticks, when nobody leads any more.
+          await sleep(2_000 + ((run * 137) % 900));
+          calls.length = 0;
+          const startMs = await runOnce(client, request);
+          // The first run starts the threads.
+          const story = run === 0 ? undefined : storyOf(calls, startMs);
+          if (story !== undefined) traces.push({ startMs, calls: [...calls], story });
+        }
+        if (traces.length === 0) throw new Error("no run has begun while nobody led");
+        return traces;
+      };
+      const ten = await summary(await traced({ calculation: "queens", params: { n: 5 } }), full);
+      const one = await traced({ calculation: "primes", params: { to: 1e6 } });
+      const oneMs = quantile(one.map(totalMs), 0.5);
+      const goal = "one chunk of 1 ms in at most 0.3 s, median";
+      return {
+        rows: [
+          ...ten.rows,
+          {
+            step: "one chunk of 1 ms, all steps",
+            mostly: "",
+            p50Ms: Math.round(oneMs),
+            p90Ms: Math.round(quantile(one.map(totalMs), 0.9)),
+          },
+        ],
+        figures: { ...ten.figures, oneChunkP50Ms: oneMs },
+        goals: [...ten.goals, { goal, met: oneMs <= 300 }],
+      };
     } finally {
       await instances.stopAll();
       for (const recorder of recorders) await recorder.close();
@@ -79,9 +99,9 @@ export const traceBench: Bench = {
 };
 
 /** Gives the moment of the call of `submit`; returns when the manifest is there and the run is closed. */
-async function runOnce(client: Client): Promise<number> {
+async function runOnce(client: Client, request: RunRequest): Promise<number> {
   const startMs = performance.now();
-  const { run } = await submit(client, { calculation: "queens", params: { n: 5 } });
+  const { run } = await submit(client, request);
   for (;;) {
     await sleep(20);
     const manifest = await findManifest(client, run).catch((error: unknown) => {
@@ -94,6 +114,8 @@ async function runOnce(client: Client): Promise<number> {
   return startMs;
 }
 
+const totalMs = ({ story }: Trace): number => story.at(-1)?.atMs ?? 0;
+
 async function summary(traces: readonly Trace[], draw: boolean) {
   const names = traces[0]?.story.map(({ name }) => name) ?? [];
   const tookMs = ({ story }: Trace, step: number): number =>
@@ -103,13 +125,11 @@ async function summary(traces: readonly Trace[], draw: boolean) {
     const [p50Ms, p90Ms] = [quantile(all, 0.5), quantile(all, 0.9)].map(Math.round) as [number, number];
     return { step: name, mostly: traces[0]?.story[step]?.mostly ?? "", p50Ms, p90Ms };
   });
-  const totals = traces.map(({ story }) => story.at(-1)?.atMs ?? 0);
+  const totals = traces.map(totalMs);
   const pollMs = traces.map((trace) =>
     trace.story.reduce((sum, { mostly }, step) => sum + (mostly === "poll" ? tookMs(trace, step) : 0), 0),
   );
-  const middle = [...traces].sort((a, b) => (a.story.at(-1)?.atMs ?? 0) - (b.story.at(-1)?.atMs ?? 0))[
-    traces.length >> 1
-  ];
+  const middle = [...traces].sort((a, b) => totalMs(a) - totalMs(b))[traces.length >> 1];
   if (draw && middle !== undefined) {
     await mkdir(join(picture, ".."), { recursive: true });
     await writeFile(picture, drawTrace(middle.calls, middle.story, middle.startMs));
