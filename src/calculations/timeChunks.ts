@@ -11,7 +11,7 @@ export interface PlannedChunks {
 /** Inputs of a list that are kept to be timed, by chunk. */
 export type Samples = Map<number, unknown>;
 
-/** One chunk to compute. */
+/** Chunks `[from, to)` to compute; one where there are inputs. */
 export interface SampleChunk {
   readonly from: number;
   readonly to: number;
@@ -20,39 +20,79 @@ export interface SampleChunk {
   readonly inputs?: readonly unknown[];
 }
 
+/** Time that a thread spent on a sample, and what of it the thread waited for a core, where the system tells. */
+export interface SampleTime {
+  readonly ms: number;
+  readonly waitedMs?: number | undefined;
+}
+
 /** A chunk that takes longer is stopped and counts as this time, which is the limit of a pack. */
 export const sampleLimitMs = limits.packMsMax;
 
 /**
- * Mean time of a few chunks in ms, for the plan of a run and for its estimate. `compute` runs the chunk and returns its
- * time. A chunk that fails is skipped here; it fails again when its pack is computed.
+ * Mean time of a chunk in ms by a few of them, for the plan of a run and for its estimate. `compute` runs chunks and
+ * returns their time. A chunk that fails is skipped here; it fails again when its pack is computed.
+ *
+ * A fresh thread is slow until its code is compiled and its tables are made. So each sample is taken again while that is
+ * cheap, and its fastest time counts; where samples are too short to tell, more chunks make one.
  */
 export async function timeChunks(
   { chunks, list }: PlannedChunks,
   samples: ReadonlyMap<number, unknown>,
-  compute: (chunk: SampleChunk) => Promise<{ readonly ms: number }>,
+  compute: (chunk: SampleChunk) => Promise<SampleTime>,
 ): Promise<number> {
   const indexes = list ? [...samples.keys()] : spread(chunks, limits.planSamples);
-  const times: number[] = [];
+  /** By first chunk of the sample: its fastest time for each chunk, and its chunks. */
+  const times = new Map<number, { readonly ms: number; readonly size: number }>();
+  const failed = new Set<number>();
+  let firstMs: number | undefined;
   let spentMs = 0;
-  for (const index of indexes) {
-    if (spentMs >= limits.planSampleMsMax) break;
-    const inputs = list ? { inputs: [samples.get(index)] } : {};
-    try {
-      const { ms } = await compute({ from: index, to: index + 1, count: chunks, ...inputs });
-      times.push(ms);
-      spentMs += ms;
-    } catch (error) {
-      if (!(error instanceof CalculationError)) throw error;
-      if (error.code === "time-limit") return sampleLimitMs;
+  let onceMs: number | undefined;
+  let size = 1;
+  /** The first sample includes loading the code, so it counts only if it is the only one. */
+  const meanMs = () => (times.size === 0 ? firstMs : meanOf([...times.values()].map(({ ms }) => ms)));
+  for (let round = 0; round < limits.planRounds; round++) {
+    const spentBeforeMs = spentMs;
+    for (const index of indexes) {
+      if (failed.has(index)) continue;
+      const known = meanMs();
+      if (onceMs !== undefined && known === undefined) break;
+      if (known !== undefined && spentMs + known * size > worthMs(known * chunks, onceMs)) break;
+      const to = Math.min(index + size, chunks);
+      const inputs = list ? { inputs: [samples.get(index)] } : {};
+      try {
+        const sample = await compute({ from: index, to, count: chunks, ...inputs });
+        const tookMs = sample.ms - (sample.waitedMs ?? 0);
+        spentMs += tookMs;
+        const before = times.get(index);
+        const ms = Math.min(tookMs / (to - index), before?.size === size ? before.ms : Infinity);
+        if (firstMs === undefined) firstMs = ms;
+        else times.set(index, { ms, size });
+      } catch (error) {
+        if (!(error instanceof CalculationError)) throw error;
+        if (error.code === "time-limit")
+          return onceMs === undefined ? sampleLimitMs : (meanMs() ?? sampleLimitMs);
+        failed.add(index);
+      }
     }
+    onceMs ??= spentMs;
+    if (!list && spentMs - spentBeforeMs < indexes.length * limits.planSampleMsMin) size *= 4;
   }
   // Chunks of unknown time must not all go into one pack.
-  if (times.length === 0) return limits.packMsMin;
-  // The first sample includes loading and compiling the code, so it counts only if it is the only one.
-  const warm = times.length > 1 ? times.slice(1) : times;
-  return warm.reduce((sum, ms) => sum + ms, 0) / warm.length;
+  return meanMs() ?? limits.packMsMin;
 }
+
+/** Time that all samples may take together, in a run that takes `totalMs` on one thread; `onceMs`: each taken once. */
+function worthMs(totalMs: number, onceMs: number | undefined): number {
+  const { packMsMin, planSampleMsMax, planSampleShare } = limits;
+  const cheapMs = Math.max(packMsMin, totalMs * planSampleShare);
+  if (onceMs === undefined) return Math.min(planSampleMsMax, cheapMs);
+  // A run that is one pack anyway would only become shorter.
+  return totalMs <= packMsMin ? 0 : Math.min(onceMs + packMsMin, cheapMs);
+}
+
+const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Keeps inputs to time: some spread over the first batch of a list, and the first of later batches up to the limit. */
 export function keepSamples(samples: Samples, from: number, inputs: readonly unknown[]): void {

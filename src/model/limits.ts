@@ -25,10 +25,16 @@ export const limits = {
   packMsMin: 250,
   /** A longer pack would be slow to balance; the host first renews a message after five minutes. */
   packMsMax: 25_000,
-  /** Chunks computed while planning to learn how long one takes, spread over the run. */
+  /** Samples computed while planning to learn how long a chunk takes, spread over the run. */
   planSamples: 5,
-  /** Total time of these samples after which planning takes no more. */
+  /** They take at most this share of the run's expected time, or `packMsMin` if that is more, */
+  planSampleShare: 0.05,
+  /** and each taken once never more than this. */
   planSampleMsMax: 2_000,
+  /** They are taken again for up to `packMsMin`, since code may be slow at first, but at most so often. */
+  planRounds: 8,
+  /** A shorter sample has more chunks the next time: too little of it is the chunk's own time. */
+  planSampleMsMin: 5,
 
   // One loop of a leader.
   /** Names on one page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs). */

@@ -5,6 +5,7 @@ import {
   type PlannedChunks,
   type SampleChunk,
   type Samples,
+  type SampleTime,
   sampleLimitMs,
   timeChunks,
 } from "../../calculations/timeChunks.ts";
@@ -37,7 +38,7 @@ export interface PlanningCode {
     sink: (inputs: readonly unknown[]) => Promise<void>,
     options: TaskOptions,
   ): Promise<PlannedChunks>;
-  compute(task: Task & SampleChunk, options: TaskOptions): Promise<{ readonly ms: number }>;
+  compute(task: Task & SampleChunk, options: TaskOptions): Promise<SampleTime>;
 }
 
 /** Calls of a calculation on its files, by billing class, and the bytes that it asked for. */
@@ -166,7 +167,7 @@ async function measure({ code, fileUse, clock, settings }: EstimatePorts, task: 
   let timed = 0;
   let failed: string | undefined;
   const chunkMs = await timeChunks(planned, samples, (chunk) => {
-    timed += 1;
+    timed += chunk.to - chunk.from;
     return code.compute({ ...task, ...chunk }, options).catch((error: unknown) => {
       // A chunk that exceeded the time limit may only be long.
       if (error instanceof CalculationError && error.code !== "time-limit") failed ??= error.message;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { threadId, workerData } from "node:worker_threads";
 import type { AttemptTime } from "../../calculations/contract.ts";
 import { type Files, filesOver } from "../../calculations/files.ts";
@@ -33,9 +34,11 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
       return { ok: false, ms: 0, code: "dropped", message: "" };
     startedMs = performance.now();
     const calculation = known.get(task.calculation);
+    const waitedBeforeMs = waitedMs();
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
     const value = await work(task, calculation, filesOver(access), sink);
-    return { ok: true, ms: performance.now() - startedMs, value };
+    const ms = performance.now() - startedMs;
+    return { ok: true, ms, waitedMs: waitedMs() - waitedBeforeMs, value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
     return {
@@ -48,6 +51,18 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     };
   } finally {
     port.close();
+  }
+}
+
+/**
+ * Time since its start that this thread was ready to run while other threads had the cores, in ms. 0 where the system
+ * does not tell: only Linux does (docs.kernel.org/scheduler/sched-stats.html, second field, in nanoseconds).
+ */
+function waitedMs(): number {
+  try {
+    return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return 0;
   }
 }
 

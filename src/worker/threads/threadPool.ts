@@ -61,8 +61,8 @@ export function threadPool(settings: PoolSettings): UserCode {
   }
 
   const output = async (work: ThreadWork, options: TaskOptions) => {
-    const { value, ms } = await run(work, options);
-    return { bytes: value as Uint8Array, ms };
+    const { value, ms, waitedMs } = await run(work, options);
+    return { bytes: value as Uint8Array, ms, waitedMs };
   };
   return {
     async plan(task, sink, options) {
@@ -82,10 +82,7 @@ export function threadPool(settings: PoolSettings): UserCode {
   };
 }
 
-interface Value {
-  readonly value: unknown;
-  readonly ms: number;
-}
+type Value = Extract<ThreadAnswer, { readonly ok: true }>;
 
 const startPool = ({ threads, memoryMb, files, printToError, onIdleCrash }: PoolSettings): Piscina =>
   new Piscina({

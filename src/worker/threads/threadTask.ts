@@ -46,7 +46,13 @@ export type Reply =
 
 /** A thread's answer. Errors of user code travel as data, because a class does not survive the transfer. */
 export type ThreadAnswer =
-  | { readonly ok: true; readonly ms: number; readonly value: unknown }
+  | {
+      readonly ok: true;
+      readonly ms: number;
+      /** What of it the thread waited for a core. */
+      readonly waitedMs: number;
+      readonly value: unknown;
+    }
   | {
       readonly ok: false;
       readonly ms: number;

@@ -54,6 +54,8 @@ export type InputSink = (inputs: readonly unknown[]) => Promise<void>;
 export interface TaskOutput {
   readonly bytes: Uint8Array;
   readonly ms: number;
+  /** What of the time the thread waited for a core, where that is known. */
+  readonly waitedMs?: number;
 }
 
 export interface FinishOutput extends ResultBytes {
