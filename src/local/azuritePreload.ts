@@ -1,3 +1,5 @@
+import { azuriteSpeed } from "./azuriteSpeed.ts";
+
 /**
  * Code that the emulator's process loads before its own. Its standard input is a pipe that nobody writes to and that
  * closes when the process that started it has ended, for whatever reason. The pipe must not keep the emulator alive: after
@@ -13,37 +15,6 @@ process.umask(0o077);
 `;
 
 /**
- * The emulator keeps its records in LokiJS, whose batch functions sort every index anew for a single record, and which
- * scans all records if the first condition has no index: with 10,000 blobs a delete took 92 ms and now takes 1.3. The
- * three functions only choose the method for one record, or the order of conditions; where LokiJS has them no more,
- * nothing is changed.
- */
-const fasterIndex = (azuriteManifest: string): string => `
-import { createRequire } from "node:module";
-try {
-  const Loki = createRequire(${JSON.stringify(azuriteManifest)})("lokijs");
-  const records = Loki.Collection.prototype;
-  const { removeBatchByPositions, update } = records;
-  if (removeBatchByPositions) records.removeBatchByPositions = function (places) {
-    if (places.length === 1) this.remove(this.data[places[0]]);
-    else if (places.length > 1) removeBatchByPositions.call(this, places);
-  };
-  if (update) records.update = function (found) {
-    const one = Array.isArray(found) && found.length === 1;
-    if (!Array.isArray(found) || found.length > 0) return update.call(this, one ? found[0] : found);
-  };
-  const results = Loki.Resultset.prototype;
-  const { findAnd } = results;
-  const telling = ["messageId", "name", "blobName"];
-  if (findAnd) results.findAnd = results.$and = function (conditions) {
-    const indexed = (one) => telling.some((key) => typeof one[key] === "string" && key in this.collection.binaryIndices);
-    const first = this.filterInitialized ? undefined : conditions.find(indexed);
-    return findAnd.call(this, first === undefined ? conditions : [first, ...conditions.filter((one) => one !== first)]);
-  };
-} catch {}
-`;
-
-/**
  * The emulator has no option to start without its table service, which nothing here needs. The service counts as running,
  * because its `close` then stops a timer that would keep the process alive.
  */
@@ -54,20 +25,33 @@ TableServer.prototype.start = async function () { this.status = "Running"; };
 `;
 
 /**
- * Tells the process that started the emulator when a message that was sent or updated can be received, so that instances need not
- * wait for their next poll.
+ * Tells the process that started the emulator when messages that were sent or updated can be received, so that instances
+ * need not wait for their next poll: of the first at once, and of those in the 20 ms after it together. Instances that
+ * are busy with a long queue would otherwise hear of each of its messages.
  */
 const tellOfMessages = `
 import { Server } from "node:http";
 const { emit } = Server.prototype;
+const told = new Map();
+const tell = (queue) => {
+  if (told.has(queue)) return told.set(queue, true);
+  told.set(queue, false);
+  if (process.connected) process.send({ queue }, () => {});
+  setTimeout(() => {
+    const more = told.get(queue);
+    told.delete(queue);
+    if (more) tell(queue);
+  }, 20).unref();
+};
 Server.prototype.emit = function (event, request, response) {
   const sent = event === "request" && /^(POST |PUT .*popreceipt=)/.test(request.method + " " + request.url);
   const queue = sent && /^\\/[^/]+\\/([^/]+)\\/messages\\b/.exec(request.url)?.[1];
   if (queue) {
     const hiddenMs = 1000 * Number(new URL(request.url, "http://x").searchParams.get("visibilitytimeout"));
-    const tell = () => process.connected && process.send({ queue }, () => {});
     response.once("finish", () => {
-      if (response.statusCode < 300) hiddenMs > 0 ? setTimeout(tell, hiddenMs).unref() : tell();
+      if (response.statusCode >= 300) return;
+      if (hiddenMs > 0) setTimeout(tell, hiddenMs, queue).unref();
+      else tell(queue);
     });
   }
   return emit.apply(this, arguments);
@@ -77,5 +61,5 @@ Server.prototype.emit = function (event, request, response) {
 /** All of it as a module for `node --import`. */
 export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
   `data:text/javascript,${encodeURIComponent(
-    `${privateFiles}${fasterIndex(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`,
+    `${privateFiles}${azuriteSpeed(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`,
   )}`;
