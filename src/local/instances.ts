@@ -10,6 +10,7 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  * Functions host. Bindings, converters and handlers are the real `@azure/functions`; the host around them is ours.
  *
  * What it is not:
+ * - queues: hints of the emulator end the pause before the next poll, which Azure's host makes at its own pace;
  * - no listener singleton: on Azure a timer fires on one instance of an app, here on each, so that they race;
  * - no scale controller: there are as many instances as you start;
  * - no triggers but timer, queue and HTTP, and no input or output bindings; the log names both;
