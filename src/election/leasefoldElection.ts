@@ -28,4 +28,4 @@ export { type LeaseEnd, LeaseLost, type NamedLease } from "./leases/namedLease.t
 export type { RenewalStats } from "./leases/renewals.ts";
 export type { CurrentLeader } from "./record/leaderView.ts";
 export type { CameBy } from "./record/record.ts";
-export type { ElectionSettings } from "./settings.ts";
+export { type ElectionSettings, fastTakeover } from "./settings.ts";

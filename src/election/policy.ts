@@ -19,6 +19,8 @@ export interface WaitState {
   readonly remainingMs: number;
   /** Wait even while a leader beats. */
   readonly watching: boolean;
+  /** For at least so long nobody wrote the record, by the polls of this race alone. */
+  readonly unchangedMs: number;
 }
 
 export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionSettings): PollDecision {
@@ -28,7 +30,7 @@ export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionS
   }
   const record = decoded.kind === "record" ? decoded.record : undefined;
   if (!isHeld(poll)) return { act: "acquire", cameBy: cameByOf(poll, record, settings) };
-  if (record !== undefined && mayBreak(record, poll.ageMs, settings)) {
+  if (record !== undefined && mayBreak(record, poll.ageMs, wait.unchangedMs, settings)) {
     return { act: "break", ifMatch: poll.etag };
   }
   const beatMoved = record?.state === "leading" && record.beat !== wait.firstBeat;
@@ -39,10 +41,19 @@ export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionS
 /**
  * Early takeover. The threshold is the one the leader published with its term, never the challenger's own,
  * because the leader counts its stop-work deadline by it. A record that is only `looking` is never broken.
+ *
+ * Storage's times are whole seconds, so an age by them must exceed the leader's deadline by their resolution. What the
+ * challenger saw itself is exact: a record that stayed the same for as long as the deadline was last sent before it.
  */
-function mayBreak(record: LeaderRecord, ageMs: number, settings: ElectionSettings): boolean {
+function mayBreak(
+  record: LeaderRecord,
+  ageMs: number,
+  unchangedMs: number,
+  settings: ElectionSettings,
+): boolean {
   if (record.state !== "leading" || record.breakAfterMs === 0) return false;
-  return ageMs >= Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);
+  const thresholdMs = Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);
+  return ageMs >= thresholdMs || unchangedMs >= thresholdMs - ageResolutionMs;
 }
 
 /** How a free lease would be acquired. */

@@ -65,9 +65,12 @@ export const settingsSchema = z.object({
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536)
     .default(512)
     .describe("heap of one worker thread, MB; its Buffers may have 128 MB more"),
-  LEASEFOLD_EARLY_TAKEOVER: flag
-    .default(true)
-    .describe("depose a leader that stopped beating before its lease runs out"),
+  LEASEFOLD_EARLY_TAKEOVER: z
+    .enum(["true", "false", "fast"])
+    .default("true")
+    .describe(
+      "depose a leader that stopped beating before its lease runs out; fast: twice the beats and polls",
+    ),
   LEASEFOLD_READ_ONLY: flag
     .default(false)
     .describe("page and HTTP API refuse every request that is not a read"),

@@ -9,6 +9,7 @@ import { overheadBench } from "./overhead.ts";
 import { planningBench } from "./planning.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
+import { takeoverFastBench } from "./takeoverFast.ts";
 import { traceBench } from "./trace.ts";
 
 /**
@@ -38,6 +39,7 @@ const benches: readonly Bench[] = [
   traceBench,
   overheadBench,
   takeoverBench,
+  takeoverFastBench,
   engineBench,
   leadingBench,
   scaleBench,

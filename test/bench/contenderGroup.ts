@@ -25,6 +25,8 @@ export interface ContenderGroup {
   /** When the process `index` said last that it lets its lease go. */
   letGoMs(index: number): number;
   calls(index: number): Promise<CallCounts>;
+  /** What ended a term that no one had asked to end, so far: takeovers, and terms lost by their leader's own word. */
+  unasked(): readonly string[];
   stop(): void;
 }
 
@@ -69,6 +71,7 @@ export async function contenderGroup(
   const lease = storage.lease(names.coordination, leaderBlob);
   let newest: Omit<Reign, "seenMs"> = { term: 0, index: -1, saidMs: 0 };
   let onTerm = (): void => {};
+  const unasked: string[] = [];
 
   const start = async (index: number): Promise<ChildProcess> => {
     const child = spawn(process.execPath, [program], {
@@ -90,6 +93,8 @@ export async function contenderGroup(
         if (told.kind === "threw") console.error(`contender-${index}: ${told.message}`);
         if (told.kind === "lets-go" && slot !== undefined) slot.letGoMs = told.atMs;
         if (told.kind === "calls") slot?.counts?.(told.counts);
+        if (["tookOver", "lost", "deposed"].includes(told.kind))
+          unasked.push(`term ${told.term} ${told.kind}`);
         if (told.kind !== "claimed" || told.term <= newest.term) return;
         newest = { term: told.term, index, saidMs: told.atMs };
         onTerm();
@@ -142,6 +147,7 @@ export async function contenderGroup(
         slot.child.stdin?.write("calls\n");
       });
     },
+    unasked: () => unasked,
     stop() {
       for (const { child } of slots) child.kill("SIGKILL");
     },

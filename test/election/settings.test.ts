@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type ElectionSettings, electionSettings, stopWorkMs } from "../../src/election/settings.ts";
+import {
+  type ElectionSettings,
+  electionSettings,
+  fastTakeover,
+  stopWorkMs,
+} from "../../src/election/settings.ts";
 import { ConfigError } from "../../src/model/errors.ts";
 
 test("the defaults hold together, at every lease length and with early takeover", () => {
@@ -7,6 +12,12 @@ test("the defaults hold together, at every lease length and with early takeover"
     const settings = electionSettings({ leaseDurationS, breakAfterMs: 4_000 });
     expect(stopWorkMs(settings)).toBe(leaseDurationS * 1_000 - 2_000);
   }
+});
+
+test("the settings of a fast takeover hold together: twice the beats and polls, and three beats may fail", () => {
+  const [fast, usual] = [electionSettings(fastTakeover), electionSettings({ breakAfterMs: 4_000 })];
+  expect([usual.beatEveryMs / fast.beatEveryMs, usual.lookAgainMs / fast.lookAgainMs]).toEqual([2, 2]);
+  expect(fast.breakAfterMs - 1_000 - 3 * fast.beatEveryMs).toBeGreaterThanOrEqual(fast.beatCapMs);
 });
 
 test.each<[Partial<ElectionSettings>, string]>([

@@ -42,7 +42,7 @@ const polled = (leaseState: LeaseState, more: Partial<LeaderRecord> | "none" = {
   ageMs,
   decoded: more === "none" ? { kind: "none" } : { kind: "record", record: { ...record, ...more } },
 });
-const tick: WaitState = { firstBeat: "x-1", remainingMs: 0, watching: false };
+const tick: WaitState = { firstBeat: "x-1", remainingMs: 0, watching: false, unchangedMs: 0 };
 const wake: WaitState = { ...tick, remainingMs: 9_000 };
 const watch: WaitState = { ...wake, watching: true };
 
@@ -100,6 +100,36 @@ describe("after a poll", () => {
       polled("leased", { breakAfterMs: 9_000 }, 8_000),
       tick,
       { act: "follow" },
+    ],
+    [
+      "young by storage's times, unchanged for less than the leader's own deadline: poll again",
+      polled("leased", {}, 3_000),
+      { ...watch, unchangedMs: 2_999 },
+      { act: "pollAgain" },
+    ],
+    [
+      "young by storage's times, unchanged for as long as the leader's own deadline: break",
+      polled("leased", {}, 3_000),
+      { ...watch, unchangedMs: 3_000 },
+      { act: "break", ifMatch: "e" },
+    ],
+    [
+      "unchanged for less than three beats of the challenger's own: not yet",
+      polled("leased", { breakAfterMs: 2_000 }, 3_000),
+      { ...watch, unchangedMs: 2_999 },
+      { act: "pollAgain" },
+    ],
+    [
+      "unchanged for less than a longer threshold: not yet",
+      polled("leased", { breakAfterMs: 9_000 }, 8_000),
+      { ...watch, unchangedMs: 7_999 },
+      { act: "pollAgain" },
+    ],
+    [
+      "unchanged without a threshold: never",
+      polled("leased", { breakAfterMs: 0 }),
+      { ...watch, unchangedMs: 99_000 },
+      { act: "pollAgain" },
     ],
     ["no threshold: never", polled("leased", { breakAfterMs: 0 }, 99_000), tick, { act: "follow" }],
     ["only looking: never", polled("leased", { state: "looking" }, 99_000), tick, { act: "follow" }],

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { electionFrom } from "../../src/election/settings.ts";
+import { electionFrom, fastTakeover } from "../../src/election/settings.ts";
 import { ConfigError } from "../../src/model/errors.ts";
 import { readHostSettings } from "../../src/model/hostSettings.ts";
 import { limits } from "../../src/model/limits.ts";
@@ -23,6 +23,7 @@ describe("settings", () => {
     ["LEASEFOLD_NAMESPACE", "Upper"],
     ["LEASEFOLD_NAMESPACE", "double--dash"],
     ["LEASEFOLD_WATCH", "yes"],
+    ["LEASEFOLD_EARLY_TAKEOVER", "quick"],
     ["LEASEFOLD_LOOP_MS", "soon"],
   ])("%s=%s is refused by its name", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(ConfigError);
@@ -56,6 +57,15 @@ describe("host.json and the settings agree", () => {
     const election = electionFrom(readSettings({}), host);
     expect(election.budgetMs).toBeLessThan(host.functionTimeoutMs - election.functionMarginMs + 1);
     expect(electionFrom(readSettings({ LEASEFOLD_BUDGET_S: "3000" }), host).budgetMs).toBe(588_000);
+  });
+
+  test("early takeover is on, off or fast, and each is accepted by the relations", () => {
+    const of = (value: string) =>
+      electionFrom(readSettings({ LEASEFOLD_EARLY_TAKEOVER: value, LEASEFOLD_WATCH: "true" }), host);
+    expect(of("").breakAfterMs).toBe(4_000);
+    expect(of("true")).toEqual(of(""));
+    expect(of("false")).toEqual({ ...of("true"), breakAfterMs: 0 });
+    expect(of("fast")).toEqual({ ...of("true"), ...fastTakeover });
   });
 
   test("a pack's time limit lies well below the function's", () => {

@@ -1,20 +1,25 @@
 import { StorageError } from "../../model/errors.ts";
 import type { LeaseView, Missing } from "../../storage/ports.ts";
-import { type ClockReading, elapsedMs, readClocks } from "../cappedCall.ts";
+import { type ClockReading, readClocks } from "../cappedCall.ts";
 import { classifyFailure, storageCodeOf } from "../leaseFailure.ts";
 import type { LeaseCalls } from "../raceContext.ts";
 import { type Poll, pollOf } from "../record/leaderView.ts";
 import type { CameBy } from "../record/record.ts";
+
+/** A poll that was answered, and the local times of its request and of its answer. */
+export interface Polled {
+  readonly kind: "polled";
+  readonly poll: Poll;
+  readonly sentAt: ClockReading;
+  readonly answeredAt: ClockReading;
+}
 
 /** Polls the blob once. A missing blob or container is created; whoever leads from it starts at term 1. */
 export async function pollLease({
   ports,
   request,
   call,
-}: LeaseCalls): Promise<
-  | { readonly kind: "polled"; readonly poll: Poll; readonly tookMs: number }
-  | { readonly kind: "failed"; readonly error: unknown }
-> {
+}: LeaseCalls): Promise<Polled | { readonly kind: "failed"; readonly error: unknown }> {
   const { clock, lease } = ports;
   const view = () => call<LeaseView | Missing>((signal) => lease.view({ signal }), request.stopping);
   let reply = await view();
@@ -25,7 +30,12 @@ export async function pollLease({
   }
   if (reply.kind === "failed") return reply;
   if (reply.value.kind === "missing") return { kind: "failed", error: disappeared() };
-  return { kind: "polled", poll: pollOf(reply.value), tookMs: elapsedMs(reply.sentAt, readClocks(clock)) };
+  return {
+    kind: "polled",
+    poll: pollOf(reply.value),
+    sentAt: reply.sentAt,
+    answeredAt: readClocks(clock),
+  };
 }
 
 export const disappeared = () =>

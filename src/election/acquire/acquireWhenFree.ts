@@ -1,9 +1,10 @@
 import { messageOf } from "../../model/errors.ts";
+import { type ClockReading, elapsedMs } from "../cappedCall.ts";
 import { storageCodeOf } from "../leaseFailure.ts";
 import { budgetEndsAtMs, decideAfterPoll, type WaitState } from "../policy.ts";
 import { type RaceContext, type RaceOutcome, refusalNow, refusalOf } from "../raceContext.ts";
 import { currentLeaderOf, type Poll } from "../record/leaderView.ts";
-import { type AcquiredLease, acquireLease, pollLease } from "./acquireLease.ts";
+import { type AcquiredLease, acquireLease, type Polled, pollLease } from "./acquireLease.ts";
 
 /**
  * How long a contender waits for a lease that is held. A tick does not wait at all. A tick started by a wake may have
@@ -17,13 +18,24 @@ export function pollSchedule({ ports, settings, request }: RaceContext) {
   const tickUntilMs = request.startedBy === "wake" ? Math.min(wakeUntilMs, budgetUntilMs) : 0;
   const untilMs = settings.watching ? budgetUntilMs : tickUntilMs;
   let first: { readonly beat: string | undefined } | undefined;
+  let same: { readonly etag: string; readonly answeredAt: ClockReading } | undefined;
   const remainingMs = (): number => Math.max(0, untilMs - clock.monotonicMs());
   return {
     remainingMs,
-    /** Also remembers the first beat. */
-    stateAt({ decoded }: Poll): WaitState {
+    /**
+     * Also remembers the first beat, and the first poll that found this ETag. Counts from when that one was answered
+     * to when this one was sent: the record was there before the former and is still there after the latter, however
+     * long this process itself slept in between. By the monotonic clock alone, which nobody sets.
+     */
+    stateAt({ poll: { decoded, etag }, sentAt, answeredAt }: Polled): WaitState {
       first ??= { beat: decoded.kind === "record" ? decoded.record.beat : undefined };
-      return { firstBeat: first.beat, remainingMs: remainingMs(), watching: settings.watching };
+      if (same?.etag !== etag) same = { etag, answeredAt };
+      return {
+        firstBeat: first.beat,
+        remainingMs: remainingMs(),
+        watching: settings.watching,
+        unchangedMs: Math.max(0, sentAt.monotonicMs - same.answeredAt.monotonicMs),
+      };
     },
     /** Until the next poll, spread a little so that waiting contenders do not poll in step. */
     pause: (): Promise<void> =>
@@ -71,7 +83,7 @@ export async function acquireWhenFree(
     }
     poll = polled.poll;
     if (poll.decoded.kind === "record") context.polled(poll.decoded.record);
-    const decision = decideAfterPoll(poll, schedule.stateAt(poll), settings);
+    const decision = decideAfterPoll(poll, schedule.stateAt(polled), settings);
     if (decision.act === "refuse") {
       return over({ kind: "refused", code: decision.code, reason: decision.reason });
     }
@@ -84,7 +96,7 @@ export async function acquireWhenFree(
       // Challengers that saw the same silence must not break each other's fresh lease: a lease call does not
       // change the ETag, so only time keeps them apart until the first of them has written its record.
       spread = true;
-      const spreadMs = Math.max(settings.breakJitterMs, 4 * polled.tookMs);
+      const spreadMs = Math.max(settings.breakJitterMs, 4 * elapsedMs(polled.sentAt, polled.answeredAt));
       await ports.clock.sleep(ports.random.number() * spreadMs, request.stopping);
       continue;
     }

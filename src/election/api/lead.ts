@@ -28,7 +28,7 @@ export interface LeadOptions extends ElectionLocation, Partial<Omit<ElectionSett
    * lease. The cost: a process that was merely slow or cut off may believe for a moment that it still leads. So only
    * effects that storage itself refuses to an old term are safe: writes through `openState()`, creates with
    * `If-None-Match: *`, or your own writes that carry `term` to something that refuses smaller ones. Mail, HTTP calls
-   * and plain writes are not.
+   * and plain writes are not. With `...fastTakeover` after about 2 s, for twice the calls.
    */
   readonly breakAfterMs?: number;
   /** False: one poll, and if another leads the result is `follower`. Default true: wait until it leads. */

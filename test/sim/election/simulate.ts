@@ -1,27 +1,38 @@
-import { electionSettings } from "../../../src/election/settings.ts";
+import { type ElectionSettings, electionSettings, fastTakeover } from "../../../src/election/settings.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { type Storm, storm, strike } from "./mishaps.ts";
 import { type Actor, blob, container, type Role, type SimulationResult, stage } from "./stage.ts";
 
 /** What is promised about clocks: natural expiry bears a tenth, early takeover a thousandth of wrong pace. */
 const driftOf = { expiry: 0.1, early: 0.001 } as const;
-const thresholds = [0, 4_000, 6_000, 9_000];
+const usual = { breakAfterMs: 4_000 };
+const assorted: readonly Partial<ElectionSettings>[] = [
+  { breakAfterMs: 0 },
+  usual,
+  fastTakeover,
+  { breakAfterMs: 9_000 },
+];
 
 /**
  * One world from one seed: three instances, a bad network, and again and again a fault for whoever leads, or for
  * another; then a quiet time in which somebody has to lead within a bound.
  *
- * Every fifth world waits for natural expiry; in another fifth each instance publishes a threshold of its own.
+ * Every fifth world waits for natural expiry; one fifth has the settings of a fast takeover, and in another each
+ * instance has settings of its own.
  */
 export async function simulate(seed: number, forMs = 150_000): Promise<SimulationResult> {
   const early = seed % 5 !== 0;
-  const mixed = seed % 5 === 3;
+  const takeoverOf = (draw: () => number): Partial<ElectionSettings> => {
+    if (seed % 5 === 3) return assorted[Math.floor(draw() * assorted.length)] ?? usual;
+    if (seed % 5 === 2) return fastTakeover;
+    return early ? usual : { breakAfterMs: 0 };
+  };
   let trouble = 0;
   const casting = (world: VirtualWorld): Role<Storm> => {
     const { random } = world;
     const drift = driftOf[early ? "early" : "expiry"] * (2 * random.number() - 1);
     const settings = electionSettings({
-      breakAfterMs: mixed ? (thresholds[Math.floor(random.number() * 4)] ?? 0) : early ? 4_000 : 0,
+      ...takeoverOf(random.number),
       watching: random.number() < 0.5,
       budgetMs: 45_000,
       functionTimeoutMs: 90_000,

@@ -15,6 +15,7 @@ const deadline = "src/election/hold/stopWorkDeadline.ts";
 const hold = "src/election/hold/leaseHold.ts";
 const policy = "src/election/policy.ts";
 const acquire = "src/election/acquire/acquireLease.ts";
+const schedule = "src/election/acquire/acquireWhenFree.ts";
 const lead = "src/election/hold/leadTerm.ts";
 const twinLease = "src/storage/memory/memoryLease.ts";
 const chain = "src/coordinator/perform/stateChain.ts";
@@ -28,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the break",
     killedBy: "nobody followed too early",
     from: { seed: 21 },
-    file: "src/election/acquire/acquireWhenFree.ts",
+    file: schedule,
     find: "ports.lease.breakNow({ ifMatch, signal })",
     replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) })",
   },
@@ -37,15 +38,45 @@ export const mutants: readonly Mutant[] = [
     killedBy: "nobody followed too early",
     from: { seed: 12 },
     file: policy,
-    find: "Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs)",
-    replace: "Math.max(settings.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs)",
+    find: "const thresholdMs = Math.max(record.breakAfterMs, 3",
+    replace: "const thresholdMs = Math.max(settings.breakAfterMs, 3",
   },
   {
-    lacks: "any threshold for a break",
+    lacks: "any threshold for the age of a record",
     killedBy: "nobody followed too early",
     file: policy,
-    find: "return ageMs >= Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);",
-    replace: "return ageMs >= 2_000;",
+    find: "return ageMs >= thresholdMs ||",
+    replace: "return ageMs >= 2_000 ||",
+  },
+  {
+    lacks: "any threshold for a record that stays the same",
+    killedBy: "nobody followed too early",
+    file: policy,
+    find: "unchangedMs >= thresholdMs - ageResolutionMs;",
+    replace: "unchangedMs >= 1_200;",
+  },
+  {
+    lacks: "a new count with each record",
+    killedBy: "nobody followed too early",
+    file: schedule,
+    find: "if (same?.etag !== etag) same =",
+    replace: "same ??=",
+  },
+  {
+    lacks: "counting from the answer of the first poll of a record (from its request)",
+    killedBy: "nobody followed too early",
+    from: { seed: 1577 },
+    file: schedule,
+    find: "same = { etag, answeredAt };",
+    replace: "same = { etag, answeredAt: sentAt };",
+  },
+  {
+    lacks: "the monotonic clock for a record that stays the same (wall)",
+    killedBy: "nobody followed too early",
+    from: { seed: 2928 },
+    file: schedule,
+    find: "sentAt.monotonicMs - same.answeredAt.monotonicMs",
+    replace: "sentAt.wallMs - same.answeredAt.wallMs",
   },
   {
     lacks: "one lease id per series of tries (another with each try)",
@@ -59,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "If-Match on the acquire",
     killedBy: "terms grow",
-    from: { seed: 7486 },
+    from: { seed: 3626 },
     file: acquire,
     find: "{ ifMatch: poll.etag, signal }",
     replace: "{ signal }",
