@@ -74,6 +74,8 @@ class Contender implements Coordinator {
   readonly #newer = { gaveWay: false };
   #busy = false;
   #wokenMeanwhile = false;
+  /** Ends the pause of a contender that waits; one for each time. */
+  #pollNow = new AbortController();
   #sequence = 0;
   #aboveTerm = 0;
   #awayUntilMs = 0;
@@ -91,6 +93,8 @@ class Contender implements Coordinator {
     const woken = request.startedBy === "wake";
     if (this.#busy) {
       this.#wokenMeanwhile ||= woken;
+      // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
+      if (woken) this.#pollNow.abort();
       return { kind: "busy" };
     }
     if (this.#ports.clock.monotonicMs() < this.#awayUntilMs) {
@@ -98,6 +102,8 @@ class Contender implements Coordinator {
       return { kind: "away" };
     }
     this.#busy = true;
+    const stop = (): void => this.#pollNow.abort();
+    request.stopping?.addEventListener("abort", stop);
     let raced: Raced;
     try {
       do {
@@ -106,6 +112,7 @@ class Contender implements Coordinator {
         raced = await this.#race(request);
       } while (this.#wokenMeanwhile && raced.outcome.kind === "nothingToLead");
     } finally {
+      request.stopping?.removeEventListener("abort", stop);
       this.#busy = false;
       this.#wokenMeanwhile = false;
     }
@@ -129,6 +136,11 @@ class Contender implements Coordinator {
     let afterRelease: Raced["afterRelease"];
     const outcome = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
       ...{ holder, region, about, startedAtMonotonicMs, startedBy, stopping, aboveTerm: this.#aboveTerm },
+      pollNow: () => {
+        const { signal } = this.#pollNow;
+        if (signal.aborted) this.#pollNow = new AbortController();
+        return signal;
+      },
       worthLeading: async ({ poll, signal }) =>
         (await anyRunToLead(this.#ports, signal)) || (await this.#expiry.dueWhenIdle(poll, signal)),
       lead: async (leadership) => {
@@ -160,8 +172,9 @@ class Contender implements Coordinator {
       this.#noteEnd(leadership, error);
     }
     return async () => {
-      // Whoever comes next should come now if there is work; a marker written while we released counts too.
-      const active = await anyRunToLead({ storage, names }).catch(() => true);
+      // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
+      // were active in the last loop need no list: it would only delay the wake.
+      const active = term.runs.size > 0 || (await anyRunToLead({ storage, names }).catch(() => true));
       if (active) await wake.handOver();
       else await wake.remove();
     };

@@ -43,6 +43,8 @@ export interface RaceRequest {
   lead(leadership: Leadership): Promise<void>;
   /** The process is to stop (SIGTERM, the host's shutdown hooks): drain and release. */
   readonly stopping?: AbortSignal | undefined;
+  /** Asked at each pause between two polls: its signal ends the pause, such as for a wake. It fires at `stopping` too. */
+  readonly pollNow?: () => AbortSignal;
 }
 
 type RefusalCode =

@@ -56,3 +56,78 @@ test("a leader that is deposed or ends as planned is no failure", async () => {
   expect(await led).toMatchObject({ kind: "led", cause: "lost" });
   expect(logged.map(({ event }) => event)).not.toContain("leading-failed");
 });
+
+test("a contender that waits polls at once when it is woken, and the wake of a hand-over needs no list", async () => {
+  const { storage, names, world, addRun } = leadOnTwin();
+  await addRun("r");
+  const told: string[] = [];
+  const contender = (holder: string) => {
+    const clock = world.clock();
+    const one = coordinator(
+      {
+        ...{ storage, names, clock, random: world.random, log() {} },
+        onElection: ({ kind }) => told.push(`${holder} ${kind}`),
+      },
+      {
+        ...{ holder, packLimitMs: 300_000, keepDays: 30 },
+        election: electionSettings({ watching: true, lookAgainMs: 30_000, budgetMs: 600_000 }),
+        loop: { loopMs: 2_000, fastLoopMs: 100 },
+      },
+    );
+    const stop = new AbortController();
+    const tick = (startedBy: "tick" | "wake") =>
+      one.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stop.signal });
+    return { tick, stop };
+  };
+  const [one, two] = [contender("one"), contender("two")];
+  const led = one.tick("tick");
+  await world.advance(12_000);
+  const waiting = two.tick("tick");
+  await world.advance(1_000);
+
+  const { list } = storage.blobs;
+  let lists = 0;
+  storage.blobs.list = (...args) => {
+    lists += 1;
+    return list(...args);
+  };
+  one.stop.abort();
+  expect(await world.finish(led)).toMatchObject({ kind: "led", cause: "stopping", handedOver: true });
+  expect(lists).toBe(0);
+  expect(await storage.queues.peek(names.wake, 32)).toHaveLength(1);
+  const freeMs = world.nowMs();
+  expect(await two.tick("wake")).toEqual({ kind: "busy" });
+  expect(await world.until(() => told.includes("two claimed"), 60_000)).toBe(true);
+  expect(world.nowMs() - freeMs).toBeLessThan(100);
+
+  two.stop.abort();
+  expect(await world.finish(waiting)).toMatchObject({ kind: "led", term: 2 });
+});
+
+test("a contender that waits ends at once when its process stops", async () => {
+  const { storage, names, world, addRun } = leadOnTwin();
+  await addRun("r");
+  const lease = storage.lease(names.coordination, "leader");
+  await lease.ensure();
+  await lease.acquire("11111111-2222-4333-8444-555555555555", 60);
+  const clock = world.clock();
+  const one = coordinator(
+    { storage, names, clock, random: world.random, log() {}, onElection() {} },
+    {
+      ...{ holder: "one", packLimitMs: 300_000, keepDays: 30 },
+      election: electionSettings({ watching: true, lookAgainMs: 30_000, budgetMs: 600_000 }),
+      loop: { loopMs: 2_000, fastLoopMs: 100 },
+    },
+  );
+  const stop = new AbortController();
+  const waiting = one.tick({
+    startedBy: "tick",
+    startedAtMonotonicMs: clock.monotonicMs(),
+    stopping: stop.signal,
+  });
+  await world.advance(1_000);
+  const atMs = world.nowMs();
+  stop.abort();
+  expect(await world.finish(waiting)).toMatchObject({ kind: "refused", code: "stopping" });
+  expect(world.nowMs() - atMs).toBeLessThan(100);
+});
