@@ -81,7 +81,7 @@ async function tickForever(): Promise<void> {
 async function obeyWakes(): Promise<void> {
   const { queues } = connectStorage({ connectionString });
   const backoff = makePollBackoff(queueMaxMs, random);
-  for (;;) {
+  while (!stop.signal.aborted) {
     const messages = await queues.receive(names.wake, { max: 1, visibilityS: 600 }).catch(() => []);
     for (const { id, popReceipt } of messages) {
       void during("wake").then(() => queues.remove(names.wake, id, popReceipt).catch(() => {}));

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
   type ElectionSettings,
@@ -5,6 +6,7 @@ import {
   fastTakeover,
   stopWorkMs,
 } from "../../src/election/settings.ts";
+import { calls, dollarsOf } from "../../src/model/calls.ts";
 import { ConfigError } from "../../src/model/errors.ts";
 
 test("the defaults hold together, at every lease length and with early takeover", () => {
@@ -18,6 +20,22 @@ test("the settings of a fast takeover hold together: twice the beats and polls, 
   const [fast, usual] = [electionSettings(fastTakeover), electionSettings({ breakAfterMs: 4_000 })];
   expect([usual.beatEveryMs / fast.beatEveryMs, usual.lookAgainMs / fast.lookAgainMs]).toEqual([2, 2]);
   expect(fast.breakAfterMs - 1_000 - 3 * fast.beatEveryMs).toBeGreaterThanOrEqual(fast.beatCapMs);
+});
+
+test("docs/ELECTION.md tells what the calls of a fast takeover cost in a month", () => {
+  const page = readFileSync(new URL("../../docs/ELECTION.md", import.meta.url), "utf8");
+  const { beatEveryMs, renewEveryMs, lookAgainMs } = electionSettings(fastTakeover);
+  const leader = { other: 60_000 / beatEveryMs + 60_000 / renewEveryMs, queue: 32 };
+  const follower = { other: 60_000 / lookAgainMs, queue: 0 };
+  for (const [row, { other, queue }] of [
+    ["leader with `fast`, the election alone, at most", leader],
+    ["follower that watches with `fast`, at most", follower],
+  ] as const) {
+    const dollars = dollarsOf(calls({ other, queue })) * ((60 * 24 * 365.25) / 12);
+    expect(page).toContain(
+      `| ${row} | ${other} | ${queue || ""}${queue ? " " : ""}| | $${dollars.toFixed(2)} |`,
+    );
+  }
 });
 
 test.each<[Partial<ElectionSettings>, string]>([
