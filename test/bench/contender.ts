@@ -14,7 +14,8 @@ import { systemClock as clock, systemRandom as random } from "../../src/storage/
 /**
  * One contender in a process of its own, for the takeover bench: the app's coordinator with the app's settings, its
  * timer and its wake queue, and nothing else of an instance, so that a few dozen fit on one machine. It prints what
- * happens to it, one JSON a line, and its storage calls when a line comes in.
+ * happens to it, one JSON a line, and its storage calls when a line `calls` comes in. A line `poll` is what an emulator
+ * tells of a new message.
  */
 const { env } = process;
 const settings = readSettings(env);
@@ -77,6 +78,7 @@ async function tickForever(): Promise<void> {
   }
 }
 
+let pause = new AbortController();
 /** As the host polls a queue. With a storage of its own: the host's polls are no calls of a contender. */
 async function obeyWakes(): Promise<void> {
   const { queues } = connectStorage({ connectionString });
@@ -86,7 +88,8 @@ async function obeyWakes(): Promise<void> {
     for (const { id, popReceipt } of messages) {
       void during("wake").then(() => queues.remove(names.wake, id, popReceipt).catch(() => {}));
     }
-    await sleep(backoff.next(messages.length > 0));
+    await clock.sleep(backoff.next(messages.length > 0), pause.signal);
+    if (pause.signal.aborted) pause = new AbortController();
   }
 }
 
@@ -95,7 +98,10 @@ process.once("SIGTERM", async () => {
   await Promise.allSettled(running);
   process.exit(0);
 });
-process.stdin.on("data", () => say({ kind: "calls", counts: storage.meter.counts() }));
+process.stdin.on("data", (lines) => {
+  if (String(lines).includes("poll")) pause.abort();
+  if (String(lines).includes("calls")) say({ kind: "calls", counts: storage.meter.counts() });
+});
 process.stdin.once("end", () => process.exit(0));
 say({ kind: "ready" });
 void tickForever();

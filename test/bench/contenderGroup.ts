@@ -8,6 +8,7 @@ import type { Client } from "../../src/client/client.ts";
 import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { submit } from "../../src/client/submit.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
+import type { Azurite } from "../../src/local/azurite.ts";
 import type { CallCounts } from "../../src/model/calls.ts";
 import { leaderBlob, namesOf } from "../../src/model/names.ts";
 import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
@@ -57,12 +58,13 @@ interface Slot {
 }
 
 export async function contenderGroup(
-  /** A built `contender.ts`, and the account. */
-  on: { readonly program: string; readonly connectionString: string },
+  /** A built `contender.ts`, and the emulator. */
+  on: { readonly program: string; readonly azurite: Azurite },
   namespace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<ContenderGroup> {
-  const { program, connectionString } = on;
+  const { program, azurite } = on;
+  const { connectionString } = azurite;
   const storage = connectStorage({ connectionString });
   const names = namesOf(namespace);
   const client: Client = { storage, names, clock, random, calculations: await loadCalculations([]) };
@@ -85,6 +87,8 @@ export async function contenderGroup(
       },
       stdio: ["pipe", "pipe", "inherit"],
     });
+    // It may be killed with a line in its pipe.
+    child.stdin.on("error", () => {});
     const ready = new Promise<void>((resolve) => {
       createInterface({ input: child.stdout }).on("line", (line) => {
         const told = JSON.parse(line);
@@ -106,6 +110,11 @@ export async function contenderGroup(
   const slots: Slot[] = [];
   for (let index = 0; index < size; index += 1) {
     slots.push({ child: await start(index), letGoMs: 0, counts: undefined });
+  }
+  if (env["BENCH_QUEUE_TOLD"] !== undefined) {
+    azurite.onMessage((queue) => {
+      if (queue === names.wake) for (const { child } of slots) child.stdin?.write("poll\n");
+    });
   }
   const slotOf = (index: number): Slot => {
     const slot = slots[index];

@@ -23,10 +23,11 @@ export interface Case {
   readonly spreadMs: number;
 }
 
-/** As `leasefold up` and the demo run it: see src/local/instanceEnv.ts. */
+/** As `leasefold up` and the demo run it: see src/local/instanceEnv.ts. The emulator tells instances of messages. */
 export const embedded = {
   BENCH_TICK_MS: "2000",
-  BENCH_QUEUE_MS: "500",
+  BENCH_QUEUE_MS: "2000",
+  BENCH_QUEUE_TOLD: "true",
   LEASEFOLD_WATCH: "true",
   LEASEFOLD_LOOP_MS: "500",
 };
@@ -96,7 +97,7 @@ export const takeoverBench: Bench = {
     const azurite = await startAzurite();
     const folder = await mkdtemp(join(tmpdir(), "leasefold-bench-"));
     try {
-      const on = { program: await buildContender(folder), connectionString: azurite.connectionString };
+      const on = { program: await buildContender(folder), azurite };
       return await measureAll(on, cases, quick, say);
     } finally {
       await azurite.stop();

@@ -48,7 +48,7 @@ export const takeoverFastBench: Bench = {
     const azurite = await startAzurite();
     const folder = await mkdtemp(join(tmpdir(), "leasefold-bench-"));
     try {
-      const on = { program: await buildContender(folder), connectionString: azurite.connectionString };
+      const on = { program: await buildContender(folder), azurite };
       const { rows, figures, goals } = await measureAll(on, cases, quick, say);
       const minutes = full ? 60 : quick ? 0.25 : 3;
       const unasked = await leadBesideLoad(on, minutes);

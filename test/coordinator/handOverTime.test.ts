@@ -12,7 +12,10 @@ const election = {
   fast: electionSettings({ budgetMs: 600_000, watching: true, ...fastTakeover }),
 };
 
-/** Three processes that wait for each other's lease and poll the wake queue, as `leasefold up` has them. */
+/**
+ * Three processes that wait for each other's lease and poll the wake queue every half a second. Embedded instances hear
+ * of a wake from the emulator, which is quicker still.
+ */
 async function handOverMs(seed: number, settings: keyof typeof election): Promise<number> {
   const { world, storage, names, addRun } = leadOnTwin();
   const { random } = world;
