@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
@@ -62,6 +62,25 @@ describe("a pool of threads", () => {
       await late.stop();
     } finally {
       process.off("worker", started);
+    }
+  });
+
+  test.runIf(process.platform === "linux")("tells how long a task waited for a core", async () => {
+    const threads = 2 * availableParallelism();
+    const busy = poolOf(threads);
+    const job = { calculation: "primes", params: { from: 0, to: 1e10 }, from: 0, to: 20, count: 160 };
+    try {
+      const warm = Array.from({ length: threads }, () => busy.compute({ ...job, to: 1 }, task));
+      await Promise.all(warm);
+      const all = await Promise.all(warm.map(() => busy.compute(job, task)));
+      const [ms, waitedMs] = [all.map((one) => one.ms), all.map((one) => one.waitedMs ?? Number.NaN)].map(
+        (times) => times.reduce((sum, one) => sum + one, 0),
+      ) as [number, number];
+      // Twice as many threads as cores wait for half of their time, and for more where others work too.
+      expect(waitedMs / ms).toBeGreaterThan(0.25);
+      expect(waitedMs).toBeLessThan(ms);
+    } finally {
+      await busy.stop();
     }
   });
 
