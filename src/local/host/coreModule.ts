@@ -170,3 +170,13 @@ export function dataOf(value: unknown): TypedData {
   if (Number.isSafeInteger(value)) return { int: value as number };
   return jsonData(value);
 }
+
+/**
+ * The same data for the library, which tries to parse each text as JSON and takes the text if that throws. A text that
+ * cannot be JSON comes as JSON already, for an error with its stack costs more than all the rest of the conversion.
+ */
+export const parseable = (data: TypedData): TypedData =>
+  data.string === undefined || mayBeJson.test(data.string) ? data : jsonData(data.string);
+
+/** All that JSON allows: a text, list or object, or nothing but a number or a constant. */
+const mayBeJson = /^\s*(?:["[{]|(?:[-+.\deE]+|true|false|null)\s*$)/;

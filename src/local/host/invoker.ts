@@ -1,15 +1,17 @@
 import { type LeasefoldError, messageOf } from "../../model/errors.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
 import type { LogLevel, Report } from "../instanceMessages.ts";
-import type {
-  Callback,
-  HookContext,
-  InvocationContext,
-  InvocationRequest,
-  InvocationResponse,
-  ProgrammingModel,
-  RegisteredFunction,
-  Registrations,
+import {
+  type Callback,
+  type HookContext,
+  type InvocationContext,
+  type InvocationRequest,
+  type InvocationResponse,
+  type ProgrammingModel,
+  parseable,
+  type RegisteredFunction,
+  type Registrations,
+  type TypedData,
 } from "./coreModule.ts";
 
 export type Outcome =
@@ -55,7 +57,7 @@ export function makeInvoker(options: {
     const core: InvocationContext = {
       invocationId: invocation,
       metadata,
-      request: { ...request, traceContext: traceContext(random) },
+      request: { ...request, ...metadataOf(request), traceContext: traceContext(random) },
       state: "preInvocationHooks",
       log,
     };
@@ -118,6 +120,15 @@ export function makeInvoker(options: {
       }
     },
   };
+}
+
+function metadataOf({ triggerMetadata }: InvocationRequest): Pick<InvocationRequest, "triggerMetadata"> {
+  if (triggerMetadata === undefined) return {};
+  const entries = Object.entries(triggerMetadata).map(([name, data]): [string, TypedData] => [
+    name,
+    parseable(data),
+  ]);
+  return { triggerMetadata: Object.fromEntries(entries) };
 }
 
 function traceContext(random: Random) {

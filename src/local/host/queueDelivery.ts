@@ -157,7 +157,8 @@ function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(
   const renewing = renew();
   return {
     async stop() {
-      ended.abort();
+      // With a reason, or each message makes an error with its stack.
+      ended.abort("ended");
       await renewing;
       return receipt;
     },

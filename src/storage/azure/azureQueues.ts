@@ -7,9 +7,17 @@ const call = azureCalls("queue");
 
 const gone = { kind: "gone" } as const;
 
+const clientsKept = 100;
+
 /** The queue port on the Azure SDK. Message texts are sent as they are, never base64. */
 export function azureQueues(service: QueueServiceClient): QueueStore {
-  const queueOf = (queue: string): QueueClient => service.getQueueClient(queue);
+  const clients = new Map<string, QueueClient>();
+  /** An app has a handful of queues, and a client costs a tenth of its call. */
+  const queueOf = (queue: string): QueueClient => {
+    const client = clients.get(queue) ?? service.getQueueClient(queue);
+    if (clients.size < clientsKept) clients.set(queue, client);
+    return client;
+  };
 
   return {
     ensureQueue(queue, options) {

@@ -159,7 +159,8 @@ function runningTask(
     stopped: stop.signal,
     failure,
     close(): void {
-      ended.abort();
+      // With a reason, or each task makes an error with its stack.
+      ended.abort("ended");
       clearTimeout(timer);
       unwatch();
       signal?.removeEventListener("abort", unwanted);

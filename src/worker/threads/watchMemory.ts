@@ -37,7 +37,7 @@ export function watchMemory(
   onExcess: (text: string) => void,
 ): () => void {
   const ask = worker?.getHeapStatistics?.bind(worker);
-  const startedRss = process.memoryUsage.rss();
+  const startedRss = ask === undefined ? process.memoryUsage.rss() : 0;
   const measured =
     ask === undefined
       ? { maxMb: (2 * memoryMb + spareMb) * threads, what: "the process grew by" }
