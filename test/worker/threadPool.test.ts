@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
@@ -15,8 +17,9 @@ const idleCrashes: unknown[] = [];
 let folder = "";
 let defaults: object;
 let pool: UserCode;
-const poolOf = (threads: number, files = [failingFile]): UserCode =>
+const poolOf = (threads: number, files = [failingFile], more: { idleMs?: number } = {}): UserCode =>
   threadPool({
+    ...more,
     threads,
     memoryMb: 128,
     files,
@@ -47,6 +50,26 @@ const failureOf = (running: Promise<unknown>): Promise<CalculationError> =>
   );
 
 describe("a pool of threads", () => {
+  test("ends its threads after a time without a task, not during one, and starts others with the next", async () => {
+    const workers: Promise<unknown>[] = [];
+    const started = (worker: Worker) => void workers.push(once(worker, "exit"));
+    process.on("worker", started);
+    const brief = poolOf(2, [failingFile], { idleMs: 20 });
+    try {
+      const [long, short] = [brief.compute(chunks({ sleepMs: 300 }), task), brief.compute(chunks(), task)];
+      expect(read(await short)).toEqual(read(await long));
+      expect(workers).toHaveLength(2);
+      await Promise.all(workers);
+      const sums = await Promise.all([0, 1].map(() => brief.compute(chunks(), task)));
+      expect(sums.map(read)).toEqual([read(await short), read(await short)]);
+      expect(workers).toHaveLength(4);
+    } finally {
+      process.off("worker", started);
+      await brief.stop();
+    }
+    await Promise.all(workers);
+  });
+
   test("starts its threads with the first task", async () => {
     let threads = 0;
     const started = () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { limits } from "../../src/model/limits.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { threadStart } from "../../src/worker/threads/threadStart.ts";
 import type { UserCode } from "../../src/worker/threads/userCode.ts";
 
 const secrets = [
@@ -42,4 +43,19 @@ describe("a calculation in its thread", () => {
     expect(error?.message.length).toBeLessThanOrEqual(limits.errorCharactersMax);
     expect(JSON.stringify(error?.details).length).toBeLessThan(2 * limits.errorCharactersMax);
   });
+});
+
+test("a thread starts without the options that only a process takes", () => {
+  const { execArgv } = process;
+  process.execArgv = [
+    "--max-semi-space-size=4",
+    "--v8-pool-size=2",
+    "--input-type=module",
+    "--enable-source-maps",
+  ];
+  try {
+    expect(threadStart(64).execArgv).toEqual(["--enable-source-maps"]);
+  } finally {
+    process.execArgv = execArgv;
+  }
 });

@@ -12,6 +12,9 @@ import { urgentFirst } from "./urgentFirst.ts";
 import type { FinishOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
 import { needsMore, watchMemory } from "./watchMemory.ts";
 
+/** Their heaps and code hold 40 MB each; the next task waits 0.1 s for new ones. */
+const idleMsDefault = 30_000;
+
 interface PoolSettings {
   readonly threads: number;
   /** Heap of one thread, and as much again in Buffers. */
@@ -24,6 +27,8 @@ interface PoolSettings {
   readonly access: FileAccess;
   /** A thread died between two tasks. It is replaced; many in a row mean that threads cannot start. */
   readonly onIdleCrash: (error: unknown) => void;
+  /** Time without a task after which the threads end. */
+  readonly idleMs?: number;
   /** Sends what user code prints to standard error, where standard output is the answer of a program. */
   readonly printToError?: boolean;
 }
@@ -31,16 +36,21 @@ interface PoolSettings {
 /**
  * Runs user code in a pool of worker threads, so that it never blocks the event loop that renews the lease. A thread
  * that exits, crashes, runs out of memory or reaches the time limit fails its own task only, and the pool starts another.
- * Threads start with the first task, so a process that only answers the timer has none.
+ * Threads start with the first task and end after a while without one, so a process that only answers the timer has none.
  */
 export function threadPool(settings: PoolSettings): UserCode {
   const slots = urgentFirst(settings.threads);
   let pool: Piscina | undefined;
+  let tasks = 0;
+  let idle: NodeJS.Timeout | undefined;
+  let ending: Promise<void> | undefined;
   let stopping: LeasefoldError | undefined;
 
   async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
     const needs = options.alone === true ? settings.threads : 1;
     await slots.take(options.urgent, needs);
+    clearTimeout(idle);
+    tasks += 1;
     const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
     const running = runningTask(settings, options, { sink, workerOf });
     const { port, stopped, failure } = running;
@@ -57,7 +67,14 @@ export function threadPool(settings: PoolSettings): UserCode {
     } finally {
       running.close();
       slots.leave(needs);
+      tasks -= 1;
+      if (tasks === 0) idle = setTimeout(endThreads, settings.idleMs ?? idleMsDefault).unref();
     }
+  }
+
+  function endThreads(): void {
+    ending = pool?.destroy();
+    pool = undefined;
   }
 
   const output = async (work: ThreadWork, options: TaskOptions) => {
@@ -77,7 +94,8 @@ export function threadPool(settings: PoolSettings): UserCode {
     async stop() {
       stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });
       slots.close(stopping);
-      await pool?.destroy();
+      clearTimeout(idle);
+      await Promise.all([ending, pool?.destroy()]);
     },
   };
 }

@@ -22,12 +22,15 @@ const passedOn = [
 const threadEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
+/** Options that a thread refuses: what its process runs, and V8's, which all its threads share. */
+const ofProcess = /^--(input-type|max-semi-space-size|v8-pool-size)/;
+
 /** How a thread for user code is started, whatever it does there; `memoryMb` is its heap. */
 export const threadStart = (memoryMb: number) =>
   ({
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
     env: threadEnv(process.env),
-    execArgv: process.execArgv.filter((one) => !one.startsWith("--input-type")),
+    execArgv: process.execArgv.filter((one) => !ofProcess.test(one)),
   }) satisfies WorkerOptions;
 
 /** The file of a thread's entry: in the bundle `NAME.cjs` lies beside the app, in the source `NAME.ts` in its folder. */
