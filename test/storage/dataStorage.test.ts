@@ -1,5 +1,20 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { dataStorageFrom } from "../../src/storage/azure/dataStorage.ts";
+
+const loaded = vi.hoisted(() => ({ identities: [] as unknown[], times: 0 }));
+vi.mock("@azure/identity", () => {
+  loaded.times += 1;
+  class Identity {
+    constructor(options?: unknown) {
+      loaded.identities.push([this.constructor.name, options]);
+    }
+    getToken = async (scopes: string) => ({ token: `for ${scopes}`, expiresOnTimestamp: 1 });
+  }
+  return {
+    ManagedIdentityCredential: class ManagedIdentityCredential extends Identity {},
+    DefaultAzureCredential: class DefaultAzureCredential extends Identity {},
+  };
+});
 
 const uris = {
   DataStorage__blobServiceUri: "https://a.blob.core.windows.net",
@@ -27,4 +42,23 @@ test.each([
   ],
 ])("%j is refused in one line that names the setting", (env, line) => {
   expect(() => dataStorageFrom(env)).toThrow(line);
+});
+
+test("the library of identities is loaded with the first token, and makes one identity", async () => {
+  dataStorageFrom({ DataStorage: "UseDevelopmentStorage=true" });
+  const client = { DataStorage__clientId: "c" };
+  const connections = [{ DataStorage__credential: "ManagedIdentity", ...client }, client, {}].map((more) =>
+    dataStorageFrom({ ...uris, ...more }),
+  );
+  expect(loaded).toEqual({ identities: [], times: 0 });
+  for (const one of connections) {
+    const { credential } = one as Extract<typeof one, { credential: object }>;
+    for (const scope of ["a", "b"])
+      expect(await credential.getToken(scope)).toEqual({ token: `for ${scope}`, expiresOnTimestamp: 1 });
+  }
+  expect(loaded.identities).toEqual([
+    ["ManagedIdentityCredential", { clientId: "c" }],
+    ["DefaultAzureCredential", { managedIdentityClientId: "c" }],
+    ["DefaultAzureCredential", {}],
+  ]);
 });

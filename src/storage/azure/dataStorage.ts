@@ -1,4 +1,4 @@
-import { DefaultAzureCredential, ManagedIdentityCredential, type TokenCredential } from "@azure/identity";
+import type { TokenCredential } from "@azure/identity";
 import { ConfigError } from "../../model/errors.ts";
 import type { StorageConnection } from "./connectStorage.ts";
 
@@ -33,13 +33,26 @@ export function dataStorageFrom(env: Env): StorageConnection {
   return { blobServiceUri, queueServiceUri, credential: credentialFrom(env) };
 }
 
-function credentialFrom(env: Env) {
+function credentialFrom(env: Env): TokenCredential {
   const clientId = env["DataStorage__clientId"];
-  if (env["DataStorage__credential"]?.toLowerCase() === "managedidentity") {
+  const managed = env["DataStorage__credential"]?.toLowerCase() === "managedidentity";
+  return onDemand(({ ManagedIdentityCredential, DefaultAzureCredential }) => {
+    if (!managed) return new DefaultAzureCredential(clientId ? { managedIdentityClientId: clientId } : {});
     return clientId ? new ManagedIdentityCredential({ clientId }) : new ManagedIdentityCredential();
-  }
-  return new DefaultAzureCredential(clientId ? { managedIdentityClientId: clientId } : {});
+  });
 }
 
-/** The sign-in of a person's machine. Import this file only when needed; the library behind it is large. */
-export const signedInCredential = (): TokenCredential => new DefaultAzureCredential();
+/** The sign-in of a person's machine. */
+export const signedInCredential = (): TokenCredential =>
+  onDemand(({ DefaultAzureCredential }) => new DefaultAzureCredential());
+
+/** Loads the library with the first token: it takes 10 MB, and a process with a connection string needs none of it. */
+function onDemand(make: (identity: typeof import("@azure/identity")) => TokenCredential): TokenCredential {
+  let made: Promise<TokenCredential> | undefined;
+  return {
+    async getToken(scopes, options) {
+      made ??= import("@azure/identity").then(make);
+      return (await made).getToken(scopes, options);
+    },
+  };
+}
