@@ -64,6 +64,17 @@ const shared = {
   outExtension: { ".js": ".cjs" },
 };
 
+/**
+ * esbuild leaves other characters in templates and regular expressions as they are. One of them makes V8 keep the whole
+ * file with two bytes for each character, which of the app is 1.7 MB more in each process.
+ */
+async function inAscii(name) {
+  const file = join(root, "dist", name);
+  const text = await readFile(file, "utf8");
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
+}
+
 const started = Date.now();
 const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
 const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
@@ -124,6 +135,7 @@ const made = await Promise.all([
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
+await Promise.all(["index.cjs", "instance.cjs", "thread.cjs"].map(inAscii));
 await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
 await buildOwnCalculations(root).catch((error) => {
   console.error(error.message);

@@ -61,6 +61,8 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     // Host ids are 1 to 32 lower-case letters, digits and single dashes; one each, or their timers would share a lock.
     AzureFunctionsWebHost__hostid: `leasefold-${name}`,
     LEASEFOLD_INSTANCE: name,
+    // By default glibc keeps a heap for each of a dozen threads, and what is freed at their ends, up to 64 MB.
+    ...{ MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" },
     ...given,
   };
 }
