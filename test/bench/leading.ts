@@ -5,6 +5,7 @@ import { dollarsOf, totalCalls } from "../../src/model/calls.ts";
 import { limits } from "../../src/model/limits.ts";
 import { idleHour } from "../sim/scale/idleHour.ts";
 import type { Bench } from "./bench.ts";
+import { idleInstance } from "./idleInstance.ts";
 import type { LeadingFigures } from "./leadingProcess.ts";
 import { quantile } from "./quantile.ts";
 
@@ -24,10 +25,14 @@ const sizes = {
   ],
 } as const;
 
+/** A minute after a run its threads have ended. */
+const idleAfterS = { quick: 40, usual: 60 };
+
 /** Real coordinators in processes of their own and in virtual time; only CPU time and memory are the machine's. */
 export const leadingBench: Bench = {
   name: "leading",
-  question: "what does leading cost, in calls, CPU and memory, and does it grow with the run?",
+  question:
+    "what does leading cost, in calls, CPU and memory, does it grow with the run, and what does an idle instance hold?",
   async run({ quick, say }) {
     const rows: Record<string, string | number>[] = [];
     const runs: LeadingFigures[] = [];
@@ -49,6 +54,8 @@ export const leadingBench: Bench = {
     }
     const idle = await idleHour();
     say(`  an hour with nothing to lead: ${totalCalls(idle)} calls, $${rounded(dollarsOf(idle), 5)}`);
+    const { freshMb, workedMb } = await idleInstance(quick ? idleAfterS.quick : idleAfterS.usual);
+    say(`  an idle instance holds ${freshMb} MB before its first run and ${workedMb} MB after one`);
 
     const small = runs[0] as LeadingFigures;
     const large = runs.at(-1) as LeadingFigures;
@@ -62,6 +69,7 @@ export const leadingBench: Bench = {
       moreResidentMb: large.residentMb - small.residentMb,
       moreLiveMb: large.liveMb - small.liveMb,
       idleCallsPerHour: totalCalls(idle),
+      ...{ idleFreshMb: freshMb, idleWorkedMb: workedMb },
     };
     return {
       rows,
@@ -76,6 +84,7 @@ export const leadingBench: Bench = {
         },
         { goal: "a loop's own CPU under 50 ms (19 of 20 loops)", met: figures.ownCpuMs < 50 },
         { goal: "at most 64 MB more resident than for 1,000 packs", met: figures.moreResidentMb <= 64 },
+        { goal: "an idle instance holds at most 120 MB", met: Math.max(freshMb, workedMb) <= 120 },
       ],
     };
   },
