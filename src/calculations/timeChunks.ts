@@ -34,12 +34,13 @@ export const sampleLimitMs = limits.packMsMax;
  * returns their time. A chunk that fails is skipped here; it fails again when its pack is computed.
  *
  * A fresh thread is slow until its code is compiled and its tables are made. So each sample is taken again while that is
- * cheap, and its fastest time counts; where samples are too short to tell, more chunks make one.
+ * cheap, up to `rounds` times, and its fastest time counts; where samples are too short to tell, more chunks make one.
  */
 export async function timeChunks(
   { chunks, list }: PlannedChunks,
   samples: ReadonlyMap<number, unknown>,
   compute: (chunk: SampleChunk) => Promise<SampleTime>,
+  rounds: number = limits.planRounds,
 ): Promise<number> {
   const indexes = list ? [...samples.keys()] : spread(chunks, limits.planSamples);
   /** By first chunk of the sample: its fastest time for each chunk, and its chunks. */
@@ -51,7 +52,7 @@ export async function timeChunks(
   let size = 1;
   /** The first sample includes loading the code, so it counts only if it is the only one. */
   const meanMs = () => (times.size === 0 ? firstMs : meanOf([...times.values()].map(({ ms }) => ms)));
-  for (let round = 0; round < limits.planRounds; round++) {
+  for (let round = 0; round < rounds; round++) {
     const spentBeforeMs = spentMs;
     for (const index of indexes) {
       if (failed.has(index)) continue;
@@ -81,6 +82,10 @@ export async function timeChunks(
   // Chunks of unknown time must not all go into one pack.
   return meanMs() ?? limits.packMsMin;
 }
+
+/** How often samples are taken: once where the size of a pack is given, as their time then decides hardly anything. */
+export const roundsFor = (packSize: number | undefined): number =>
+  packSize === undefined ? limits.planRounds : 1;
 
 /** Time that all samples may take together, in a run that takes `totalMs` on one thread; `onceMs`: each taken once. */
 function worthMs(totalMs: number, onceMs: number | undefined): number {

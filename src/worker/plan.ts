@@ -1,4 +1,10 @@
-import { keepSamples, type Samples, sampleLimitMs, timeChunks } from "../calculations/timeChunks.ts";
+import {
+  keepSamples,
+  roundsFor,
+  type Samples,
+  sampleLimitMs,
+  timeChunks,
+} from "../calculations/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
 import type { MessageOf } from "../model/message.ts";
@@ -44,8 +50,11 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   );
 
   const sampleOptions = { urgent: true, limitMs: Math.min(ports.packLimitMs, sampleLimitMs) };
-  const chunkMs = await timeChunks(planned, samples, (chunk) =>
-    ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
+  const chunkMs = await timeChunks(
+    planned,
+    samples,
+    (chunk) => ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
+    roundsFor(spec.packSize),
   );
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs);
   const plan: Plan = {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   keepSamples,
+  roundsFor,
   type SampleChunk,
   type Samples,
   spread,
@@ -96,6 +97,18 @@ describe("timing chunks", () => {
       }
     },
   );
+
+  it("timeChunks takes samples once where the size of a pack is given", async () => {
+    let samples = 0;
+    const compute = async () => {
+      samples += 1;
+      return { ms: 6 };
+    };
+    await timeChunks(counted(1_000), none, compute, roundsFor(10));
+    expect(samples).toBe(5);
+    await timeChunks(counted(1_000), none, compute, roundsFor(undefined));
+    expect(samples).toBeGreaterThan(5 + 10);
+  });
 
   it("timeChunks does not count the time for which the thread waited for a core", async () => {
     const waits = async () => ({ ms: 40, waitedMs: 35 });

@@ -3,6 +3,7 @@ import type { Calculations } from "../../calculations/registry.ts";
 import {
   keepSamples,
   type PlannedChunks,
+  roundsFor,
   type SampleChunk,
   type Samples,
   type SampleTime,
@@ -111,7 +112,7 @@ export async function estimateRun(
   const { planWorkers, planWorkersMax, planThreads } = clientLimits;
   const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
   const task = { calculation: checked.calculation.name, params: checked.params };
-  const { chunks, segments, chunkMs, planMs, files, failed } = await measure(ports, task);
+  const { chunks, segments, chunkMs, planMs, files, failed } = await measure(ports, task, checked.packSize);
 
   const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
@@ -150,7 +151,11 @@ export async function estimateRun(
 }
 
 /** Plans the task and times some of its chunks. */
-async function measure({ code, fileUse, clock, settings }: EstimatePorts, task: Task) {
+async function measure(
+  { code, fileUse, clock, settings }: EstimatePorts,
+  task: Task,
+  packSize: number | undefined,
+) {
   const startedMs = clock.monotonicMs();
   const packLimitMs = settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const samples: Samples = new Map();
@@ -166,14 +171,15 @@ async function measure({ code, fileUse, clock, settings }: EstimatePorts, task: 
   const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
   let timed = 0;
   let failed: string | undefined;
-  const chunkMs = await timeChunks(planned, samples, (chunk) => {
+  const compute = (chunk: SampleChunk): Promise<SampleTime> => {
     timed += chunk.to - chunk.from;
     return code.compute({ ...task, ...chunk }, options).catch((error: unknown) => {
       // A chunk that exceeded the time limit may only be long.
       if (error instanceof CalculationError && error.code !== "time-limit") failed ??= error.message;
       throw error;
     });
-  });
+  };
+  const chunkMs = await timeChunks(planned, samples, compute, roundsFor(packSize));
   const sampled = fileUse();
   const planning = addUse(listing, sampled);
   const computing = scaleUse(sampled, timed === 0 ? 0 : planned.chunks / timed);
@@ -207,9 +213,9 @@ export function countedFiles(access: FileAccess): { readonly access: FileAccess;
         use = { ...use, list: use.list + 1 };
         return access.list(...asked);
       },
-      read(file, from, to, signal) {
+      read(file, from, to, options) {
         use = { ...use, read: use.read + 1, bytes: use.bytes + to - from };
-        return access.read(file, from, to, signal);
+        return access.read(file, from, to, options);
       },
     },
     take() {

@@ -214,7 +214,7 @@ export const rules1to6: readonly Mutant[] = [
     without: "combining anew above what was mended",
     rule: 6,
     killedBy: "fails only for a reason",
-    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    cases: [{ who: "worker", call: 2, fate: "dies before" }],
     edits: edit(
       "coordinator/decide/restart.ts",
       "if (whole) state.groups[name] = group;",
