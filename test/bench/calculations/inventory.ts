@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inventory } from "../../../src/calculations/inventory.ts";
 import { folderFiles } from "./folderFiles.ts";
-import type { CalculationBench } from "./measure.ts";
+import { type CalculationBench, cpuGoal } from "./measure.ts";
 import { serialRun } from "./serialRun.ts";
 
 /** Files of a megabyte, beside `sha256sum` in one process. */
@@ -36,10 +36,11 @@ export const inventoryBench: CalculationBench = {
       await rm(folder, { recursive: true });
     }
   },
+  goals: [cpuGoal("inventory")],
   whole: (quick) => ({
     params: { source: "bench/files/" },
     async fill(upload) {
-      for (let number = 0; number < (quick ? 64 : 1_024); number += 1) {
+      for (let number = 0; number < (quick ? 300 : 1_024); number += 1) {
         await upload(`bench/files/${nameOf(number)}`, fileOf(number));
       }
     },

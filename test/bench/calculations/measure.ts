@@ -19,7 +19,7 @@ export interface CalculationBench {
   /** What must hold of the figures, beside what holds for all calculations. */
   readonly goals?: readonly CalculationGoal[];
   /**
-   * A run of half a minute or more of one thread's work, 2 s with `quick`: the bench has it computed in one thread, then
+   * A run of half a minute or more of one thread's work, 2 s or 300 MB with `quick`: the bench has it computed in one thread, then
    * by two instances, and compares the bytes. `fill` puts what it reads into storage before.
    */
   whole(quick: boolean): WholeRun;
@@ -27,9 +27,18 @@ export interface CalculationBench {
 
 interface CalculationGoal {
   readonly goal: string;
+  /** Sizes of `quick` tell enough. */
+  readonly quick?: boolean;
   /** Of the figures of `measure`, and of `TwoRuns`. */
   met(figures: Readonly<Record<string, number>>): boolean;
 }
+
+/** Of a run over files: what sending, planning and handing over bytes cost beside computing and reading. */
+export const cpuGoal = (calculation: string): CalculationGoal => ({
+  goal: `${calculation} on two instances takes at most 1.3 × the CPU of one thread that reads the same files`,
+  quick: true,
+  met: ({ cpuRatio = Number.NaN }) => cpuRatio <= 1.3,
+});
 
 export interface WholeRun {
   readonly params: Readonly<Record<string, unknown>>;

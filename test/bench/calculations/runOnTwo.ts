@@ -20,6 +20,8 @@ export type TwoRuns = {
   /** CPU time of the one thread's process, of both instances, and of the emulator beside the latter. */
   readonly oneCpuS: number;
   readonly twoCpuS: number;
+  /** Of both instances over that of the one thread, which reads the same files from the same storage. */
+  readonly cpuRatio: number;
   readonly azuriteCpuS: number;
   /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
   readonly peakBytes: number;
@@ -73,9 +75,10 @@ export async function runOnTwo(
   const second = await alone();
   const [oneBeforeS, oneAfterS] = [first.seconds, second.seconds];
   const oneS = (oneBeforeS + oneAfterS) / 2;
+  const oneCpuS = (first.cpuS + second.cpuS) / 2;
   return {
     ...{ oneBeforeS, oneAfterS, oneS, twoS, speedUp: oneS / twoS },
-    ...{ oneCpuS: (first.cpuS + second.cpuS) / 2, twoCpuS, azuriteCpuS, peakBytes, idleBytes },
+    ...{ oneCpuS, twoCpuS, cpuRatio: twoCpuS / oneCpuS, azuriteCpuS, peakBytes, idleBytes },
   };
 }
 
