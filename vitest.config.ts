@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/runner/longestFirst.ts";
 
 const project = (name: string, include: string[], more: object = {}) => ({
   test: {
@@ -11,33 +12,41 @@ const project = (name: string, include: string[], more: object = {}) => ({
   },
 });
 
-/** After all others: these wait for real leases and processes, so that one file more than there are cores can run. */
-const waiting = { sequence: { groupOrder: 1 }, maxWorkers: availableParallelism() + 1 };
+const computing = { setupFiles: "test/runner/lowPriority.ts" };
+
+/** Tests that hook module loading, replace packages, or measure their process's memory, signals or environment. */
+const alone = [
+  "test/functions/**/*.test.ts",
+  "test/local/app.test.ts",
+  "test/worker/{thread*,watchMemory}.test.ts",
+  "test/calculations/aggregate/{partials,reading/bounded}.test.ts",
+  "test/{calculations/files,election/badInput,infra/bicepCli}.test.ts",
+];
 
 export default defineConfig({
   test: {
-    // The runner itself has little to do, so no core is kept free for it.
-    maxWorkers: availableParallelism(),
-    reporters: ["default", "./test/countingReporter.ts"],
+    // Many files wait for real leases and processes most of their time.
+    maxWorkers: availableParallelism() + 3,
+    sequence: { sequencer: LongestFirst },
+    reporters: ["default", "./test/runner/countingReporter.ts"],
     // Compiled code is kept for the next of the many processes that tests start: the program, instances, Azurite.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/leasefold-tests") },
     projects: [
-      project("unit", [
-        "test/{dashboard,model,storage,election,calculations,coordinator,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
-      ], { testTimeout: 30_000 }),
-      project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 60_000 }),
-      project("contract", ["test/contract/**/*.test.ts"], {
-        ...{ testTimeout: 30_000, hookTimeout: 30_000 },
-        ...waiting,
-      }),
+      project(
+        "unit",
+        [
+          "test/{dashboard,model,storage,election,calculations,coordinator,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
+        ],
+        { testTimeout: 60_000, isolate: false, exclude: alone, ...computing },
+      ),
+      project("unit-alone", alone, { testTimeout: 60_000, ...computing }),
+      project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 240_000, ...computing }),
+      project("contract", ["test/contract/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
       project("browser", ["test/browser/**/*.test.ts"], {
         ...{ testTimeout: 60_000, hookTimeout: 60_000, globalSetup: "test/browser/setUp.ts" },
-        ...waiting,
       }),
       project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {
-        testTimeout: 120_000,
-        hookTimeout: 60_000,
-        ...waiting,
+        ...{ testTimeout: 120_000, hookTimeout: 60_000 },
       }),
     ],
   },

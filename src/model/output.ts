@@ -24,8 +24,10 @@ export function outputContentType(base: string, { ms, attempt, calls, code }: Ou
 
 /** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
-  const parameter = (name: string): string | undefined =>
-    new RegExp(`;\\s*${name}=([^;\\s]+)`).exec(contentType)?.[1];
+  const parameters = new Map<string, string>();
+  for (const [, name = "", value = ""] of contentType.matchAll(/;\s*(\w+)=([^;\s]+)/g))
+    if (!parameters.has(name)) parameters.set(name, value);
+  const parameter = (name: string) => parameters.get(name);
   const number = (text: string | undefined): number => {
     const value = Number(text ?? "0");
     return Number.isFinite(value) && value >= 0 ? value : 0;

@@ -46,11 +46,23 @@ export interface Ending {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** A draft on a copy of the state, which is what its JSON says; a copy by JSON takes less time than `structuredClone`. */
+/** A draft on a copy of the state: the steps of a decision change it in place. */
 export const newDraft = (state: State, notes: RunNotes, at: DecideAt): Draft => ({
-  ...{ state: JSON.parse(JSON.stringify(state)) as State, notes, at, packs: [] },
+  ...{ state: copyOf(state), notes, at, packs: [] },
   ...{ unsent: at.owed ?? 0, gained: 0, decided: false, noted: false },
 });
+
+/** A copy of what JSON can say, without absent fields. It takes about half the time of a copy by way of JSON. */
+function copyOf<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const part = (value as Record<string, unknown>)[name];
+    if (part !== undefined) copy[name] = copyOf(part);
+  }
+  return copy as T;
+}
 
 export interface PackSend {
   readonly pack: number;

@@ -47,9 +47,11 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const recount = open.recount === true;
     const done = recount ? emptyBitmap(size) : bits.done;
     for (const { index, contentType } of found.get(shard) ?? []) {
+      // Each poll lists all partials of the shard again, so most of them are known.
+      if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;
       const facts = parseOutputFacts(contentType);
       if (!accepts(state, facts.code)) continue;
-      if (index < packs.from || index >= packs.to || !setBit(done, index - packs.from)) continue;
+      setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
       delete state.again[index];
       if (recount) continue;
@@ -72,8 +74,8 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   for (const { level, index, contentType } of nodes) {
     const name = workName({ kind: "node", level, index });
     const node = level === 1 ? state.sealed[index] : state.groups[name];
-    const facts = parseOutputFacts(contentType);
     if (node === undefined || node.node || node.gen !== state.generation) continue;
+    const facts = parseOutputFacts(contentType);
     if (!accepts(state, facts.code)) continue;
     node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);

@@ -37,7 +37,7 @@ export async function simulationCode(
         target: "node20",
         write: false,
         logLevel: "silent",
-        plugins: [packagesStayOutside, mutating(mutations, done)],
+        plugins: [mutating(mutations, done)],
       });
       const missed = mutations.find((one) => !done.has(one));
       if (missed !== undefined) throw new Error(`${missed.file} is no part of the simulation.`);
@@ -49,16 +49,6 @@ export async function simulationCode(
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
-
-/** By their full address, because the file lies where no package would be found. */
-const packagesStayOutside: Plugin = {
-  name: "packages",
-  setup({ onResolve }) {
-    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === "entry-point" ? undefined : { path: import.meta.resolve(path), external: true },
-    );
-  },
-};
 
 const mutating = (mutations: readonly Mutation[], done: Set<Mutation>): Plugin => ({
   name: "mutate",

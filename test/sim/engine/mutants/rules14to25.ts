@@ -12,7 +12,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.overtimeSendsMax }", "max: 40 }"),
+    edits: edit("coordinator/decide/failures.ts", "max: limits.overtimeSendsMax }", "max: 8 }"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -26,7 +26,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 40,").concat(
+    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 8,").concat(
       edit(
         "worker/attempt/earlierSends.ts",
         "if (notes.length < limits.diedSendsMax) return notes.length;",

@@ -1,0 +1,48 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What runs for more than about ten seconds, the longest first: begun last, it would run on alone at the end. */
+export const longest = [
+  "sim/engine/simulation",
+  "e2e/liveness",
+  "sim/engine/mutants/mutants",
+  "e2e/changedCode",
+  "e2e/up",
+  "sim/scale/slowPacks",
+  "browser/app",
+  "chaos/engineKills",
+  "chaos/kills",
+  "contract/storage",
+  "cli/checkCommand",
+  "e2e/local",
+  "e2e/engineSteering",
+  "chaos/electionProcesses",
+  "chaos/electionFaults",
+  "e2e/installed",
+  "sim/election/election",
+  "e2e/secrets",
+  "infra/planted",
+  "contract/election",
+  "e2e/package",
+  "contract/azuriteDifferences",
+  "browser/states",
+  "browser/large",
+  "e2e/paging",
+  "browser/journeys",
+  "sim/election/mutants/mutants",
+].map((name) => `test/${name}.test.ts`);
+
+/** Files of one project without isolation stay together at the end, because only neighbors share a process. */
+const projects = ["e2e", "contract", "browser", "sim", "unit-alone", "unit"];
+
+/** Begins with the files known to be long, so that those which wait run beside those which compute. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      const place = longest.indexOf(relative(project.config.root, moduleId).replaceAll("\\", "/"));
+      return place >= 0 ? place : longest.length + projects.indexOf(project.name);
+    };
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => rank(a) - rank(b));
+  }
+}
