@@ -26,7 +26,7 @@ const alone = [
 export default defineConfig({
   test: {
     // Many files wait for real leases and processes most of their time.
-    maxWorkers: availableParallelism() + 3,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/runner/countingReporter.ts"],
     // Compiled code is kept for the next of the many processes that tests start: the program, instances, Azurite.
