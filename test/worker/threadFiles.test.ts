@@ -191,10 +191,17 @@ describe("a plan of aggregate in a thread", () => {
       bytes: 9_000,
       bytesAt,
     }));
-    const { access: synthetic, use } = syntheticFiles([
-      ...small,
-      { path: "data/large.csv", bytes: 2 ** 29, bytesAt },
-    ]);
+    // The first reads wait for each other: on a busy machine one would be answered before the next begins.
+    const waiting: (() => void)[] = [];
+    let together = false;
+    const wait = () =>
+      new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        together ||= waiting.length === 32;
+        if (together) setImmediate(() => waiting.splice(0).forEach((go) => void go()));
+      });
+    const large = { path: "data/large.csv", bytes: 2 ** 29, bytesAt };
+    const { access: synthetic, use } = syntheticFiles([...small, large], wait);
     current = synthetic;
     const planned = await pool.plan({ calculation: "aggregate", params }, async () => {}, {
       ...task,
