@@ -117,6 +117,8 @@ describe.skipIf(missing)("on the fixture", () => {
     expect(page.url()).toContain("#/runs/primes-live?shard=0");
     await page.getByRole("button", { name: "Cancel …" }).focus();
     await page.keyboard.press("Enter");
+    // What opens takes the focus.
+    await page.getByRole("dialog").waitFor();
     await page.getByLabel(/No result/).focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
