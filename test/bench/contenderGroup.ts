@@ -26,8 +26,8 @@ export interface ContenderGroup {
   /** When the process `index` said last that it lets its lease go. */
   letGoMs(index: number): number;
   calls(index: number): Promise<CallCounts>;
-  /** What ended a term that no one had asked to end, so far: takeovers, and terms lost by their leader's own word. */
-  unasked(): readonly string[];
+  /** Terms that began, and what else told of the end of one, so far: takeovers, and terms lost by their leader's own word. */
+  changes(): readonly string[];
   stop(): void;
 }
 
@@ -73,7 +73,7 @@ export async function contenderGroup(
   const lease = storage.lease(names.coordination, leaderBlob);
   let newest: Omit<Reign, "seenMs"> = { term: 0, index: -1, saidMs: 0 };
   let onTerm = (): void => {};
-  const unasked: string[] = [];
+  const changes: string[] = [];
 
   const start = async (index: number): Promise<ChildProcess> => {
     const child = spawn(process.execPath, [program], {
@@ -97,8 +97,8 @@ export async function contenderGroup(
         if (told.kind === "threw") console.error(`contender-${index}: ${told.message}`);
         if (told.kind === "lets-go" && slot !== undefined) slot.letGoMs = told.atMs;
         if (told.kind === "calls") slot?.counts?.(told.counts);
-        if (["tookOver", "lost", "deposed"].includes(told.kind))
-          unasked.push(`term ${told.term} ${told.kind}`);
+        if (["claimed", "tookOver", "lost", "deposed"].includes(told.kind))
+          changes.push(`term ${told.term} ${told.kind}`);
         if (told.kind !== "claimed" || told.term <= newest.term) return;
         newest = { term: told.term, index, saidMs: told.atMs };
         onTerm();
@@ -156,7 +156,7 @@ export async function contenderGroup(
         slot.child.stdin?.write("calls\n");
       });
     },
-    unasked: () => unasked,
+    changes: () => changes,
     stop() {
       for (const { child } of slots) child.kill("SIGKILL");
     },
