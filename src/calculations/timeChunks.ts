@@ -63,7 +63,7 @@ export async function timeChunks(
       const inputs = list ? { inputs: [samples.get(index)] } : {};
       try {
         const sample = await compute({ from: index, to, count: chunks, ...inputs });
-        const tookMs = sample.ms - (sample.waitedMs ?? 0);
+        const tookMs = Math.max(sample.ms - (sample.waitedMs ?? 0), 0);
         spentMs += tookMs;
         const before = times.get(index);
         const ms = Math.min(tookMs / (to - index), before?.size === size ? before.ms : Infinity);

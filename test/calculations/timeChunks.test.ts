@@ -115,6 +115,12 @@ describe("timing chunks", () => {
     expect(await timeChunks(counted(1_000), none, waits)).toBe(5);
   });
 
+  it("timeChunks never gives less than no time, whatever a system says of waiting", async () => {
+    const wrong = async () => ({ ms: 4, waitedMs: 4.2 });
+    expect(await timeChunks(counted(1_000), none, wrong)).toBe(0);
+    expect(packSizeFor(1_000, 0)).toBeLessThanOrEqual(1_000);
+  });
+
   it("timeChunks keeps what it knows where a sample that is taken again ends at its limit", async () => {
     const ms = await timeChunks(counted(1_000), none, async ({ from, to }) => {
       if (to - from > 1) throw new CalculationError("time-limit", "too long");

@@ -37,8 +37,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const waitedBeforeMs = waitedMs();
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
     const value = await work(task, calculation, filesOver(access), sink);
+    const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
-    return { ok: true, ms, waitedMs: waitedMs() - waitedBeforeMs, value };
+    return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
     return {
