@@ -12,6 +12,8 @@ interface Amounts {
   readonly times: number;
   readonly chunks: number;
   readonly packs: number;
+  /** Packs of the run that asks how fast small ones go. */
+  readonly many: number;
   readonly kills: number;
   readonly tails: number;
   /** Chunks of the naive shape: enough to be fair, few enough to wait for. */
@@ -20,13 +22,13 @@ interface Amounts {
 }
 
 const usual: Amounts = {
-  ...{ times: 3, chunks: 100_000, packs: 2_000, kills: 30, tails: 5, naive: 2_000 },
+  ...{ times: 3, chunks: 100_000, packs: 2_000, many: 10_000, kills: 30, tails: 5, naive: 2_000 },
   liveBlobs: [0, 10_000],
 };
 const full: Amounts = { ...usual, times: 5, tails: 20, naive: 5_000, liveBlobs: [0, 10_000, 50_000] };
 /** Only tries the bench itself. */
 const few: Amounts = {
-  ...{ times: 1, chunks: 20_000, packs: 200, kills: 2, tails: 1, naive: 200 },
+  ...{ times: 1, chunks: 20_000, packs: 200, many: 1_000, kills: 2, tails: 1, naive: 200 },
   liveBlobs: [0, 1_000],
 };
 
@@ -38,6 +40,7 @@ export const engineBench: Bench = {
     const amounts = options.quick ? few : options.full ? full : usual;
     const report = makeReport(options.say);
     await speed(report, amounts);
+    await smallPacks(report, amounts);
     await economy(report, amounts);
     await kills(report, amounts);
     await tails(report, amounts);
@@ -57,6 +60,17 @@ async function speed(report: Report, { chunks, times }: Amounts): Promise<void> 
 }
 
 const packSize = 100;
+
+/** Packs a second where each takes no time: what worker, leader and emulator do for one. */
+export async function smallPacks(report: Report, { many }: Pick<Amounts, "many">): Promise<void> {
+  const runs = await chainRuns({}, 1, { chunks: many * packSize, packSize });
+  const perS = many / median(runs, (run) => run.seconds);
+  report.say(`${many} packs of ${packSize}: ${round(perS)} packs a second`);
+  report.row(`packs/s from submit to result: ${many} of ${packSize}`, round(perS));
+  report.figures({ manyPacksPerS: perS });
+  tellShares(report, "many", runs);
+  report.goal(`at least 300 packs/s over ${many} packs of ${packSize}`, perS >= 300);
+}
 
 /** Calls and dollars of both shapes; those of Leasefold with all that leads, polls and deletes messages. */
 async function economy(report: Report, { packs, naive: naiveChunks }: Amounts): Promise<void> {
