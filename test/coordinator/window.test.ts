@@ -82,19 +82,24 @@ test("a young run is polled four times a loop while packs are left to send, then
 });
 
 test("until the rate is known a young run is polled by the time of its packs, a small one often", () => {
-  const learning = (packs: number, durationsMs: number[]) => {
+  const learning = (packs: number, durationsMs: number[], notes = {}) => {
     const ended = { packsDone: durationsMs.length, durationsMs, rate: 0 };
     const state = {
       ...running(packs, 0, 1_600, { inFlight: packs - durationsMs.length, cursor: packs }),
       ...ended,
     };
     const layout = { ...layoutOf(state), packMs: 1_600 };
-    return pauseBetween([{ working: { ...state, layout }, notes: runNotes() }], settings, 5_000);
+    return pauseBetween(
+      [{ working: { ...state, layout }, notes: { ...runNotes(), ...notes } }],
+      settings,
+      5_000,
+    );
   };
   expect(learning(100, [])).toBe(200);
   expect([800, 1_600, 4_000].map((ms) => learning(100, [ms, ms]))).toEqual([200, 400, 500]);
   expect(learning(100, [40])).toBe(settings.fastLoopMs);
   expect(learning(10, [1_600, 1_600])).toBe(settings.fastLoopMs);
+  expect(learning(100, [1_600, 1_600], { starved: true })).toBe(settings.fastLoopMs);
 });
 
 test("at the end of a run the leader polls when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {

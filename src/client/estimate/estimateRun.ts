@@ -213,9 +213,9 @@ export function countedFiles(access: FileAccess): { readonly access: FileAccess;
         use = { ...use, list: use.list + 1 };
         return access.list(...asked);
       },
-      read(file, from, to, options) {
+      read(file, from, to, signal) {
         use = { ...use, read: use.read + 1, bytes: use.bytes + to - from };
-        return access.read(file, from, to, options);
+        return access.read(file, from, to, signal);
       },
     },
     take() {

@@ -104,7 +104,7 @@ export function pauseBetween(
   const { loopMs, fastLoopMs } = settings;
   const pauses = runs.map(({ working, notes }) => {
     const young = localMs - notes.phaseSinceMs < fastForMs;
-    if (young && isLearning(working))
+    if (young && !notes.starved && isLearning(working))
       return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, learningPauseMs(working)));
     const fast = notes.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
