@@ -62,7 +62,7 @@ async function speed(report: Report, { chunks, times }: Amounts): Promise<void> 
 const packSize = 100;
 
 /** Packs a second where each takes no time: what worker, leader and emulator do for one. */
-export async function smallPacks(report: Report, { many }: Pick<Amounts, "many">): Promise<void> {
+async function smallPacks(report: Report, { many }: Pick<Amounts, "many">): Promise<void> {
   const runs = await chainRuns({}, 1, { chunks: many * packSize, packSize });
   const perS = many / median(runs, (run) => run.seconds);
   report.say(`${many} packs of ${packSize}: ${round(perS)} packs a second`);
