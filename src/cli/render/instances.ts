@@ -27,7 +27,8 @@ export function instanceLine(event: InstanceEvent): string | undefined {
     return `${instance} gave up the lead of term ${app["term"]} (${app["cause"]})`;
   }
   if (app?.event === "run-ended") {
-    return oneLine(`run ${app["run"]} is ${app["phase"]}, ${app["packs"]} packs`);
+    const packs = app["packs"] === 1 ? "1 pack" : `${app["packs"]} packs`;
+    return oneLine(`run ${app["run"]} is ${app["phase"]}, ${packs}`);
   }
   if (!["warning", "error", "critical"].includes(level)) return undefined;
   const { event: name, uid: _uid, ...fields } = app ?? { event: event.message };
