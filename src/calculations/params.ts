@@ -28,7 +28,7 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
   );
 }
 
-/** The rules that most parameters have, in words; a schema's own message comes first. */
+/** The rules that most parameters have, as sentences; a schema's own message comes first. */
 const plainRule: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case "too_big":

@@ -1,6 +1,6 @@
 /**
- * Code that replaces functions of the emulator by equivalents that do less work. Each piece stands alone: where a later
- * emulator no longer has what it replaces, that piece changes nothing.
+ * Code that replaces functions of the emulator by equivalents that do less work, for the version that the lockfile names. Where
+ * a later emulator lacks what a piece loads, that piece ends there and the others go on.
  *
  * Not promised: any other answer than the emulator's own. `test/contract/azuriteSpeed.test.ts` compares both, byte by byte.
  */
