@@ -86,6 +86,12 @@ export const limits = {
   urgentYoungPacks: 256,
 
   // Sends.
+  /** Packs of one message: those that together take no longer than `packMsMin`, but at most this many, */
+  packsPerMessageMax: 16,
+  /** and so few that at least this many messages are left of a run. */
+  messagesLeftMin: 8,
+  /** A worker that has been at a message for this long enqueues the packs that it has not begun one by one. */
+  messageMsMax: 1_000,
   /** Tries of an enqueue without an answer, in addition to the SDK's own. */
   sendTries: 3,
   /** Sends between two writes of the state: what a crash may send twice. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { decodeJson, idSchema, wireVersion } from "./decode.ts";
+import { limits } from "./limits.ts";
 import type { Work } from "./runBlobs.ts";
 
 /**
@@ -33,7 +34,13 @@ const common = {
 
 const workMessageSchema = z.discriminatedUnion("kind", [
   z.object({ ...common, kind: z.literal("plan") }),
-  z.object({ ...common, kind: z.literal("compute"), shard: count, pack: count, from: count, to: count }),
+  /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
+  z
+    .object({
+      ...{ ...common, kind: z.literal("compute") },
+      ...{ shard: count, pack: count, from: count, to: count, until: count.optional() },
+    })
+    .refine(({ from, to, until = to }) => until <= from + (to - from) * limits.packsPerMessageMax),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
    * (absent: all); `childGens` gives the generation of each node if they differ from `gen`.
@@ -79,6 +86,17 @@ export const encodeMessage = (message: WorkMessage): string => JSON.stringify(me
 /** Throws `NewerVersionError` or `CorruptDataError`. */
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");
+
+/** The same work as messages of one pack each. */
+export function onePackEach(message: WorkMessage): readonly WorkMessage[] {
+  if (message.kind !== "compute" || message.until === undefined) return [message];
+  const { until, ...first } = message;
+  const chunks = first.to - first.from;
+  const ones: WorkMessage[] = [];
+  for (let from = first.from; from < until; from += chunks)
+    ones.push({ ...first, pack: first.pack + ones.length, from, to: Math.min(from + chunks, until) });
+  return ones;
+}
 
 /** The number of the attempt within its send that a message asks for. */
 export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => tries + 1;

@@ -50,6 +50,13 @@ export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =
     ? tree.directPacksMax
     : Math.min(tree.shardPacksMax, Math.ceil(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
 
+/** How many packs of so many ms one message carries while so many are left: a quarter second of them, fewer at the end. */
+export function packsPerMessage(packMs: number, left: number): number {
+  const { packMsMin, packsPerMessageMax, messagesLeftMin } = limits;
+  const most = Math.min(packsPerMessageMax, packMsMin / Math.max(packMs, 1), left / messagesLeftMin);
+  return Math.max(1, Math.floor(most));
+}
+
 /** Chunks per pack: the total work divided by 200 packs, but at least a quarter second and at most 25 s for a pack. */
 export function packSizeFor(chunks: number, chunkMs: number): number {
   if (chunks === 0) return 1;

@@ -1,7 +1,7 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { attemptOf, type WorkMessage } from "../model/message.ts";
+import { attemptOf, encodeMessage, onePackEach, type WorkMessage } from "../model/message.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
 import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
@@ -22,13 +22,26 @@ import { persist } from "./storageCalls.ts";
  *
  * One delivery is one attempt, and it ends with a word: its output, a record, or a message for the next attempt. So a
  * message that is delivered again tells that a process ended without one. Its work is not begun again; the leader decides
- * whether it is resent.
+ * whether it is resent. The packs of one message are attempts of their own, one after the other.
  *
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
+  const ones = onePackEach(message);
+  const startedMs = ports.clock.monotonicMs();
+  for (const one of ones) {
+    const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one) };
+    // Packs that take longer than those before are shared out, before the host ends the function.
+    const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
+    if (late && delivery.attempt === 1)
+      await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
+    else await handleOne(ports, one, alone);
+  }
+}
+
+async function handleOne(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<void> {
   const { run, uid, kind, send } = message;
   const startedMs = ports.clock.monotonicMs();
   try {
@@ -112,10 +125,11 @@ export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Prom
       message: "the host set the message aside after its last delivery without a word from the worker",
       attempts: delivery.attempt,
     };
-    const outcome = await persist(ports, () => endSend(ports, message, failure));
-    ports.log(
-      logEvents.poisonRecorded({ queue: delivery.queue, run: message.run, kind: message.kind, outcome }),
-    );
+    for (const one of onePackEach(message)) {
+      const outcome = await persist(ports, () => endSend(ports, one, failure));
+      const { run, kind } = one;
+      ports.log(logEvents.poisonRecorded({ queue: delivery.queue, run, kind, outcome }));
+    }
   } catch (error) {
     ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
     // Without the record the send never ends. If this fails as well, the leader resends the work in time.

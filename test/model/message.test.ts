@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
 import {
   decodeMessage,
   encodeMessage,
@@ -13,6 +14,7 @@ const common = { v: 1, run: "r", uid: "u", gen: 2, send: 3, turn: 0 } as const;
 const messages: readonly WorkMessage[] = [
   { ...common, kind: "plan" },
   { ...common, kind: "compute", shard: 1, pack: 20, from: 100, to: 105 },
+  { ...common, kind: "compute", shard: 1, pack: 20, from: 100, to: 105, until: 180 },
   { ...common, kind: "combine", level: 1, index: 4, members: "AAA" },
   { ...common, kind: "combine", level: 2, index: 0, childGens: "1x3,2" },
   { ...common, kind: "finish", childGens: "1,2", terms: [{ term: 3, holder: "one" }] },
@@ -55,6 +57,14 @@ describe("messages", () => {
       expect(() => decodeMessage(text)).toThrow(CorruptDataError);
     },
   );
+
+  test.each([
+    ["more packs than one message may carry", { from: 0, to: 5, until: 5 * limits.packsPerMessageMax + 1 }],
+    ["packs without chunks", { from: 5, to: 5, until: 6 }],
+  ])("%s are corrupt", (_what, range) => {
+    const text = JSON.stringify({ ...common, kind: "compute", shard: 0, pack: 0, ...range });
+    expect(() => decodeMessage(text)).toThrow(CorruptDataError);
+  });
 
   test("a higher wire version is newer, never corrupt", () => {
     expect(() => decodeMessage('{"v":2,"kind":"dance"}')).toThrow(NewerVersionError);

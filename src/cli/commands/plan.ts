@@ -84,7 +84,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["compute", `${duration(run.computeS)} of one thread`],
     ["expected", `${duration(run.expectedS)} with ${count(run.workers)} packs at once (--workers)`],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
-    ["", `a pack: ${callsText(calls.perPack)}`],
+    ["", `a pack in a message of its own: ${callsText(calls.perPack)}`],
     ["", `a minute of leading: ${callsText(calls.perMinute)}`],
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],

@@ -77,7 +77,7 @@ export interface RunEstimate {
     readonly total: CallCounts;
     /** Calls that cost anything: all but deletes. */
     readonly billed: number;
-    /** Exact if nothing fails or is resent. */
+    /** Of a pack in a message of its own; exact if nothing fails or is resent. */
     readonly perPack: CallCounts;
     /** Of leading, an estimate. */
     readonly perMinute: CallCounts;

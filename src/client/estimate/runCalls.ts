@@ -1,6 +1,6 @@
 import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../model/calls.ts";
 import { limits } from "../../model/limits.ts";
-import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
+import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { packOwnMs, type RunShape } from "./expectedTime.ts";
 import { type LeadingPace, leadingCalls } from "./leadingCalls.ts";
@@ -8,14 +8,16 @@ import { type LeadingPace, leadingCalls } from "./leadingCalls.ts";
 /** Enqueue, dequeue and delete. */
 const message = calls({ queue: 3 });
 
-/** The message and the partial of a pack, and the free delete of the partial at the end. */
-export const perPack: CallCounts = addCalls(message, calls({ write: 1, delete: 1 }));
+/** The partial of a pack, and its free delete at the end. */
+const partial = calls({ write: 1, delete: 1 });
+/** A pack in a message of its own. */
+export const perPack: CallCounts = addCalls(message, partial);
 
 /**
  * Estimates the storage calls of a run by billing class.
  *
  * Exact for a run without failures, resends and stragglers: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
- * which depend on how packs coincide, and `leading`. Partials count as small enough for metadata; a larger one costs one
+ * which depend on how packs coincide, `leading`, and messages that short packs share. Partials count as small enough for metadata; a larger one costs one
  * more read. Not included: the polls of empty queues by the Functions host, which it makes without a run too.
  */
 export function estimateCalls(shape: RunShape, pace: LeadingPace) {
@@ -23,7 +25,7 @@ export function estimateCalls(shape: RunShape, pace: LeadingPace) {
     // Spec and marker, and two wakes.
     submit: addCalls(calls({ write: 2 }), scaleCalls(message, 2)),
     plan: addCalls(message, calls({ write: 1 + shape.segments })),
-    packs: scaleCalls(perPack, packsOf(shape.layout)),
+    packs: packs(shape),
     reads: workerReads(shape),
     nodes: nodes(shape.layout),
     finish: finish(shape.layout),
@@ -33,6 +35,14 @@ export function estimateCalls(shape: RunShape, pace: LeadingPace) {
     leading: leadingCalls(shape, pace),
   };
   return { ...parts, total: Object.values(parts).reduce(addCalls, noCalls) };
+}
+
+/** Packs that are sent after the first window, when it is known how long they take, share messages if they are short. */
+function packs({ layout, packMs }: RunShape): CallCounts {
+  const all = packsOf(layout);
+  const known = Math.max(all - limits.windowFirst, 0);
+  const messages = all - known + Math.ceil(known / packsPerMessage(packMs, known));
+  return addCalls(scaleCalls(message, messages), scaleCalls(partial, all));
 }
 
 /**

@@ -1,10 +1,12 @@
 import { wireVersion } from "../../model/decode.ts";
+import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { chunksOfPack, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, packsOf, packsPerMessage, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { layoutOf, nodeOf, type PackSend } from "./draft.ts";
+import { p95 } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
@@ -13,13 +15,51 @@ const common = ({ run, uid, generation, turn, code, mix, origin }: State, send: 
   origin,
 });
 
-export function packMessage(state: State, one: PackSend): WorkMessage {
+/** A message that computes a pack, or a row of packs of one shard. */
+interface PackMessage {
+  readonly packs: readonly PackSend[];
+  readonly message: WorkMessage;
+  readonly urgent: boolean;
+}
+
+/**
+ * The messages of these sends. Once packs are known to be short they share messages, since a message costs three calls
+ * and a partial only one; in all else each counts as if it came alone (docs/ARCHITECTURE.md, rule 29).
+ */
+export function packMessages(state: State, sends: readonly PackSend[]): PackMessage[] {
+  const most = sends.length > 1 ? packsTogether(state) : 1;
+  const rows: [PackSend, ...PackSend[]][] = [];
+  for (const one of sends) {
+    const row = rows.at(-1);
+    if (row !== undefined && row.length < most && mayFollow(state, row.at(-1) ?? row[0], one)) row.push(one);
+    else rows.push([one]);
+  }
+  return rows.map((row) => packMessage(state, row));
+}
+
+function packsTogether(state: State): number {
+  const { durationsMs, packsDone, packsFailed } = state;
+  if (durationsMs.length < limits.outcomesForRate) return 1;
+  return packsPerMessage(p95(durationsMs), packsOf(layoutOf(state)) - packsDone - packsFailed);
+}
+
+/** Only plain first sends share a message: what was sent before, or must not wait, comes alone. */
+function mayFollow(state: State, before: PackSend, one: PackSend): boolean {
   const layout = layoutOf(state);
-  const { pack, send, repeat, alone } = one;
-  return {
+  const inRow = one.pack === before.pack + 1 && shardOf(layout, one.pack) === shardOf(layout, before.pack);
+  return inRow && [before, one].every(({ urgent, repeat, alone }) => !urgent && !repeat && alone !== true);
+}
+
+function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): PackMessage {
+  const layout = layoutOf(state);
+  const [{ pack, send, urgent, repeat, alone }] = packs;
+  const { to } = chunksOfPack(layout, pack + packs.length - 1);
+  const message: WorkMessage = {
     ...{ ...common(state, send), repeat: repeat || undefined, alone: alone || undefined },
     ...{ kind: "compute", shard: shardOf(layout, pack), pack, ...chunksOfPack(layout, pack) },
+    until: packs.length > 1 ? to : undefined,
   };
+  return { packs, message, urgent };
 }
 
 /** The latest send of a recorded task. `doubt`: another leader may have sent it before. */

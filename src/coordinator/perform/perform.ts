@@ -3,7 +3,7 @@ import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
 import { type Draft, type RunNotes, sendKey, taskKey, unsentTasks } from "../decide/draft.ts";
-import { packMessage, taskMessage } from "../decide/messages.ts";
+import { packMessages, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
 import type { Term, TermRun } from "../term.ts";
 import { sendAll } from "./send.ts";
@@ -74,16 +74,20 @@ const newlySent = (before: State, next: State): boolean =>
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
 async function sendPacks(term: Term, { state, packs, notes: { unwritten } }: Draft): Promise<void> {
-  const sends = packs
-    .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
-    .filter(({ key }) => !unwritten.has(key));
+  const sends = packMessages(
+    state,
+    packs.filter((one) => !unwritten.has(sendKey(state, one))),
+  );
   // Sends at the same time arrive in any order, and stragglers are judged by the order. So no more are made at once than
   // packs are computed at once, or in a few seconds.
   const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
   const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
   // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
-  await sendAll(term, sends, { atOnce, hedged, onSent: ({ key }) => void unwritten.add(key) });
+  await sendAll(term, sends, {
+    ...{ atOnce, hedged },
+    onSent: (sent) => sent.packs.forEach((one) => void unwritten.add(sendKey(state, one))),
+  });
 }
 
 /** What one pack takes. */

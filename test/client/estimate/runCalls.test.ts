@@ -47,12 +47,17 @@ describe("the estimated calls of a run", () => {
     expect(packs).toEqual({ write: 10_000, list: 0, read: 0, other: 0, queue: 30_000, delete: 10_000 });
   });
 
-  it("grow by the same four billed calls with every pack, for runs of any size", () => {
+  it("grow by the same four billed calls with every pack that is not short, for runs of any size", () => {
     for (const packs of [10, 300, 5_000, 1_000_000]) {
-      const [less, more] = [shapeOf(packs * 2, 2, 100), shapeOf((packs + 1) * 2, 2, 100)];
+      const [less, more] = [shapeOf(packs * 2, 2, 250), shapeOf((packs + 1) * 2, 2, 250)];
       const grown = subtractCalls(estimateCalls(more, pace).packs, estimateCalls(less, pace).packs);
       expect(grown).toEqual({ write: 1, list: 0, read: 0, other: 0, queue: 3, delete: 1 });
     }
+  });
+
+  it("are one write and a sixteenth of a message for a short pack once its time is known", () => {
+    const { packs } = estimateCalls(shapeOf(10_256, 1, 10), pace);
+    expect(packs).toMatchObject({ write: 10_256, queue: 3 * (256 + 10_000 / 16), delete: 10_256 });
   });
 
   it("cost about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", () => {

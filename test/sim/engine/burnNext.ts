@@ -2,8 +2,8 @@ import { simNames as names } from "../../support/engineWorld.ts";
 import { burnMessages } from "./hostile.ts";
 import type { Stage } from "./stage.ts";
 
-/** Burns the next message of this kind before anyone runs it, so many times. */
-export function burnNext(script: Stage, kind: string, times: number): () => number {
+/** Burns the next message with this word, its kind or a field, before anyone runs it, so many times. */
+export function burnNext(script: Stage, word: string, times: number): () => number {
   let burnt = 0;
   script.hold = ({ op, args }) => {
     if (op !== "queues.receive" || burnt >= times) return undefined;
@@ -13,9 +13,7 @@ export function burnNext(script: Stage, kind: string, times: number): () => numb
     if (queue !== names.urgent && queue !== names.packs) return;
     const { storage } = script.engine;
     const waiting = await storage.queues.peek(queue, 32);
-    const fresh = waiting.some(
-      ({ text, dequeueCount }) => dequeueCount === 0 && text.includes(`"kind":"${kind}"`),
-    );
+    const fresh = waiting.some(({ text, dequeueCount }) => dequeueCount === 0 && text.includes(`"${word}"`));
     if (!fresh || burnt >= times) return;
     burnt += 1;
     await burnMessages(storage, queue);

@@ -1,6 +1,6 @@
 import { StorageError } from "../../../src/model/errors.ts";
 import type { BlobStore, Random, Storage } from "../../../src/storage/ports.ts";
-import type { QueueStore } from "../../../src/storage/queuePort.ts";
+import type { QueueStore, ReceivedMessage } from "../../../src/storage/queuePort.ts";
 
 /** How badly the queues behave within their contract. Changed while a world runs. */
 export interface Hostility {
@@ -54,8 +54,13 @@ const deliveriesMax = 5;
 /** Every message that can be seen is taken again and again and never run, so that the host sets it aside. */
 export async function burnMessages({ queues }: Storage, queue: string): Promise<void> {
   for (let delivery = 1; delivery <= deliveriesMax; delivery += 1) {
-    for (const one of await queues.receive(queue, { max: 32, visibilityS: 1 }))
-      await queues.update(queue, one.id, one.popReceipt, { visibleInS: 0 });
+    const all: ReceivedMessage[] = [];
+    for (let some = 1; some > 0; ) {
+      const received = await queues.receive(queue, { max: 32, visibilityS: 1 });
+      some = received.length;
+      all.push(...received);
+    }
+    for (const one of all) await queues.update(queue, one.id, one.popReceipt, { visibleInS: 0 });
   }
 }
 

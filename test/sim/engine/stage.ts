@@ -14,7 +14,7 @@ import { capIsKept } from "./checks/cap.ts";
 import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
 import { chunksAreCountedOnce } from "./checks/counts.ts";
 import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
-import { watchStorage, workIn } from "./checks/effects.ts";
+import { watchStorage, worksIn } from "./checks/effects.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
 import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
 import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
@@ -201,7 +201,7 @@ const checks = [
 
 function messageIn(text: string): Handling["message"] {
   try {
-    return workIn(text);
+    return worksIn(text)[0];
   } catch {
     return undefined;
   }

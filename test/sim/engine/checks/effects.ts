@@ -15,7 +15,7 @@ export type Effect =
       readonly etag: string;
     }
   | { readonly kind: "removed"; readonly container: string; readonly name: string }
-  /** `message`: undefined for a wake. */
+  /** `message`: undefined for a wake; for a message of several packs there is one effect each. */
   | {
       readonly kind: "sent";
       readonly queue: string;
@@ -78,15 +78,23 @@ export function watchStorage(
     ...queues,
     async send(queue, text, options) {
       const reply = await queues.send(queue, text, options);
-      tell({ kind: "sent", queue, text, message: workIn(text) });
+      for (const message of worksIn(text)) tell({ kind: "sent", queue, text, message });
       return reply;
     },
   };
   return { ...storage, blobs: watchedBlobs, queues: watchedQueues };
 }
 
-/** The work that a message asks for, of whatever wire version; undefined for a wake. */
-export function workIn(text: string): WorkMessage | undefined {
+/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake. */
+export function worksIn(text: string): readonly (WorkMessage | undefined)[] {
   const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" };
-  return message.kind === "wake" ? undefined : message;
+  if (message.kind === "wake") return [undefined];
+  if (message.kind !== "compute") return [message];
+  const { until, ...one } = message;
+  const length = one.to - one.from;
+  const packs = until === undefined ? 1 : Math.ceil((until - one.from) / length);
+  return Array.from({ length: packs }, (_, further) => {
+    const from = one.from + further * length;
+    return { ...one, pack: one.pack + further, from, to: Math.min(from + length, until ?? one.to) };
+  });
 }

@@ -9,6 +9,7 @@ import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
+import { sharedMessages } from "./sharedMessages.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
 
@@ -28,4 +29,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...endless,
   ...rest,
   ...calm,
+  ...sharedMessages,
 };
