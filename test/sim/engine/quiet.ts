@@ -78,5 +78,5 @@ async function sweep({ storage, clock }: Client): Promise<void> {
     ...{ signal: new AbortController().signal, progress: () => {}, note: () => {} },
   };
   const { due, slice } = expiry({ storage, names, clock, log: () => {}, packLimitMs: 300_000 }, 30);
-  for (let slices = 0; slices < 20 && (await due()); slices += 1) await slice(owner);
+  for (let slices = 0; slices < 400 && (await due()); slices += 1) await slice(owner);
 }

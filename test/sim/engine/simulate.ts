@@ -5,6 +5,7 @@ import { firstCode } from "../../support/rangesCode.ts";
 import { hopelessCode } from "./checks/reasons.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { quiet } from "./quiet.ts";
+import { shortPacksFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
 import { users } from "./users.ts";
@@ -12,11 +13,13 @@ import { users } from "./users.ts";
 /**
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
- * negative seed gives a world in which the code of instances is changed and changed back.
+ * negative seed gives a world in which the code of instances is changed and changed back, and one from
+ * `shortPacksFrom` on a world of many short packs, most of which share messages.
  */
 export async function simulate(of: number): Promise<SimulationResult> {
   const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
+  const short = seed >= shortPacksFrom;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -24,7 +27,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   const play = stage({ seed, tree, chunkMs, large: seed % 5 === 0, packLimitMs });
   const { world, judge, broken, queues } = play;
   const { random } = world;
-  paceMs = 50 + random.number() * random.number() * 3_000;
+  paceMs = short ? 5 + random.number() * 60 : 50 + random.number() * random.number() * 3_000;
   const weather = storm(world, random.number() < 0.3 ? 0 : random.number() * 0.04);
   queues.doubled = random.number() < 0.5 ? random.number() * 0.2 : 0;
   queues.heldBack = random.number() < 0.5 ? random.number() * 0.1 : 0;
@@ -45,7 +48,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   join(company, { leads: true, works: true });
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
 
-  const requests = requestsFrom(random);
+  const requests = requestsFrom(random, short);
   const people = users(company, requests, of < 0);
   breakSome(play, requests[0]);
   const blows = 3 + Math.floor(random.number() * 7);
@@ -79,17 +82,23 @@ export async function simulate(of: number): Promise<SimulationResult> {
   return play.result();
 }
 
-function requestsFrom(random: Random): SubmitRequest[] {
+function requestsFrom(random: Random, short: boolean): SubmitRequest[] {
   const count = random.number() < 0.6 ? 1 : 2 + Math.floor(random.number() * 2);
   return Array.from({ length: count }, (_, index) => ({
     id: `run${index}`,
-    chunks: Math.floor(random.number() * 50),
+    chunks: Math.floor(random.number() * (short ? 400 : 50)),
     packSize: 1 + Math.floor(random.number() * 4),
-    cap: random.number() < 0.5 ? 2_000 : 1 + Math.floor(random.number() * 8),
+    cap: capFrom(random, short),
     list: random.number() < 0.4,
     ...(random.number() < 0.4 ? { tolerate: { percent: 10 + random.number() * 40 } } : {}),
   }));
 }
+
+/** With few packs in flight, most of the short ones are sent once it is known that they are short. */
+const capFrom = (random: Random, short: boolean): number => {
+  if (short) return 10 + Math.floor(random.number() * 60);
+  return random.number() < 0.5 ? 2_000 : 1 + Math.floor(random.number() * 8);
+};
 
 /** Some chunks that cannot be computed or never end, or a merge that breaks at a certain size. */
 function breakSome({ broken, world: { random } }: Stage, first: SubmitRequest | undefined): void {

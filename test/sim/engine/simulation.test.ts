@@ -9,7 +9,7 @@ import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
-import { changingWorlds, worlds } from "./seeds.ts";
+import { changingWorlds, shortPacksFrom, shortPacksWorlds, worlds } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import type { EngineCaseDone } from "./simulationWorker.ts";
 
@@ -89,6 +89,17 @@ test("worlds with changing code: whoever has which code, no result folds two unl
   });
   console.log(`${seeds.length} worlds of changing code: ${JSON.stringify(sum)}`);
   expect(sum.retries).toBeGreaterThan(5);
+}, 3_600_000);
+
+test("worlds of short packs: those that share a message are each computed, recorded and sent again as if alone", async () => {
+  const count = thorough ? to : shortPacksWorlds;
+  const seeds = Array.from({ length: count }, (_, index) => shortPacksFrom + index);
+  let sum = noFigures;
+  await all(seeds, ({ result }) => {
+    sum = addFigures(sum, result.figures);
+  });
+  console.log(`${seeds.length} worlds of short packs: ${JSON.stringify(sum)}`);
+  expect(sum.shared).toBeGreaterThan(20 * count);
 }, 3_600_000);
 
 test.each(["leader", "worker"] as const)(
