@@ -81,7 +81,8 @@ async function sendPacks(term: Term, { state, packs, notes: { unwritten } }: Dra
   // Sends at the same time arrive in any order, and stragglers are judged by the order. So no more are made at once than
   // packs are computed at once, or in a few seconds.
   const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
-  const atOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
+  const packsSentAtOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
+  const atOnce = Math.ceil(packsSentAtOnce / Math.max(1, ...sends.map((one) => one.packs.length)));
   // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
   await sendAll(term, sends, {
