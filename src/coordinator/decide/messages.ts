@@ -1,12 +1,11 @@
 import { wireVersion } from "../../model/decode.ts";
-import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { chunksOfPack, packsOf, packsPerMessage, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { layoutOf, nodeOf, type PackSend } from "./draft.ts";
-import { p95 } from "./pace.ts";
+import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
@@ -27,7 +26,9 @@ interface PackMessage {
  * and a partial only one; in all else each counts as if it came alone (docs/ARCHITECTURE.md, rule 29).
  */
 export function packMessages(state: State, sends: readonly PackSend[]): PackMessage[] {
-  const most = sends.length > 1 ? packsTogether(state) : 1;
+  const { packsDone, packsFailed } = state;
+  const most =
+    sends.length > 1 ? packsTogether(state, packsOf(layoutOf(state)) - packsDone - packsFailed) : 1;
   const rows: [PackSend, ...PackSend[]][] = [];
   for (const one of sends) {
     const row = rows.at(-1);
@@ -35,12 +36,6 @@ export function packMessages(state: State, sends: readonly PackSend[]): PackMess
     else rows.push([one]);
   }
   return rows.map((row) => packMessage(state, row));
-}
-
-function packsTogether(state: State): number {
-  const { durationsMs, packsDone, packsFailed } = state;
-  if (durationsMs.length < limits.outcomesForRate) return 1;
-  return packsPerMessage(p95(durationsMs), packsOf(layoutOf(state)) - packsDone - packsFailed);
 }
 
 /** Only plain first sends share a message: what was sent before, or must not wait, comes alone. */

@@ -1,5 +1,5 @@
 import { limits } from "../../model/limits.ts";
-import { packsOf } from "../../model/packs.ts";
+import { packsOf, packsPerMessage } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
 import { type DecideTime, type Draft, layoutOf, type RunNotes } from "./draft.ts";
 
@@ -42,6 +42,18 @@ export function trackRate({ state, notes, gained, at: { localMs } }: Draft): voi
 /** Packs that are computed at the same moment, by Little's law. */
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
+
+/** Packs that share a message, of those that take as long as these did. */
+export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INFINITY): number {
+  return durationsMs.length < limits.outcomesForRate ? 1 : packsPerMessage(p95(durationsMs), left);
+}
+
+/** Packs whose messages workers have taken: those at work, and those that share a message with one of them. */
+export function packsTaken(state: State): number {
+  const together = packsTogether(state);
+  const inMessages = (state.rate * together * (mean(state.durationsMs) + limits.sharedPackOwnMs)) / 1000;
+  return Math.max(packsAtOnce(state), together === 1 ? 0 : Math.ceil(inMessages));
+}
 
 /**
  * A pack that was begun for longer is a straggler. Before the first outcome only the plan tells what is long, and where

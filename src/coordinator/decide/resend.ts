@@ -4,7 +4,7 @@ import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
 import { addSend, type Draft, layoutOf, nodeOf, type RunNotes, resendTask, roomToWrite } from "./draft.ts";
-import { outOfOrderMs, p95, packsAtOnce, silentAfterMs, stragglerAfterMs } from "./pace.ts";
+import { outOfOrderMs, p95, packsTaken, silentAfterMs, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -103,19 +103,19 @@ export function resendTasks(draft: Draft): void {
 const stragglerResendsMax = (notes: RunNotes, name: string): number =>
   notes.aliveMs.has(name) ? limits.resendsMax : limits.resendsUnbegunMax;
 
-/** The packs presumed to run at once, over those that the rate tells of. */
+/** The packs presumed to be taken, over those that the rate tells of. */
 const rateSlack = 1.15;
 
 /**
- * Moves on to which pack work is presumed begun: as many unfinished packs as run at once, in send order. A begun pack
- * stays begun, also when the rate falls because workers died. Until the first outcome nobody knows how many run at
+ * Moves on to which pack work is presumed begun: as many unfinished packs as workers have taken, in send order. A begun
+ * pack stays begun, also when the rate falls because workers died. Until the first outcome nobody knows how many run at
  * once, and every pack counts from its send.
  */
 function trackBegun(state: State, unfinished: readonly number[], nowMs: number): void {
   if (state.durationsMs.length === 0) return;
   // The rate falls a little between waves of packs that end together.
-  const atOnce = Math.round(packsAtOnce(state) * rateSlack);
-  const last = unfinished[Math.min(atOnce, unfinished.length) - 1];
+  const taken = Math.round(packsTaken(state) * rateSlack);
+  const last = unfinished[Math.min(taken, unfinished.length) - 1];
   if (last !== undefined) presumeBegun(state, last + 1, nowMs);
 }
 

@@ -132,4 +132,15 @@ export const rules14to25: readonly Mutant[] = [
       "for (const one of onePackEach(message).slice(0, 1)) {",
     ),
   },
+  {
+    without: "packs that are presumed taken with those that share their message",
+    rule: 29,
+    killedBy: "every run ends in time",
+    cases: ["a worker dies between two packs of one message"],
+    edits: edit(
+      "coordinator/decide/resend.ts",
+      "packsTaken(state) * rateSlack",
+      "Math.max(1, state.rate * 0.02)",
+    ),
+  },
 ];

@@ -88,7 +88,7 @@ export const sharedMessages: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete");
       script.must(died, "a worker died");
       const tookMs = script.world.nowMs() - startMs;
-      if (tookMs > 120_000) script.judge.report("every run ends in time", `${tookMs} ms after one death`);
+      if (tookMs > 30_000) script.judge.report("every run ends in time", `${tookMs} ms after one death`);
     }),
 
   "a worker dies at each of its calls for a message of many packs, and nothing is lost": async () => {
