@@ -13,11 +13,21 @@ export interface Misfit {
 
 const lineFeed = 0x0a;
 
-/** What a cell holds: nothing, a text of the file, a JSON number of the file, or a value that a parser made. */
+/** What a cell holds: nothing, a text of the file, a JSON number of the file, a value that a parser made, or what one has to read. */
 export const emptyCell = 0;
 export const textCell = 1;
-export const numberCell = 2;
+const numberCell = 2;
 const valueCell = 3;
+export const rawCell = 4;
+
+/** Rows that were cut, in the arrays of `Cells`. */
+export interface CutRows {
+  readonly kinds: Uint8Array;
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+  readonly numbers: Float64Array;
+  readonly records: Int32Array;
+}
 
 /**
  * The wanted columns of a batch of records, as places in the bytes of the batch: a text or a number is made only when it
@@ -31,6 +41,8 @@ export class Cells {
   /** Of texts and numbers: `bytes[start, end)`. */
   starts = new Int32Array(0);
   ends = new Int32Array(0);
+  /** Of the same the number, or NaN if it is no short decimal. */
+  #numbers = new Float64Array(0);
   readonly width: number;
   readonly #values: Field[] = [];
   /** Where the records of the rows begin in `bytes`, which begin at `offset` of the file. */
@@ -65,18 +77,24 @@ export class Cells {
    */
   open(record: number): number {
     const { rows, width } = this;
-    if (rows === this.#records.length) this.#grow();
+    this.#reserve(rows + 1);
     this.#records[rows] = record;
     const first = rows * width;
     for (let cell = first; cell < first + width; cell++) this.kinds[cell] = emptyCell;
     return first;
   }
 
-  /** Sets a cell to a text or a number that is `bytes[start, end)`. */
-  put(cell: number, kind: typeof textCell | typeof numberCell, start: number, end: number): void {
-    this.kinds[cell] = kind;
-    this.starts[cell] = start;
-    this.ends[cell] = end;
+  /** Adds the first `count` rows of others. */
+  append({ kinds, starts, ends, numbers, records }: CutRows, count: number): void {
+    const { rows, width } = this;
+    this.#reserve(rows + count);
+    const cells = count * width;
+    this.kinds.set(kinds.subarray(0, cells), rows * width);
+    this.starts.set(starts.subarray(0, cells), rows * width);
+    this.ends.set(ends.subarray(0, cells), rows * width);
+    this.#numbers.set(numbers.subarray(0, cells), rows * width);
+    this.#records.set(records.subarray(0, count), rows);
+    this.rows += count;
   }
 
   putValue(cell: number, value: Field): void {
@@ -96,6 +114,8 @@ export class Cells {
   decimal(cell: number): number {
     const kind = this.kinds[cell];
     if (kind !== textCell && kind !== numberCell) return Number.NaN;
+    const number = this.#numbers[cell] as number;
+    if (!Number.isNaN(number)) return number;
     return decimalAt(this.bytes, this.starts[cell] as number, this.ends[cell] as number);
   }
 
@@ -125,16 +145,20 @@ export class Cells {
     return Buffer.from(buffer, byteOffset + start, end - start).toString(encoding);
   }
 
-  #grow(): void {
-    const rows = Math.max(64, this.rows * 2);
-    const [kinds, starts, ends, records] = [this.kinds, this.starts, this.ends, this.#records];
+  #reserve(count: number): void {
+    if (count <= this.#records.length) return;
+    const rows = Math.max(64, count, this.rows * 2);
+    const [kinds, starts, ends] = [this.kinds, this.starts, this.ends];
+    const [numbers, records] = [this.#numbers, this.#records];
     this.kinds = new Uint8Array(rows * this.width);
     this.starts = new Int32Array(rows * this.width);
     this.ends = new Int32Array(rows * this.width);
+    this.#numbers = new Float64Array(rows * this.width);
     this.#records = new Int32Array(rows);
     this.kinds.set(kinds);
     this.starts.set(starts);
     this.ends.set(ends);
+    this.#numbers.set(numbers);
     this.#records.set(records);
     // Never with a gap, which would make the array a slow one.
     while (this.#values.length < this.kinds.length) this.#values.push(null);

@@ -1,11 +1,11 @@
-import type { Cells, CutBatch, Misfit } from "../cells/cells.ts";
+import { type Cells, type CutBatch, type Misfit, rawCell } from "../cells/cells.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field } from "../records.ts";
 import { withHeldNumbers } from "../wholeNumbers.ts";
-import { ObjectScanner, unusual } from "./scanObject.ts";
+import { CutKernel } from "./cutKernel.ts";
 import { markBytes, textOf } from "./utf8Text.ts";
 
-const lineFeed = 0x0a;
+const [lineFeed, letterT, letterF] = [0x0a, 0x74, 0x66] as const;
 const { nestingMax } = aggregateLimits;
 
 /**
@@ -14,24 +14,23 @@ const { nestingMax } = aggregateLimits;
  * `absent`.
  */
 export function ndjsonCutter(wanted: readonly string[], absent: Set<string>): CutBatch {
-  const scanner = new ObjectScanner(wanted);
+  const kernel = new CutKernel({ width: wanted.length, table: nameTable(wanted), task: [] });
   return (cells) => {
     const { bytes } = cells;
-    scanner.begin(bytes);
+    kernel.begin(cells);
     const misfits: Misfit[] = [];
     for (let at = cells.offset === 0 ? markBytes(bytes) : 0; at < bytes.length; ) {
-      const first = cells.open(at);
-      const end = scanner.scan(cells, first, at);
-      if (end !== unusual) {
-        cells.rows += 1;
-        if (absent.size > 0) scanner.removeFrom(absent);
-        at = end;
-        continue;
-      }
+      const first = cells.rows * cells.width;
+      at = kernel.cut("cutObjects", cells, at);
+      if (kernel.hasRaw) readRaw(cells, first);
+      if (kernel.stopped === undefined) continue;
       const line = bytes.indexOf(lineFeed, at);
-      const what = readLine(textOf(bytes, at, line), cells, first);
+      const what = readLine(textOf(bytes, at, line), cells, cells.open(at));
       if (what !== undefined) misfits.push({ at, what });
       at = line + 1;
+    }
+    if (absent.size > 0) {
+      for (const [place, name] of wanted.entries()) if (kernel.hasHad(place)) absent.delete(name);
     }
     return misfits;
   };
@@ -48,6 +47,31 @@ export function ndjsonCutter(wanted: readonly string[], absent: Set<string>): Cu
     cells.rows += 1;
     for (const name of absent) if (Object.hasOwn(record, name)) absent.delete(name);
     return undefined;
+  }
+}
+
+/** For each wanted name where its bytes begin in the table, and how many they are. */
+function nameTable(wanted: readonly string[]): Uint8Array {
+  // A name with an unpaired surrogate is never plain bytes, and no name of a line has a negative length.
+  const names = wanted.map((name) => (name.isWellFormed() ? Buffer.from(name) : undefined));
+  const entries = new Int32Array(wanted.length * 2);
+  let at = entries.byteLength;
+  for (const [place, name] of names.entries()) {
+    entries.set([at, name?.length ?? -1], place * 2);
+    at += name?.length ?? 0;
+  }
+  return Buffer.concat([new Uint8Array(entries.buffer), ...names.filter((name) => name !== undefined)]);
+}
+
+/** Reads the raw cells from the `first` on: truth values, and strings with an escape. */
+function readRaw(cells: Cells, first: number): void {
+  const { bytes, kinds, starts, ends } = cells;
+  for (let cell = first; cell < cells.rows * cells.width; cell++) {
+    if (kinds[cell] !== rawCell) continue;
+    const start = starts[cell] as number;
+    const byte = bytes[start];
+    if (byte === letterT || byte === letterF) cells.putValue(cell, byte === letterT);
+    else cells.putValue(cell, JSON.parse(textOf(bytes, start, ends[cell] as number)) as string);
   }
 }
 

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Cells, type CutRows } from "../../../../src/calculations/aggregate/cells/cells.ts";
 import { decimalAt } from "../../../../src/calculations/aggregate/cells/decimals.ts";
 import { numberOf } from "../../../../src/calculations/aggregate/fields.ts";
+import { csvCutter } from "../../../../src/calculations/aggregate/reading/cutCsv.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
 const casesPerSeed = 1_000;
@@ -44,6 +46,52 @@ function equals(text: string, value: number, truth: number): void {
   // Not `expect` for each: it takes longer than all the rest.
   if (!Object.is(value, truth)) throw new Error(`${JSON.stringify(text)} is ${value}, not ${truth}`);
 }
+
+/** What the kernel reads of texts without a comma and a quote, each a record of its own. */
+function kernelNumbers(texts: readonly string[]): number[] {
+  const numbers: number[] = [];
+  class Noted extends Cells {
+    override append(rows: CutRows, count: number): void {
+      numbers.push(...rows.numbers.subarray(0, count));
+      super.append(rows, count);
+    }
+  }
+  const format = { kind: "csv", gzip: false, delimiter: ",", nulls: [] } as const;
+  const cells = new Noted(1);
+  cells.begin(Buffer.from(texts.join("\n")), 0);
+  csvCutter(format, 1, [0])(cells);
+  return numbers;
+}
+
+describe("a decimal that the kernel reads", () => {
+  test("a decimal of at most 15 digits is the double that Number reads, and any other text is left", () => {
+    const characters = ["0123456789", "0123456789.", "01234567890123456789-+..eE x"];
+    let numbers = 0;
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        let state = seed >>> 0;
+        const below = (limit: number): number => {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+          return Math.floor((state / 2 ** 32) * limit);
+        };
+        const textOf = (): string => {
+          const from = characters[below(3)] as string;
+          const digits = Array.from({ length: 1 + below(19) }, () => from[below(from.length)]).join("");
+          return `${["", "", "", "-", "+"][below(5)]}${digits}`;
+        };
+        const texts = Array.from({ length: casesPerSeed }, textOf);
+        for (const [at, value] of kernelNumbers(texts).entries()) {
+          const text = texts[at] as string;
+          const isShort = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) && text.replace(/\D/g, "").length <= 15;
+          equals(text, value, isShort ? expected(text) : Number.NaN);
+          if (isShort) numbers += 1;
+        }
+      }),
+      { numRuns: seeds },
+    );
+    expect(numbers).toBeGreaterThan(seeds * 300);
+  });
+});
 
 describe("a decimal that is read from bytes", () => {
   test("a decimal of at most 15 digits and a power of ten within 22 is the double that Number reads, without its help", () => {
