@@ -16,7 +16,7 @@ const lineFeed = 0x0a;
 /** What a cell holds: nothing, a text of the file, a JSON number of the file, a value that a parser made, or what one has to read. */
 export const emptyCell = 0;
 export const textCell = 1;
-const numberCell = 2;
+export const numberCell = 2;
 const valueCell = 3;
 export const rawCell = 4;
 
@@ -117,6 +117,16 @@ export class Cells {
     const number = this.#numbers[cell] as number;
     if (!Number.isNaN(number)) return number;
     return decimalAt(this.bytes, this.starts[cell] as number, this.ends[cell] as number);
+  }
+
+  /** Whether a number of the file is digits alone, which are then what its value is written as. */
+  isWhole(cell: number): boolean {
+    const end = this.ends[cell] as number;
+    for (let at = this.starts[cell] as number; at < end; at++) {
+      const byte = this.bytes[at] as number;
+      if (byte < 0x30 || byte > 0x39) return false;
+    }
+    return true;
   }
 
   /** Negative, zero or positive as the bytes of a text cell are less than, equal to or greater than others. */

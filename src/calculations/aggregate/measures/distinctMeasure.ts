@@ -1,5 +1,5 @@
 import { CorruptDataError } from "../../../model/errors.ts";
-import { type Cells, emptyCell, textCell } from "../cells/cells.ts";
+import { type Cells, emptyCell, numberCell, textCell } from "../cells/cells.ts";
 import type { Field } from "../records.ts";
 import type { Measure } from "./measure.ts";
 import { hash53, textHash53 } from "./murmur3.ts";
@@ -118,9 +118,13 @@ export const distinctMeasure = (name: string): Measure<Distinct> => ({
             set = new HashSet();
             sets[of] = set;
           }
-          const more = set.add(
-            kind === textCell ? hashOfText(cells, cell) : hashOf(cells.field(index[i] as number, column)),
-          );
+          const hash =
+            kind === textCell
+              ? hashOfBytes(cells, cell, 0)
+              : kind === numberCell && cells.isWhole(cell)
+                ? hashOfBytes(cells, cell, 1)
+                : hashOf(cells.field(index[i] as number, column));
+          const more = set.add(hash);
           if (more > 0) meter(more);
         }
       },
@@ -145,8 +149,8 @@ export const distinctMeasure = (name: string): Measure<Distinct> => ({
 const hashOf = (field: Field): number =>
   textHash53(String(field), typeof field === "string" ? 0 : typeof field === "number" ? 1 : 2) || 1;
 
-const hashOfText = ({ bytes, starts, ends }: Cells, cell: number): number =>
-  hash53(bytes, starts[cell] as number, ends[cell] as number, 0) || 1;
+const hashOfBytes = ({ bytes, starts, ends }: Cells, cell: number, seed: number): number =>
+  hash53(bytes, starts[cell] as number, ends[cell] as number, seed) || 1;
 
 /** A quarter of what a small set takes in memory, and more than it takes in a partial. */
 const setBytes = 64;

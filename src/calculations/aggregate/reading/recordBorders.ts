@@ -68,7 +68,7 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
           now = outside;
         }
       } else {
-        const next = comma === undefined ? end : indexIn('"', text, here);
+        const next = indexIn('"', text, here);
         while (next >= wanted) {
           const first = Math.max(here, wanted - 1);
           if (line < first) line = indexIn("\n", text, first);
@@ -93,10 +93,29 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
     at += end;
   };
 
+  /** The same for bytes without a quote: most lines are not even visited. */
+  const scanLines = (bytes: Buffer, found: number[]): void => {
+    for (let line = 0; line !== -1; ) {
+      const wanted = target - at;
+      line = wanted > bytes.length ? -1 : bytes.indexOf(lineFeed, Math.max(0, wanted - 1));
+      const nearest = line === -1 ? bytes.length : line;
+      if (nearest - wanted > recordBytesMax) throw tooLong(path, `after byte ${target} no record ends`);
+      if (line === -1) break;
+      found.push(at + line + 1);
+      target = at + line + 1 + stride;
+    }
+    last = bytes.at(-1) ?? last;
+    at += bytes.length;
+  };
+
   return {
     push(bytes) {
       const found: number[] = [];
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      if (comma === undefined || (state === outside && !buffer.includes(quote))) {
+        scanLines(buffer, found);
+        return found;
+      }
       for (let start = 0; start < bytes.length; start += scanBytes)
         scan(buffer.toString("latin1", start, start + scanBytes), found);
       return found;

@@ -56,8 +56,9 @@ class CellNumbers implements NumberColumn {
   readonly #column: number;
   readonly #onBad: (row: number) => void;
   #cells = new Cells(0);
-  /** By row, so that what a filter has read is not read again. */
+  /** By row, so that what is no short decimal is read once, and told of once; filled when the batch has the first one. */
   #known = new Float64Array(0);
+  #hasKnown = false;
   /** By place in the selection, once `#selected`. */
   #values = new Float64Array(0);
   #selected = false;
@@ -70,11 +71,8 @@ class CellNumbers implements NumberColumn {
   begin(batch: Cells): void {
     this.#cells = batch;
     this.#selected = false;
-    if (this.#known.length < batch.rows) {
-      this.#known = new Float64Array(batch.rows);
-      this.#values = new Float64Array(batch.rows);
-    }
-    this.#known.fill(unread, 0, batch.rows);
+    this.#hasKnown = false;
+    if (this.#values.length < batch.rows) this.#values = new Float64Array(batch.rows);
   }
 
   of({ count, index }: Selection): Float64Array {
@@ -95,10 +93,20 @@ class CellNumbers implements NumberColumn {
   }
 
   #near(row: number): number {
+    const plain = this.#cells.decimal(row * this.#cells.width + this.#column);
+    return Number.isNaN(plain) ? this.#knownAt(row) : plain;
+  }
+
+  #knownAt(row: number): number {
+    if (!this.#hasKnown) {
+      const { rows } = this.#cells;
+      if (this.#known.length < rows) this.#known = new Float64Array(rows);
+      this.#known.fill(unread, 0, rows);
+      this.#hasKnown = true;
+    }
     const known = this.#known[row] as number;
     if (known !== unread) return known;
-    const plain = this.#cells.decimal(row * this.#cells.width + this.#column);
-    const value = Number.isNaN(plain) ? this.#unusual(row) : plain;
+    const value = this.#unusual(row);
     this.#known[row] = value;
     return value;
   }

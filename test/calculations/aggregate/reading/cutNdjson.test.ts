@@ -91,7 +91,9 @@ function cut(lines: readonly string[]) {
 
 afterEach(() => vi.restoreAllMocks());
 
-test("lines are read as JSON.parse reads them, and refused where it refuses them, whatever line is before", () => {
+test("lines are read as JSON.parse reads them, and refused where it refuses them, whatever line is before", {
+  timeout: full ? 3_600_000 : 60_000,
+}, () => {
   let fitting = 0;
   let refused = 0;
   fc.assert(
