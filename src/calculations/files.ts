@@ -52,6 +52,19 @@ export interface FileAccess {
 /** Bytes of one read. A large file takes few calls, and each open file has two pieces in memory. */
 const pieceBytes = 8 * 1024 * 1024;
 
+/** Pieces that `filesOver` gave, whose memory is the reader's. */
+const ownPieces = new WeakSet<Uint8Array>();
+
+/**
+ * Frees the memory of a piece that its reader needs no more, with all views of it; does nothing for other bytes. Else V8
+ * learns only from a collection of the whole heap that the piece is not used, and begins one for every few pieces.
+ */
+export function releasePiece(piece: Uint8Array): void {
+  const { buffer } = piece;
+  if (!ownPieces.delete(piece) || !(buffer instanceof ArrayBuffer)) return;
+  if (piece.length === buffer.byteLength) buffer.transfer(0);
+}
+
 /** Reads one piece ahead, so that a calculation works while the next piece arrives. */
 export const filesOver = (access: FileAccess): Files => ({
   async *list(source) {
@@ -81,6 +94,7 @@ export const filesOver = (access: FileAccess): Files => ({
       const piece = await next;
       at += piece.length;
       next = pieceFrom(at);
+      ownPieces.add(piece);
       yield piece;
     }
   },

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type FileAccess, type FileFact, filesOver, noFiles } from "../../src/calculations/files.ts";
+import {
+  type FileAccess,
+  type FileFact,
+  filesOver,
+  noFiles,
+  releasePiece,
+} from "../../src/calculations/files.ts";
 import { CalculationError } from "../../src/model/errors.ts";
 
 const mb = 1024 * 1024;
@@ -48,6 +54,30 @@ describe("files", () => {
       [8 * mb, 16 * mb],
       [16 * mb, 20 * mb + 5],
     ]);
+  });
+
+  test("the memory of a piece is freed once it is released, and that of other bytes never", async () => {
+    const { files } = counted();
+    const pieces: Uint8Array[] = [];
+    for await (const piece of files.read(factOf(9 * mb))) {
+      const view = piece.subarray(1);
+      releasePiece(view);
+      expect(view.length).toBe(piece.length - 1);
+      releasePiece(piece);
+      pieces.push(piece, view);
+    }
+    expect(pieces.map(({ length }) => length)).toEqual([0, 0, 0, 0]);
+    const part = filesOver({
+      list: async () => ({ files: [] }),
+      read: async (_, from, to) => new Uint8Array(100).subarray(from, to),
+    });
+    for await (const piece of part.read(factOf(50))) {
+      releasePiece(piece);
+      expect(piece.length).toBe(50);
+    }
+    const own = new Uint8Array(5);
+    releasePiece(own);
+    expect(own.length).toBe(5);
   });
 
   test.each([

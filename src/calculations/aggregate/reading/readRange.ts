@@ -1,5 +1,5 @@
 import { CalculationError } from "../../../model/errors.ts";
-import type { Files } from "../../files.ts";
+import { type Files, releasePiece } from "../../files.ts";
 import { Cells } from "../cells/cells.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Offender, RangeInput, ReadReport } from "../records.ts";
@@ -82,8 +82,10 @@ async function* batches(
       offset = border;
       used = border - at;
     }
-    if (used < piece.length) held.push(piece.subarray(used));
     at += piece.length;
+    // A copy, since the piece goes.
+    if (used < piece.length) held.push(new Uint8Array(piece.subarray(used)));
+    releasePiece(piece);
   }
   borders.end(cut);
   if (held.length > 0) yield { bytes: joined(held), offset };

@@ -2,7 +2,7 @@ import { createGzip } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { readRange } from "../../../../src/calculations/aggregate/reading/readRange.ts";
 import type { RangeInput } from "../../../../src/calculations/aggregate/records.ts";
-import type { Files } from "../../../../src/calculations/files.ts";
+import { type Files, filesOver } from "../../../../src/calculations/files.ts";
 import { generatedFiles, repeated } from "../../../support/generatedFiles.ts";
 import { plan, readParams } from "./readAll.ts";
 
@@ -48,6 +48,31 @@ describe("one range of a very long file", () => {
     expect(ahead).toBeLessThanOrEqual(2 * pieceBytes);
     expect(buffers).toBeLessThan(full ? 256 * mib : 12 * mib);
   });
+
+  test.each([0, 20])(
+    "and its pieces are freed once their records are read, however a record of %d bytes more lies in them",
+    { timeout: longTimeout },
+    async (more) => {
+      const start = `key,text,value\n${"k".repeat(more)},,0\n`;
+      const size = start.length + Math.ceil((17 * mib) / line.length) * line.length;
+      const write = repeated(start, line);
+      const pieces: Uint8Array[] = [];
+      const files = filesOver({
+        list: async () => ({ files: [] }),
+        async read(_, from, to) {
+          const piece = new Uint8Array(to - from);
+          write(from, piece);
+          pieces.push(piece);
+          return piece;
+        },
+      });
+      const { report, sum } = await measured(wholeRange("data/x.csv", size), files, () => 0);
+      expect(report.records).toBe((size - start.length) / line.length + 1);
+      expect(report.bytes).toBe(size - head.length);
+      expect(sum).toBe((report.records - 1) * 12.5);
+      expect(pieces.map(({ length }) => length)).toEqual([0, 0, 0]);
+    },
+  );
 
   test("a long gzip range is never held in memory", { timeout: longTimeout }, async () => {
     const some = Math.floor((full ? 1_000 * mib : 8 * mib) / line.length);
