@@ -77,6 +77,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     instances = await startInstances({
       count: options.instances,
       appDir,
+      // Also where this file runs from source: what users run is the bundle, which takes less memory and starts sooner.
+      instanceEntry: join(appDir, "dist", "instance.cjs"),
       connectionString: azurite.connectionString,
       env: (_name, index) => embeddedEnv({ ...options, calculations, index, cores: availableParallelism() }),
       ...(options.httpPort === undefined ? {} : { httpPort: options.httpPort }),
