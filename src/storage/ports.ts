@@ -107,12 +107,13 @@ export interface BlobStore {
   ): Promise<(Found & { readonly body: Uint8Array }) | Missing>;
   /**
    * Streams the body, or `count` (at least 1) bytes from `offset`, which must lie within; `properties.bytes` is always
-   * the whole blob's. `conflict` only with `ifMatch`. The body must be read to its end or left by `break`.
+   * the whole blob's. `conflict` only with `ifMatch`. The body must be read to its end or left by `break`. With `transient`
+   * a piece of it may be used only until the next one is asked for.
    */
   stream(
     container: string,
     name: string,
-    options?: IfMatch & { readonly offset?: number; readonly count?: number },
+    options?: IfMatch & { readonly offset?: number; readonly count?: number; readonly transient?: boolean },
   ): Promise<(Found & { readonly body: AsyncIterable<Uint8Array> }) | Missing | Conflict>;
   head(container: string, name: string, options?: CallOptions): Promise<Found | Missing>;
   /** Replaces the whole metadata and keeps content and content type. `conflict` when the ETag moved or the blob is gone. */

@@ -52,7 +52,7 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
   async read(file, from, to, signal) {
     const { container, name } = locationOf(file.path);
     // A range of no bytes cannot be asked for, and only an empty blob has one.
-    const range = to > from ? { offset: from, count: to - from, signal } : { signal };
+    const range = { ...(to > from ? { offset: from, count: to - from } : {}), signal, transient: true };
     return explained(file.path, async () => {
       let found = await blobs.stream(container, name, { ...range, ifMatch: file.etag });
       if (found.kind === "conflict") {

@@ -122,6 +122,32 @@ describe("the Azure adapters", () => {
     expect(connections()).toBeLessThanOrEqual(3);
   });
 
+  it.each([
+    ["frees", true],
+    ["keeps", false],
+  ])("%s the memory of a body that was read: transient is %s", async (_verb, transient) => {
+    const body = Buffer.alloc(24 * 2 ** 20, "x");
+    const { storage } = await given((_, response) => {
+      response.writeHead(200, { ETag: '"0x1"', "Content-Length": body.length }).end(body);
+    });
+    const heldNow = () => process.memoryUsage().arrayBuffers;
+    const found = ofKind(await storage.blobs.stream("c", "b", { transient }), "found");
+    const before = heldNow();
+    const pieces: Uint8Array[] = [];
+    let held = 0;
+    let bytes = 0;
+    for await (const piece of found.body) {
+      bytes += piece.length;
+      held = Math.max(held, heldNow() - before);
+      pieces.push(piece);
+    }
+    expect(bytes).toBe(body.length);
+    const kept = pieces.reduce((sum, { length }) => sum + length, 0);
+    expect(kept).toBe(transient ? 0 : body.length);
+    // Of what the sockets read nothing is left either way.
+    expect(held - kept).toBeLessThan(4 * 2 ** 20);
+  });
+
   it("resume a download that broke off, under the same ETag", async () => {
     const { storage } = await given(breakingOff(2));
     const { body } = ofKind(await storage.blobs.stream("c", "b"), "found");

@@ -4,12 +4,14 @@ import { StorageError } from "../../model/errors.ts";
 import type { CallOptions } from "../calls.ts";
 import type { Found } from "../ports.ts";
 import { type AzureCall, beginCall, dateMsOf, ifMatchOf, propertiesOf } from "./azureCalls.ts";
+import { freeing } from "./shortLived.ts";
 import { failureOf, storageError } from "./storageErrors.ts";
 
 type StreamOptions = CallOptions & {
   readonly offset?: number;
   readonly count?: number;
   readonly ifMatch?: string;
+  readonly transient?: boolean;
 };
 
 const resumesMax = 3;
@@ -46,16 +48,17 @@ export async function downloadStream(
   try {
     const answer = await open(0, ifMatch);
     call.uncap();
+    const body = bodyOf(
+      answer,
+      (received) => open(received, answer.etag),
+      call,
+      (error) => bodyFailureOf(error, what, options.signal, call),
+    );
     return {
       kind: "found",
       dateMs: dateMsOf(answer),
       properties: propertiesOf(answer, wholeBytesOf(answer)),
-      body: bodyOf(
-        answer,
-        (received) => open(received, answer.etag),
-        call,
-        (error) => bodyFailureOf(error, what, options.signal, call),
-      ),
+      body: options.transient === true ? freeing(body) : body,
     };
   } catch (error) {
     call.end();

@@ -1,14 +1,5 @@
-import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from "@azure/core-rest-pipeline";
-import {
-  BlobServiceClient,
-  type HttpOperationResponse,
-  type IHttpClient,
-  type StoragePipelineOptions,
-  StorageRetryPolicyType,
-  type WebResource,
-} from "@azure/storage-blob";
+import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
-import type { BillingClass } from "../../model/calls.ts";
 import { ConfigError, messageOf, StorageError } from "../../model/errors.ts";
 import { type CallMeter, callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
@@ -17,8 +8,8 @@ import type { ServiceFacts } from "../queuePort.ts";
 import { azureBlobs } from "./azureBlobs.ts";
 import { azureCalls } from "./azureCalls.ts";
 import { azureLease } from "./azureLease.ts";
-import { keepListText } from "./azureList.ts";
 import { azureQueues } from "./azureQueues.ts";
+import { blobBillingClass, countingHttpClient } from "./countingClient.ts";
 
 /** A credential of `@azure/identity`, by its shape: the public types then need no package of Azure. */
 interface TokenCredential {
@@ -142,74 +133,4 @@ function azureVersioned(
       throw error;
     }
   };
-}
-
-/**
- * The HTTP client below both SDKs: counts every request, retries included, by billing class, and keeps the text of a
- * list for `azureList.ts`. Connections are kept alive and shared.
- *
- * The SDKs take a client only in the shape of their older core library, so a request is translated back. Of that
- * shape they read `status`, `headers.toJson`, `request` and the bodies.
- */
-function countingHttpClient(
-  meter: CallMeter,
-  classOf: (method: string, operation: string | undefined) => BillingClass,
-): IHttpClient {
-  return {
-    async sendRequest(web: WebResource): Promise<HttpOperationResponse> {
-      if (web.abortSignal?.aborted !== true) {
-        // The request makes enough URL objects of its own.
-        const operation = /\?(?:.*&)?comp=([^&]*)/.exec(web.url)?.[1];
-        meter.count(classOf(web.method, operation));
-        if (operation === "batch") countDeletes(meter, web.body);
-      }
-      const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web));
-      const compatible = {
-        ...keepListText(response),
-        request: web,
-        headers: { toJson: headers.toJSON.bind(headers) },
-      };
-      return compatible as unknown as HttpOperationResponse;
-    },
-  };
-}
-
-/** Each request within a batch is billed as if it were sent alone (azure.microsoft.com/updates/batchapiforblob). */
-function countDeletes(meter: CallMeter, batch: unknown): void {
-  for (const _ of String(batch).matchAll(/^DELETE \//gm)) meter.count("delete");
-}
-
-const defaultClient = createDefaultHttpClient();
-
-type RequestOptions = Parameters<typeof createPipelineRequest>[0];
-
-function pipelineRequestOf(web: WebResource) {
-  const { url, method, body, timeout, requestId, abortSignal, streamResponseStatusCodes, agent } = web;
-  const headers = createHttpHeaders(web.headers.toJson({ preserveCase: true }));
-  // The SDK has already decided whether plain http is allowed; the emulator speaks nothing else.
-  const allowInsecureConnection = true;
-  return createPipelineRequest({
-    ...{ url, method, headers, body, timeout, requestId, abortSignal, streamResponseStatusCodes, agent },
-    allowInsecureConnection,
-  } as RequestOptions);
-}
-
-/**
- * How Blob Storage bills a request (azure.microsoft.com/pricing/details/storage/blobs, operations by class, and
- * learn.microsoft.com/azure/storage/blobs/map-rest-apis-transaction-categories, where a batch is `other`).
- */
-function blobBillingClass(method: string, operation: string | undefined): BillingClass {
-  switch (method) {
-    case "PUT":
-      return operation === "lease" || operation === "metadata" || operation === "properties"
-        ? "other"
-        : "write";
-    case "GET":
-      if (operation === "list") return "list";
-      return operation === undefined ? "read" : "other";
-    case "DELETE":
-      return "delete";
-    default:
-      return "other";
-  }
 }
