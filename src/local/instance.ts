@@ -2,7 +2,7 @@ import { argv, env, exit } from "node:process";
 import * as z from "zod";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { connectStorage } from "../storage/azure/connectStorage.ts";
-import { systemClock, systemRandom } from "../storage/system.ts";
+import { shrinkHeap, systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { makeHostLog } from "./host/hostLog.ts";
 import { functionKeySetting } from "./instanceEnv.ts";
@@ -22,6 +22,8 @@ const argumentsSchema = z.tuple([
 /** Time between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
 const timeoutGraceMs = 2_000;
 const statsEveryMs = 1_000;
+/** By then an instance has ticked, and loaded what it does that with. */
+const startedMs = 5_000;
 
 let host: EmbeddedHost | undefined;
 let ending = false;
@@ -88,6 +90,7 @@ async function start(): Promise<void> {
   const { settings, functions } = host;
   const limitMs = Number.isFinite(settings.functionTimeoutMs) ? settings.functionTimeoutMs : null;
   report({ kind: "ready", httpPort: host.httpPort, functions: [...functions], functionTimeoutMs: limitMs });
+  setTimeout(shrinkHeap, startedMs).unref();
   setInterval(() => host && report({ kind: "stats", ...host.stats() }), statsEveryMs).unref();
 }
 

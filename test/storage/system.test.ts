@@ -1,5 +1,7 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { systemClock, systemRandom } from "../../src/storage/system.ts";
+import { shrinkHeap, systemClock, systemRandom } from "../../src/storage/system.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -51,4 +53,15 @@ describe("the system's randomness", () => {
     const number = systemRandom.number();
     expect(number >= 0 && number < 1).toBe(true);
   });
+});
+
+it("a heap that is shrunk holds no garbage, and code of other contexts cannot collect it", async () => {
+  vi.useRealTimers();
+  const garbage = new WeakRef(new Array(1_000).fill(0));
+  await turn();
+  expect(garbage.deref()).toHaveLength(1_000);
+  await turn();
+  shrinkHeap();
+  expect(garbage.deref()).toBeUndefined();
+  expect(runInNewContext("typeof gc")).toBe("undefined");
 });

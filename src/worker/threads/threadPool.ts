@@ -4,6 +4,7 @@ import type { FileAccess } from "../../calculations/files.ts";
 import { placeOf } from "../../calculations/placeOf.ts";
 import type { PlannedChunks } from "../../calculations/timeChunks.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
+import { shrinkHeap } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
@@ -73,7 +74,7 @@ export function threadPool(settings: PoolSettings): UserCode {
   }
 
   function endThreads(): void {
-    ending = pool?.destroy();
+    ending = pool?.destroy().then(shrinkHeap);
     pool = undefined;
   }
 
