@@ -1,4 +1,4 @@
-import { addCalls, type CallCounts, noCalls, subtractCalls } from "../model/calls.ts";
+import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
@@ -126,14 +126,9 @@ function shareCalls({ storage, runs }: Term, before: CallCounts): CallCounts {
   let rest = spent;
   const count = runs.size;
   for (const [index, run] of [...runs.values()].entries()) {
-    const share = index === count - 1 ? rest : divide(spent, count);
+    const share = index === count - 1 ? rest : shareOfCalls(spent, count);
     rest = subtractCalls(rest, share);
     run.working = { ...run.working, calls: addCalls(run.working.calls, share) };
   }
   return count === 0 ? before : now;
 }
-
-const divide = (calls: CallCounts, by: number): CallCounts =>
-  Object.fromEntries(
-    Object.keys(noCalls).map((name) => [name, Math.floor(calls[name as keyof CallCounts] / by)]),
-  ) as unknown as CallCounts;

@@ -23,11 +23,7 @@ export interface CoordinatorPorts {
 }
 
 /** The right to lead runs: the part of the election's `Leadership` that it takes. */
-export type Leader = Pick<
-  Leadership,
-  "term" | "termid" | "holder" | "signal" | "lost" | "assertLeading" | "progress" | "note"
-> &
-  Partial<Pick<Leadership, "cameBy">>;
+export type Leader = Omit<Leadership, "remainingMs" | "cameBy"> & Partial<Pick<Leadership, "cameBy">>;
 
 /** One term of this process. */
 export interface Term extends CoordinatorPorts {

@@ -1,17 +1,11 @@
 import * as z from "zod";
-import { billingClasses } from "../model/calls.ts";
+import { callCountsSchema } from "../model/state.ts";
 
 /** Messages between an instance and its supervisor over the IPC channel. The supervisor decodes what it receives. */
 const levels = ["trace", "debug", "information", "warning", "error", "critical"] as const;
 export type LogLevel = (typeof levels)[number];
 
 const count = z.number().int().min(0);
-const callCounts = z.object(
-  Object.fromEntries(billingClasses.map((one) => [one, count])) as Record<
-    (typeof billingClasses)[number],
-    typeof count
-  >,
-);
 
 export const instanceMessageSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -44,7 +38,7 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
     /** Invocations running now. */
     running: count,
     /** The host's own storage calls so far, by billing class: polling, deletes, renewals, poison copies. */
-    hostCalls: callCounts,
+    hostCalls: callCountsSchema,
   }),
 ]);
 

@@ -2,8 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { LeasefoldError } from "../model/errors.ts";
+import { systemClock } from "../storage/system.ts";
 import type { HttpPort } from "./host/httpServer.ts";
-import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
+import {
+  functionTimeoutExitCode,
+  type InstanceMessage,
+  type InstanceRequest,
+  instanceMessageSchema,
+} from "./instanceMessages.ts";
 
 export interface InstanceExit {
   readonly code: number | null;
@@ -41,10 +47,14 @@ export function startInstanceProcess(options: {
   });
   let failure: string | undefined;
 
-  const disconnected = new Promise<void>((resolve) => child.once("disconnect", () => resolve()));
+  const disconnected = new AbortController();
+  child.once("disconnect", () => disconnected.abort());
   const exited = new Promise<InstanceExit>((resolve) => {
-    // Its last messages may still be in the channel, which closes after them.
-    child.once("exit", (code, signal) => void drained(disconnected).then(() => resolve({ code, signal })));
+    // Its last messages may still be in the channel, which closes after them, unless a child of the process holds it open.
+    child.once("exit", async (code, signal) => {
+      await systemClock.sleep(drainedMsMax, disconnected.signal);
+      resolve({ code, signal });
+    });
     child.once("error", (error) => {
       failure = error.message;
       // Without a process there will be no exit. With one, the channel had an error and the exit is still to come.
@@ -91,18 +101,8 @@ export function startInstanceProcess(options: {
 }
 
 export function describeExit({ code, signal }: InstanceExit): string {
+  if (code === functionTimeoutExitCode) return "an invocation ran longer than functionTimeout";
   return signal === null ? `exit code ${code}` : `signal ${signal}`;
-}
-
-/** Waits for the channel to close, but not for long: a child of the process may hold it open. */
-function drained(disconnected: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, drainedMsMax);
-    void disconnected.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 function request(child: ChildProcess, asked: InstanceRequest): void {

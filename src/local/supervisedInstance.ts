@@ -1,5 +1,5 @@
 import { systemClock } from "../storage/system.ts";
-import { functionTimeoutExitCode, type InstanceMessage } from "./instanceMessages.ts";
+import type { InstanceMessage } from "./instanceMessages.ts";
 import {
   describeExit,
   type InstanceExit,
@@ -160,7 +160,7 @@ export class SupervisedInstance {
   #endedByItself(exit: InstanceExit): void {
     const before = this.#state;
     this.#release();
-    const reason = this.#endReason ?? reasonOf(exit);
+    const reason = this.#endReason ?? describeExit(exit);
     if (before === "starting" && this.#awaited) {
       this.#enter("dead", { reason });
       return;
@@ -192,8 +192,3 @@ export class SupervisedInstance {
     this.#options.onReport({ kind: "state", state, ...why });
   }
 }
-
-const reasonOf = (exit: InstanceExit) =>
-  exit.code === functionTimeoutExitCode
-    ? "an invocation ran longer than functionTimeout"
-    : describeExit(exit);

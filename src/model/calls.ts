@@ -33,6 +33,10 @@ export const subtractCalls = (a: CallCounts, b: CallCounts): CallCounts => count
 export const scaleCalls = (counts: CallCounts, times: number): CallCounts =>
   countsBy((one) => counts[one] * times);
 
+/** Whole counts of one of so many equal shares, rounded down. */
+export const shareOfCalls = (counts: CallCounts, shares: number): CallCounts =>
+  countsBy((one) => Math.floor(counts[one] / shares));
+
 /** Whole counts of an estimate. */
 export const roundCalls = (counts: CallCounts): CallCounts => countsBy((one) => Math.round(counts[one]));
 

@@ -1,31 +1,7 @@
 /**
  * Names of containers, queues and shared blobs, and the rules for names that users choose. The blobs of one run are named
- * in `runBlobs.ts`, summaries of ended runs in `closedRun.ts`; no other file makes a name.
- *
- *   {ns}-coordination  leader                              the lease record, all in metadata
- *                      {name}                              the same for an election of a user's own
- *                      state/{name}                        what the leaders of that election hand over
- *                      leases/{name}                       a named lease and its content
- *   {ns}-active        {id}                                marker of an open run, all in metadata
- *   {ns}-runs          {id}/spec.json
- *                      {id}/{uid}/plan.json  plan/{attempt}/{segment}  state.json
- *                      {id}/{uid}/parts/{shard}/{pack}
- *                      {id}/{uid}/nodes/{gen}/{level}/{index}
- *                      {id}/{uid}/failed/{shard}/{pack}.{gen}.{send}  failed/plan.{gen}.{send}
- *                                failed/node/{level}/{index}.{gen}.{send}  failed/finish.{gen}.{send}
- *                                failed/….tried               the latest attempt of that send threw, more will follow
- *                                failed/….{attempt}.begun     an attempt of resent work has begun
- *                                failed/code.{gen}.{hash}     instances with other code requeue that work
- *                      {id}/{uid}/anew/{gen}/              plan, partials and nodes of a retry that recomputes all
- *                      _dropped/{sha256}                   a message that could not be understood
- *                      _expiry                             says when the last expiry ran
- *                      _closed/{time}.{id}                 what lists show of a closed run, newest first (closedRun.ts)
- *   {ns}-results       {id}/{uid}/{gen}/manifest.json  {attempt}/result.*  hashes/{shard}
- *                      {id}/{uid}/answers/{tag}  answers/{tag}.{attempt}.*  answers/{tag}/{pack}
- *   {ns}-inputs        {path}                              files that users uploaded for calculations
- *   queues             {ns}-packs  {ns}-urgent  {ns}-wake  and their -poison twins
- *
- * Numbers in names are zero-padded, so that lists are in numeric order; prefixes end in `/`.
+ * in `runBlobs.ts`, summaries of ended runs in `closedRun.ts`; no other file makes a name. docs/ARCHITECTURE.md, section 3,
+ * draws the whole tree.
  */
 import { InputError } from "./errors.ts";
 

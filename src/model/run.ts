@@ -42,6 +42,16 @@ export const specSchema = z.object({
 });
 export type Spec = z.infer<typeof specSchema>;
 
+/** How the plan cuts the run, see `packs.ts`. */
+export const layoutSchema = z.object({
+  chunks: count,
+  packSize: z.int().positive(),
+  shardSize: z.int().positive(),
+  fanIn: z.int().min(2).default(1000),
+  /** Mean time of a pack, measured on samples, in ms. */
+  packMs: z.number().nonnegative(),
+});
+
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
 export const planSchema = z.object({
   v: version,
@@ -51,12 +61,7 @@ export const planSchema = z.object({
   origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
   code: z.string().optional(),
-  chunks: count,
-  packSize: z.int().positive(),
-  shardSize: z.int().positive(),
-  fanIn: z.int().min(2).default(1000),
-  /** Mean time of a pack, measured on samples, in ms. */
-  packMs: z.number().nonnegative(),
+  ...layoutSchema.shape,
   /** The attempt whose segments hold the chunk inputs; absent if the plan is only a count. */
   segments: z.object({ attempt: idSchema, starts: z.array(count) }).optional(),
   calls: z.string(),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { idSchema, wireVersion } from "./decode.ts";
+import { layoutSchema } from "./run.ts";
 
 /**
  * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. Each write is conditional on the ETag of the
@@ -43,21 +44,13 @@ const sendsSchema = z.object({
 });
 export type Sends = z.infer<typeof sendsSchema>;
 
-const callsSchema = z.object({
+export const callCountsSchema = z.object({
   write: count,
   list: count,
   read: count,
   other: count,
   queue: count,
   delete: count,
-});
-
-const layoutSchema = z.object({
-  chunks: count,
-  packSize: z.int().positive(),
-  shardSize: z.int().positive(),
-  fanIn: z.int().min(2).default(1000),
-  packMs: ms,
 });
 
 /** How many packs had ended (done or failed) at a time, and the total time of those done. */
@@ -144,7 +137,7 @@ export const stateSchema = z.object({
     .object({ generation: z.int().positive(), turn: count, marks: z.array(progressMarkSchema) })
     .default({ generation: 1, turn: 0, marks: [] }),
   /** Calls of the leaders, and calls that workers reported. */
-  calls: callsSchema,
+  calls: callCountsSchema,
   /** Terms that led this run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
   /** The latest failed attempt of work that has attempts left. */

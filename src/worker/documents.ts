@@ -1,7 +1,7 @@
-import { decodeJson } from "../model/decode.ts";
 import type { Names } from "../model/names.ts";
 import { type Plan, planSchema, segmentSchema, specSchema } from "../model/run.ts";
 import { runBlobs, specBlob } from "../model/runBlobs.ts";
+import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
 
@@ -15,28 +15,25 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
 
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
     const name = runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number);
-    const found = await blobs.read(runs, name);
-    if (found.kind === "missing")
-      throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
-    return decodeJson(segmentSchema, found.body, name).inputs;
+    const found = await readDocument(blobs, [runs, name], segmentSchema);
+    if (found === undefined) throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
+    return found.value.inputs;
   }
 
   return {
     spec: ({ run, uid }) =>
       small(`spec ${run} ${uid}`, async () => {
-        const name = specBlob(run);
-        const found = await blobs.read(runs, name);
-        if (found.kind === "missing") throw new DroppedError("there is no such run");
-        const spec = decodeJson(specSchema, found.body, name);
-        if (spec.uid !== uid) throw new DroppedError("the id belongs to another run now");
-        return spec;
+        const spec = await readDocument(blobs, [runs, specBlob(run)], specSchema);
+        if (spec === undefined) throw new DroppedError("there is no such run");
+        if (spec.value.uid !== uid) throw new DroppedError("the id belongs to another run now");
+        return spec.value;
       }),
     plan({ run, uid, origin }) {
       const name = runBlobs(run, uid, origin).plan;
       return small(name, async () => {
-        const found = await blobs.read(runs, name);
-        if (found.kind === "missing") throw new StorageLostError("storage-lost", `${name} is gone`);
-        return decodeJson(planSchema, found.body, name);
+        const plan = await readDocument(blobs, [runs, name], planSchema);
+        if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
+        return plan.value;
       });
     },
     async inputs(plan, from, to) {

@@ -1,5 +1,5 @@
 import { encodeCalls } from "../model/calls.ts";
-import { decodeJson, wireVersion } from "../model/decode.ts";
+import { wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
@@ -8,6 +8,7 @@ import { joined, packsOf, type Range, rangesOfShard, sizeOf } from "../model/pac
 import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
+import { readDocument } from "../storage/callSteps.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import {
   type FoundOutput,
@@ -66,7 +67,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     ...(isMixed(code) ? { mixed: true } : {}),
     attempts,
     terms: message.terms ?? [],
-    calls: encodeCalls(ports.report.take()),
+    calls: encodeCalls(ports.takeCalls()),
   });
 }
 
@@ -90,9 +91,9 @@ async function writeManifest(ports: WorkerPorts, manifest: Manifest): Promise<st
   const text = JSON.stringify(manifest, null, 1);
   const created = await storage.blobs.create(results, name, text, { contentType: "application/json" });
   if (created.kind === "existed") {
-    const found = await storage.blobs.read(results, name);
-    if (found.kind === "missing") return created.kind;
-    const { blob } = decodeJson(manifestSchema, found.body, name);
+    const there = await readDocument(storage.blobs, [results, name], manifestSchema);
+    if (there === undefined) return created.kind;
+    const { blob } = there.value;
     // The manifest is this attempt's own where `existed` answers a repeat of the same call.
     if (blob !== manifest.blob) await removeResult(ports, manifest.blob);
   }

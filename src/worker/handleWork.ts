@@ -1,21 +1,22 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { attemptOf, encodeMessage, onePackEach, type WorkMessage } from "../model/message.ts";
+import { attemptOf, encodeMessage, type MessageOf, onePackEach, type WorkMessage } from "../model/message.ts";
+import { manifestSchema } from "../model/run.ts";
+import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
 import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
 import { endAttempt } from "./attempt/endAttempt.ts";
 import { endSend } from "./attempt/endSend.ts";
 import { rightCode } from "./attempt/rightCode.ts";
-import { cleanUp } from "./cleanUp.ts";
 import { combineNode } from "./combine.ts";
 import { computePack, verifyPack } from "./compute.ts";
 import { finishRun } from "./finish.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
-import { persist } from "./storageCalls.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -67,9 +68,10 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
+  const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const work = () =>
     ports.watch.during(message, (signal) =>
-      dispatch(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
+      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
     );
   try {
     return await (alone ? ports.inTurn(work) : work());
@@ -78,25 +80,38 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   }
 }
 
-/** Work that runs user code. */
-type Computed = Exclude<WorkMessage, { kind: "cleanup" }>;
+/** Work that runs user code, by the kind of its message. */
+const handlers: {
+  readonly [Kind in Exclude<WorkMessage["kind"], "cleanup">]: (
+    ports: WorkerPorts,
+    attempt: Attempt<MessageOf<Kind>>,
+  ) => Promise<string>;
+} = {
+  plan: planRun,
+  compute: computePack,
+  combine: combineNode,
+  finish: finishRun,
+  sofar: answerSoFar,
+  verify: verifyPack,
+};
 
-function dispatch(ports: WorkerPorts, one: Attempt<Computed>): Promise<string> {
-  const { message } = one;
-  switch (message.kind) {
-    case "plan":
-      return planRun(ports, { ...one, message });
-    case "compute":
-      return computePack(ports, { ...one, message });
-    case "combine":
-      return combineNode(ports, { ...one, message });
-    case "finish":
-      return finishRun(ports, { ...one, message });
-    case "sofar":
-      return answerSoFar(ports, { ...one, message });
-    case "verify":
-      return verifyPack(ports, { ...one, message });
-  }
+/**
+ * Deletes the partials of one shard, or without a shard all nodes and what a retry from the start left behind; only if
+ * the manifest says that the result is complete.
+ */
+async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"cleanup">): Promise<string> {
+  const { run, uid, gen, shard, origin } = message;
+  const { blobs } = storage;
+  const { manifest } = resultBlobs(run, uid);
+  const made = await readDocument(blobs, [names.results, manifest(gen)], manifestSchema);
+  if (made?.value.complete !== true) return "kept";
+  const at = runBlobs(run, uid, origin);
+  for (const prefix of shard === undefined ? [at.nodes, ...at.outputsBefore] : [at.partsOf(shard)])
+    for await (const page of pagesOf(blobs, names.runs, prefix)) {
+      const listed = page.blobs.map((blob) => blob.name);
+      if (listed.length > 0) await blobs.removeMany(names.runs, listed);
+    }
+  return "deleted";
 }
 
 /** Ends a send whose attempt ended without a word. One that only waited for a thread does not count against its work. */

@@ -2,9 +2,9 @@ import { limits } from "../model/limits.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
+import { pagesOf } from "../storage/callSteps.ts";
 import type { BlobStore, Clock } from "../storage/ports.ts";
 import { type Attempt, DroppedError, type MarkerWatch, type WorkerPorts, type WorkStage } from "./ports.ts";
-import { pagesOf } from "./storageCalls.ts";
 import type { TaskOptions } from "./threads/userCode.ts";
 
 /** Throws `DroppedError` when the run no longer wants this work. */

@@ -69,7 +69,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     fanIn: ports.tree.fanIn,
     packMs: chunkMs * packSize,
     ...(planned.list ? { segments: { attempt: tag, starts } } : {}),
-    calls: encodeCalls(ports.report.take()),
+    calls: encodeCalls(ports.takeCalls()),
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;

@@ -35,8 +35,19 @@ export interface WorkerPorts extends ProcessState {
 export interface ProcessState {
   readonly documents: Documents;
   readonly watch: MarkerWatch;
-  readonly report: CallReport;
-  readonly otherCode: OtherCodeNotes;
+  /**
+   * Takes the storage calls made since it was last called, so that each output carries what came before it. Calls on behalf
+   * of another pack are counted here too; only the total is exact.
+   */
+  readonly takeCalls: () => CallCounts;
+  /**
+   * Tells the leader that instances with this code enqueue work of a run again; gives whether a note was due. `wanted` is
+   * the identity of the work, `theirs` that of this process.
+   */
+  readonly noteOtherCode: (
+    message: WorkMessage,
+    code: { readonly wanted: string; readonly theirs: string | undefined },
+  ) => Promise<boolean>;
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -72,23 +83,6 @@ export interface MarkerWatch {
    * markers are read every `wantedEveryMs`, in one call for all work of this process.
    */
   during<T>(message: WorkMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-}
-
-/**
- * The storage calls made since the last report, so that each output carries what came before it. Calls on behalf of
- * another pack are counted here too; only the total is exact.
- */
-export interface CallReport {
-  take(): CallCounts;
-}
-
-/** Tells the leader that instances with this code enqueue work of a run again. */
-export interface OtherCodeNotes {
-  /** Gives whether a note was due. `wanted` is the identity of the work, `theirs` that of this process. */
-  note(
-    message: WorkMessage,
-    code: { readonly wanted: string; readonly theirs: string | undefined },
-  ): Promise<boolean>;
 }
 
 /** One delivery of one message by the host. */

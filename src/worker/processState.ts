@@ -3,14 +3,14 @@ import type { CallMeter } from "../storage/calls.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
 import { markerWatch } from "./markerWatch.ts";
-import type { CallReport, ProcessState, WorkerPorts } from "./ports.ts";
+import type { ProcessState, WorkerPorts } from "./ports.ts";
 
 /** What one process keeps between messages, empty at its start. */
 export const processState = (ports: Pick<WorkerPorts, "storage" | "names" | "clock">): ProcessState => ({
   documents: documents(ports.storage.blobs, ports.names),
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
-  report: callReport(ports.storage.meter),
-  otherCode: otherCodeNotes(ports),
+  takeCalls: callReport(ports.storage.meter),
+  noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
 });
 
@@ -23,13 +23,11 @@ function oneAtATime(): ProcessState["inTurn"] {
   };
 }
 
-export function callReport(meter: CallMeter): CallReport {
+export function callReport(meter: CallMeter): ProcessState["takeCalls"] {
   let reported = meter.counts();
-  return {
-    take() {
-      const before = reported;
-      reported = meter.counts();
-      return subtractCalls(reported, before);
-    },
+  return () => {
+    const before = reported;
+    reported = meter.counts();
+    return subtractCalls(reported, before);
   };
 }

@@ -173,10 +173,11 @@ describe.concurrent("on Azurite", () => {
     const { queues } = account.storage;
     const queue = await freshQueue(account);
     const ports = { queues, clock: systemClock };
-    const kept = keepDeadMansWake(ports, { queue, text: "left" });
+    const term = new AbortController();
+    keepDeadMansWake(ports, { queue, text: "left", signal: term.signal });
     await systemClock.sleep(8_000);
     expect(await queues.peek(queue, 1)).toEqual([]);
-    kept.leave();
+    term.abort();
     await systemClock.sleep(6_500);
     expect(await queues.receive(queue, { max: 2, visibilityS: 60 })).toMatchObject([{ text: "left" }]);
     const handed = keepDeadMansWake(ports, { queue, text: "handed" });

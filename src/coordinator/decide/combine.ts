@@ -3,7 +3,7 @@ import { type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
-import { addTask, type Draft, layoutOf } from "./draft.ts";
+import { addTask, type Draft, layoutOf, nodeIn } from "./draft.ts";
 import { bitsOf } from "./track.ts";
 
 /**
@@ -63,10 +63,7 @@ export function askForFinish(draft: Draft): void {
 }
 
 function nodesThere(state: State, level: number, { from, to }: Range): boolean {
-  for (let index = from; index < to; index += 1) {
-    const node = level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
-    if (node?.node !== true) return false;
-  }
+  for (let index = from; index < to; index += 1) if (nodeIn(state, level, index)?.node !== true) return false;
   return true;
 }
 

@@ -1,5 +1,6 @@
 import { limits } from "../../model/limits.ts";
 import type { Layout } from "../../model/packs.ts";
+import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 
 /** When a decision is made, and for which limits. */
@@ -178,6 +179,10 @@ export function layoutOf({ run, layout }: State): Layout & { readonly packMs: nu
   if (layout === undefined) throw new Error(`run ${run} has no plan yet`);
   return layout;
 }
+
+/** A node that was asked for: a sealed shard's, or one above the shards. */
+export const nodeIn = (state: State, level: number, index: number) =>
+  level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
 
 /** The node that a name of `state.tasks` stands for. */
 export function nodeOf(name: string): { readonly level: number; readonly index: number } | undefined {

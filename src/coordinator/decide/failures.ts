@@ -7,7 +7,7 @@ import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../poll/seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
 import { resendPack, sendsOf } from "./resend.ts";
-import { bitsOf, groupBy, outcomeOf, tally } from "./track.ts";
+import { bitsOf, outcomeOf, tally } from "./track.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
@@ -18,7 +18,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   trackSigns(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
-  for (const [name, records] of groupBy(current, ({ work }) => workName(work))) {
+  for (const [name, records] of Map.groupBy(current, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
     if (work?.kind === "pack") {

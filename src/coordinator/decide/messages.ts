@@ -1,10 +1,9 @@
 import { wireVersion } from "../../model/decode.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { chunksOfPack, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
-import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
-import { layoutOf, nodeOf, type PackSend } from "./draft.ts";
+import { layoutOf, nodeIn, nodeOf, type PackSend } from "./draft.ts";
 import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
@@ -82,11 +81,10 @@ export function taskMessage(state: State, name: string, doubt: boolean): WorkMes
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */
 function gensOf(state: State, level: number, nodes: Range): string | undefined {
-  const gens = Array.from({ length: sizeOf(nodes) }, (_, offset) => {
-    const index = nodes.from + offset;
-    const node = level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
-    return node?.gen ?? state.generation;
-  });
+  const gens = Array.from(
+    { length: sizeOf(nodes) },
+    (_, offset) => nodeIn(state, level, nodes.from + offset)?.gen ?? state.generation,
+  );
   return gens.every((gen) => gen === state.generation) ? undefined : encodeGens(gens);
 }
 

@@ -15,7 +15,7 @@ import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
-import { type Draft, layoutOf } from "./draft.ts";
+import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 
 /** Takes over the plan once a worker has written it: from here the run computes. */
 export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
@@ -38,7 +38,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
-  const found = groupBy(parts, ({ index }) => shardOf(layout, index));
+  const found = Map.groupBy(parts, ({ index }) => shardOf(layout, index));
   for (const shard of shards) {
     const open = state.open[shard];
     if (open === undefined) continue;
@@ -72,28 +72,16 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
   for (const { level, index, contentType } of nodes) {
-    const name = workName({ kind: "node", level, index });
-    const node = level === 1 ? state.sealed[index] : state.groups[name];
+    const node = nodeIn(state, level, index);
     if (node === undefined || node.node || node.gen !== state.generation) continue;
     const facts = parseOutputFacts(contentType);
     if (!accepts(state, facts.code)) continue;
     node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
     state.calls = addCalls(state.calls, facts.calls);
-    delete state.tasks[name];
+    delete state.tasks[workName({ kind: "node", level, index })];
     draft.decided = true;
   }
-}
-
-/** `Map.groupBy`, which Node 20 lacks. */
-export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 /** The packs of an open shard, and which of them are done or failed by their index in the shard. */

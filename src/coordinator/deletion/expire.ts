@@ -2,6 +2,8 @@ import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "..
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob } from "../../model/names.ts";
+import type { CallOptions } from "../../storage/calls.ts";
+import type { BlobStore } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 import {
   type Found,
@@ -22,19 +24,7 @@ import {
  *
  * Not promised: that a sweep sees every blob. A container that storage does not list is given up for the day.
  */
-export interface Expiry {
-  /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
-  due(signal?: AbortSignal): Promise<boolean>;
-  /**
-   * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last
-   * written on another day. A new installation, where no sweep was ever made, has nothing worth a term.
-   */
-  dueWhenIdle(
-    poll: { readonly atMs: number; readonly writtenMs: number },
-    signal?: AbortSignal,
-  ): Promise<boolean>;
-  slice(leader: Leader): Promise<void>;
-}
+export type Expiry = ReturnType<typeof expiry>;
 
 interface Page {
   readonly container: string;
@@ -57,7 +47,7 @@ interface Sweep {
 type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "packLimitMs">;
 type SweepTerm = Ports & { readonly leader: Leader };
 
-export function expiry(ports: Ports, keepDays: number): Expiry {
+export function expiry(ports: Ports, keepDays: number) {
   const { storage, names, clock } = ports;
   const keepMs = keepDays === 0 ? Number.POSITIVE_INFINITY : keepDays * 86_400_000;
   let sweep: Sweep | undefined;
@@ -78,11 +68,19 @@ export function expiry(ports: Ports, keepDays: number): Expiry {
   }
 
   return {
-    due: (signal) => due(true, signal),
-    dueWhenIdle: async ({ atMs, writtenMs }, signal) =>
+    /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
+    due: (signal?: AbortSignal): Promise<boolean> => due(true, signal),
+    /**
+     * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last
+     * written on another day. A new installation, where no sweep was ever made, has nothing worth a term.
+     */
+    dueWhenIdle: async (
+      { atMs, writtenMs }: { readonly atMs: number; readonly writtenMs: number },
+      signal?: AbortSignal,
+    ): Promise<boolean> =>
       sweep !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
 
-    async slice(leader) {
+    async slice(leader: Leader): Promise<void> {
       const term = { ...ports, leader };
       sweep ??= { page: { container: names.runs }, waiting: [], nowMs: 0 };
       const { page } = sweep;
@@ -132,9 +130,16 @@ async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: numbe
   }
   const { specIds, records, summaries } = oldOn(found.blobs, rules);
   for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
-  if (records.length > 0) sweep.waiting.push((of) => removeRecords(of, container, records));
+  const orphan = (remove: (blobs: BlobStore, during: CallOptions) => Promise<unknown>) =>
+    sweep.waiting.push(async ({ storage: { blobs }, leader }) => {
+      leader.assertLeading();
+      await remove(blobs, { signal: leader.lost });
+      return "orphan";
+    });
+  if (records.length > 0) orphan((blobs, during) => blobs.removeMany(container, records, during));
+  // In the version that was listed: a retry may have ended meanwhile, and its run is listed by this summary again.
   for (const { name, etag } of summaries)
-    sweep.waiting.push((of) => removeSummary(of, container, name, etag));
+    orphan((blobs, during) => blobs.remove(container, name, { ...during, ifMatch: etag }));
   sweep.page = last ? pageAfter(term, page) : { container, cursor: found.cursor, open };
 }
 
@@ -151,28 +156,6 @@ async function inspectWaiting(term: SweepTerm, { waiting }: Sweep) {
   }
   const count = (what: Found) => found.filter((one) => one === what).length;
   return { expired: count("expired"), orphans: count("orphan") };
-}
-
-async function removeRecords(
-  { storage, leader }: SweepTerm,
-  container: string,
-  names: readonly string[],
-): Promise<Found> {
-  leader.assertLeading();
-  await storage.blobs.removeMany(container, names, { signal: leader.lost });
-  return "orphan";
-}
-
-/** In the version that was listed: a retry may have ended meanwhile, and its run is listed by this summary again. */
-async function removeSummary(
-  { storage, leader }: SweepTerm,
-  container: string,
-  name: string,
-  ifMatch: string,
-): Promise<Found> {
-  leader.assertLeading();
-  await storage.blobs.remove(container, name, { ifMatch, signal: leader.lost });
-  return "orphan";
 }
 
 const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);

@@ -1,12 +1,11 @@
-import type * as z from "zod";
 import { closedBlobs } from "../../model/closedRun.ts";
-import { decodeJson } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
 import { droppedBlobs, runIdPattern } from "../../model/names.ts";
 import { manifestSchema, specSchema } from "../../model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
+import { readDocument, type StoredDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
 
@@ -108,9 +107,11 @@ export async function inspectFolder(
   { keepMs }: Pick<SweepRules, "keepMs">,
 ): Promise<Found> {
   const { runs, results } = term.names;
+  const { blobs } = term.storage;
+  const during = { signal: term.leader.lost };
   const { id, uid } = folder;
   const { root } = runBlobs(id, uid);
-  const spec = await readDocument(term, runs, specBlob(id), specSchema);
+  const spec = await readDocument(blobs, [runs, specBlob(id)], specSchema, during);
   if (spec?.value.uid !== uid) {
     if (!why.quiet) return "kept";
     await deleteAll(term, runs, root);
@@ -118,12 +119,12 @@ export async function inspectFolder(
     return "orphan";
   }
   if (!why.expired && !folder.hasParts) return "kept";
-  const state = await readDocument(term, runs, runBlobs(id, uid).state, stateSchema);
+  const state = await readDocument(blobs, [runs, runBlobs(id, uid).state], stateSchema, during);
   if (state === undefined || !isFinal(state.value.phase)) return "kept";
-  if (state.ageMs > keepMs) return askToDelete(term, id, { ...state.value, judged: state.etag });
+  if (ageMs(state) > keepMs) return askToDelete(term, id, { ...state.value, judged: state.etag });
   if (state.value.phase !== "complete" || !folder.hasParts) return "kept";
   const name = resultBlobs(id, uid).manifest(state.value.generation);
-  const manifest = await readDocument(term, results, name, manifestSchema);
+  const manifest = await readDocument(blobs, [results, name], manifestSchema, during);
   if (manifest?.value.complete !== true) return "kept";
   const { parts, nodes, outputsBefore } = runBlobs(id, uid, state.value.origin);
   for (const prefix of [parts, nodes, ...outputsBefore]) await deleteAll(term, runs, prefix);
@@ -136,12 +137,13 @@ export async function inspectSpec(
   id: string,
   { keepMs }: Pick<SweepRules, "keepMs">,
 ): Promise<Found> {
-  const { storage, names, leader } = term;
-  const { runs } = names;
-  const spec = await readDocument(term, runs, specBlob(id), specSchema);
-  if (spec === undefined || spec.ageMs <= keepMs) return "kept";
+  const { blobs } = term.storage;
+  const { runs } = term.names;
+  const during = { signal: term.leader.lost };
+  const spec = await readDocument(blobs, [runs, specBlob(id)], specSchema, during);
+  if (spec === undefined || ageMs(spec) <= keepMs) return "kept";
   const { uid } = spec.value;
-  const state = await storage.blobs.head(runs, runBlobs(id, uid).state, { signal: leader.lost });
+  const state = await blobs.head(runs, runBlobs(id, uid).state, during);
   if (state.kind === "found") return "kept";
   return askToDelete(term, id, { uid, generation: 1, cap: 1, turn: 0, command: 0 });
 }
@@ -159,24 +161,8 @@ async function askToDelete(
   return created.kind === "created" ? "expired" : "kept";
 }
 
-interface Document<T> {
-  readonly value: T;
-  readonly etag: string;
-  /** Since it was last written, by storage's clock. */
-  readonly ageMs: number;
-}
-
-async function readDocument<T>(
-  { storage, leader }: DeletingTerm,
-  container: string,
-  name: string,
-  schema: z.ZodType<T>,
-): Promise<Document<T> | undefined> {
-  const found = await storage.blobs.read(container, name, { signal: leader.lost });
-  if (found.kind === "missing") return undefined;
-  const { etag, lastModifiedMs } = found.properties;
-  return { value: decodeJson(schema, found.body, name), etag, ageMs: found.dateMs - lastModifiedMs };
-}
+/** Since it was last written, by storage's clock. */
+const ageMs = ({ dateMs, lastModifiedMs }: StoredDocument<unknown>): number => dateMs - lastModifiedMs;
 
 /** What is left behind is little; should it be very much, the next sweep continues. */
 async function deleteAll(term: DeletingTerm, container: string, prefix: string): Promise<void> {

@@ -1,9 +1,10 @@
-import { decodeJson, wireVersion } from "../../model/decode.ts";
+import { wireVersion } from "../../model/decode.ts";
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
+import { readDocument } from "../../storage/callSteps.ts";
 import type { Storage } from "../../storage/ports.ts";
 import { beginGeneration } from "../decide/restart.ts";
 import type { CoordinatorPorts, Leader, StateChain } from "../term.ts";
@@ -134,12 +135,7 @@ function chainFrom(store: StateStore, leader: Leader, blob: string, from: Stored
   };
 }
 
-async function readState(
-  store: StateStore,
-  blob: string,
-  signal: AbortSignal,
-): Promise<StoredState | undefined> {
-  const found = await store.storage.blobs.read(store.names.runs, blob, { signal });
-  if (found.kind === "missing") return undefined;
-  return { state: decodeJson(stateSchema, found.body, blob), etag: found.properties.etag };
+async function readState({ storage, names }: StateStore, blob: string, signal: AbortSignal) {
+  const found = await readDocument(storage.blobs, [names.runs, blob], stateSchema, { signal });
+  return found && { state: found.value, etag: found.etag };
 }

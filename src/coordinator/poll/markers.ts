@@ -2,21 +2,14 @@ import { StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMarker } from "../../model/marker.ts";
 import { runIdPattern } from "../../model/names.ts";
+import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { CoordinatorPorts, ListedMarker, Term } from "../term.ts";
 
 type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names">;
 
-/** The pages of the markers. One may be empty and still not be the last one. */
-async function* markerPages({ storage, names }: MarkerPorts, signal?: AbortSignal, before = () => {}) {
-  let cursor: string | undefined;
-  do {
-    before();
-    const page = await storage.blobs.list(names.active, "", { metadata: true, cursor, signal });
-    yield page;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-}
+const markerPages = ({ storage, names }: MarkerPorts, signal?: AbortSignal) =>
+  pagesOf(storage.blobs, names.active, "", { metadata: true, signal });
 
 /** True if a leader has something to do for any run: what makes a term worth claiming. */
 export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Promise<boolean> {
@@ -49,7 +42,9 @@ export async function listMarkers(
   const found: ListedBlob[] = [];
   let [nowMs, pages] = [0, 0];
   try {
-    for await (const page of markerPages(term, leader.lost, () => leader.assertLeading())) {
+    leader.assertLeading();
+    for await (const page of markerPages(term, leader.lost)) {
+      leader.assertLeading();
       for (const blob of page.blobs) {
         if (!isMarker(blob)) tellStray(term, blob);
         else if (!rests(blob)) found.push(blob);

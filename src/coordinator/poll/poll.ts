@@ -1,9 +1,9 @@
-import { decodeJson } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime } from "../decide/draft.ts";
 import { type PageBudget, type Term, type TermRun, takePages } from "../term.ts";
@@ -43,7 +43,9 @@ export async function poll(
   notes.shardsFrom = next;
 
   const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
-    wanted.plan ? storage.blobs.read(names.runs, at.plan, { signal: leader.lost }) : undefined,
+    wanted.plan
+      ? readDocument(storage.blobs, [names.runs, at.plan], planSchema, { signal: leader.lost })
+      : undefined,
     wanted.manifest ? readManifest(term, state) : undefined,
     Promise.all(
       groups.map(({ shard, digits }) => one.list(at.partsNear(shard, digits), { metadata: false })),
@@ -69,7 +71,7 @@ export async function poll(
     otherCode: failuresNow ? otherCode : undefined,
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     queued,
-    plan: plan?.kind === "found" ? decodeJson(planSchema, plan.body, at.plan) : undefined,
+    plan: plan?.value,
     manifest,
   };
 }
@@ -94,9 +96,8 @@ export async function readManifest(
   { storage, names, leader }: Poll["term"],
   { run, uid, generation }: State,
 ): Promise<Manifest | undefined> {
-  const name = resultBlobs(run, uid).manifest(generation);
-  const found = await storage.blobs.read(names.results, name, { signal: leader.lost });
-  return found.kind === "found" ? decodeJson(manifestSchema, found.body, name) : undefined;
+  const at = [names.results, resultBlobs(run, uid).manifest(generation)] as const;
+  return (await readDocument(storage.blobs, at, manifestSchema, { signal: leader.lost }))?.value;
 }
 
 /** A spec, and when it was written by storage's clock. */
@@ -106,10 +107,9 @@ export interface Submitted {
 }
 
 export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Submitted | undefined> {
-  const name = specBlob(id);
-  const found = await storage.blobs.read(names.runs, name, { signal: leader.lost });
-  if (found.kind === "missing") return undefined;
-  return { spec: decodeJson(specSchema, found.body, name), submittedMs: found.properties.lastModifiedMs };
+  const at = [names.runs, specBlob(id)] as const;
+  const found = await readDocument(storage.blobs, at, specSchema, { signal: leader.lost });
+  return found && { spec: found.value, submittedMs: found.lastModifiedMs };
 }
 
 /** What a read gives, or undefined where its bytes do not decode. */

@@ -1,5 +1,6 @@
 import { ConfigError } from "../../model/errors.ts";
 import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
+import { settledOrFired } from "../cappedCall.ts";
 import type { EndCause, OnElectionEvent } from "../events.ts";
 import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";
@@ -41,7 +42,7 @@ export interface LeadOptions extends ElectionLocation, Partial<Omit<ElectionSett
 }
 
 /** What the task gets. See `Leadership` for what each part promises. */
-export interface Leader extends Omit<Leadership, "lastTerms" | "budgetLeftMs"> {
+export interface Leader extends Leadership {
   /**
    * A small state that leaders of this election hand on, taken over for this term: storage refuses every late write
    * of an older term. This is the effect that stays safe with early takeover.
@@ -116,7 +117,9 @@ export async function leadOn<T>(
       worthLeading: async () => true,
       lead(leadership) {
         const work = (async () => {
-          value = { of: await task(leaderOf(ports, name, leadership)) };
+          const openState = () => openTermState(ports, termStateBlob(name), leadership);
+          // Not a copy: the signals are read anew each time, with the clocks.
+          value = { of: await task(Object.assign(leadership, { openState })) };
         })();
         running = work.catch(() => {});
         return work;
@@ -134,7 +137,7 @@ export async function leadOn<T>(
       }
       aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
       // Two tasks of one process must not overlap any more than those of two processes.
-      await settledOrStopped(running, signal);
+      await settledOrFired(running, signal);
     } else {
       const stopped = stoppedBefore(outcome);
       if (stopped !== undefined) return stopped;
@@ -152,33 +155,3 @@ function stoppedBefore(outcome: RaceOutcome): Stopped | undefined {
   if (outcome.code === "stopping") return { kind: "stopped", by: "signal", drained: true };
   return outcome.code === "too-little-budget" ? { kind: "stopped", by: "budget", drained: true } : undefined;
 }
-
-const leaderOf = (ports: ElectionPorts, name: string, leadership: Leadership): Leader => ({
-  term: leadership.term,
-  termid: leadership.termid,
-  holder: leadership.holder,
-  cameBy: leadership.cameBy,
-  get signal() {
-    return leadership.signal;
-  },
-  get lost() {
-    return leadership.lost;
-  },
-  remainingMs: leadership.remainingMs,
-  assertLeading: leadership.assertLeading,
-  progress: leadership.progress,
-  note: leadership.note,
-  openState: () => openTermState(ports, termStateBlob(name), leadership),
-});
-
-/** The campaign's signal outlives many terms, so no term leaves a listener on it. */
-const settledOrStopped = (running: Promise<void>, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    if (signal?.aborted) return done();
-    signal?.addEventListener("abort", done);
-    void running.then(done);
-  });

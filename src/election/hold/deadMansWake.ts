@@ -2,22 +2,6 @@ import type { Clock } from "../../storage/ports.ts";
 import type { QueueStore } from "../../storage/queuePort.ts";
 import { cappedCall } from "../cappedCall.ts";
 
-/**
- * One hidden message in the wake queue, hidden again and again while the leader lives. After the leader died it becomes
- * visible by itself and wakes an instance that can lead, so no instance has to stand by.
- *
- * Not promised: exactly one message. A lost reply may leave a second one, which costs one wake for nothing. Only a
- * leader may keep it, and its signal must fire when the term ends.
- */
-interface DeadMansWake {
-  /** Makes it visible now: call it after the release, when work remains for a successor. */
-  handOver(): Promise<void>;
-  /** Deletes it: nothing remains to lead. */
-  remove(): Promise<void>;
-  /** Stops hiding it, as a crash would; it becomes visible within six seconds. The signal does the same. */
-  leave(): void;
-}
-
 /** After a crash the message becomes visible within this time. */
 const hiddenForS = 6;
 export const hideEveryMs = 2_000;
@@ -25,13 +9,20 @@ export const hideEveryMs = 2_000;
 const requestCapMs = 2_000;
 
 /**
+ * One hidden message in the wake queue, hidden again and again while the leader lives. After the leader died it becomes
+ * visible by itself and wakes an instance that can lead, so no instance has to stand by.
+ *
  * Sends the first message at once. Never throws; the queue has to exist. `signal`: usually the leadership's, because a
- * leader that lost its term must not go on hiding the wake for the next one.
+ * leader that lost its term must not go on hiding the wake for the next one. It becomes visible within six seconds then, as
+ * after a crash.
+ *
+ * Not promised: exactly one message. A lost reply may leave a second one, which costs one wake for nothing. Only a
+ * leader may keep it, and its signal must fire when the term ends.
  */
 export function keepDeadMansWake(
   { queues, clock }: { readonly queues: QueueStore; readonly clock: Clock },
   { queue, text, signal }: { readonly queue: string; readonly text: string; readonly signal?: AbortSignal },
-): DeadMansWake {
+) {
   const stop = new AbortController();
   let kept: { readonly id: string; readonly popReceipt: string } | undefined;
   const call = <T>(make: (cap: AbortSignal) => Promise<T>) => cappedCall(clock, requestCapMs, make);
@@ -64,13 +55,14 @@ export function keepDeadMansWake(
   else signal?.addEventListener("abort", leave, { once: true });
 
   return {
-    leave,
-    async handOver() {
+    /** Makes it visible now: call it after the release, when work remains for a successor. */
+    async handOver(): Promise<void> {
       leave();
       await keeping;
       if (!(await showIn(0))) await send(0);
     },
-    async remove() {
+    /** Deletes it: nothing remains to lead. */
+    async remove(): Promise<void> {
       leave();
       await keeping;
       if (kept === undefined) return;

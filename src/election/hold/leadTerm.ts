@@ -1,3 +1,4 @@
+import { settledOrFired } from "../cappedCall.ts";
 import type { EndCause } from "../events.ts";
 import { endsLease } from "../leaseFailure.ts";
 import type { RaceContext } from "../raceContext.ts";
@@ -43,7 +44,7 @@ export async function leadTerm(
       },
     )
     .finally(() => settled.abort());
-  await Promise.race([work, fired(hold.ending)]);
+  await settledOrFired(work, hold.ending);
   stopGate();
   await clock.sleep(settings.drainCapMs, settled.signal);
   const drained = settled.signal.aborted;
@@ -98,9 +99,9 @@ function leadershipOf(
   record: LeaderRecord,
   task: TaskState,
 ): Leadership {
-  const { term, termid, holder, cameBy, lastTerms } = record;
+  const { term, termid, holder, cameBy } = record;
   return {
-    ...{ term, termid, holder, cameBy, lastTerms },
+    ...{ term, termid, holder, cameBy },
     get signal() {
       hold.deadline.hasPassed();
       return hold.ending;
@@ -111,7 +112,6 @@ function leadershipOf(
     },
     remainingMs: () =>
       task.over || hold.lost.aborted ? 0 : Math.min(hold.deadline.remainingMs(), hold.budgetLeftMs()),
-    budgetLeftMs: () => hold.budgetLeftMs(),
     assertLeading() {
       hold.deadline.hasPassed();
       if (task.over) throw new LostLeadership(term, "over");
@@ -143,9 +143,3 @@ function progressGate({ ports, settings }: RaceContext, hold: LeaseHold, task: T
   check();
   return () => cancel();
 }
-
-const fired = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -1,6 +1,6 @@
 import { LeasefoldError } from "../../model/errors.ts";
 import type { EndCause } from "../events.ts";
-import type { CameBy, PastTerm } from "../record/record.ts";
+import type { CameBy } from "../record/record.ts";
 
 /**
  * The right to act as a leader, for one term. Whatever has an effect takes this object, calls `assertLeading()` right
@@ -12,8 +12,6 @@ export interface Leadership {
   readonly termid: string;
   readonly holder: string;
   readonly cameBy: CameBy;
-  /** Oldest first, this one included; sixteen at most. */
-  readonly lastTerms: readonly PastTerm[];
   /** Fires when leading has to end, whatever the cause. The task must end soon; the lease is released after that. */
   readonly signal: AbortSignal;
   /**
@@ -24,8 +22,6 @@ export interface Leadership {
   readonly lost: AbortSignal;
   /** Confirmed remaining time to act, in ms: until the stop-work deadline or the end of the budget. 0 when lost. */
   remainingMs(): number;
-  /** The remaining budget of the invocation in ms; may be `Infinity`. */
-  budgetLeftMs(): number;
   /** Throws `LostLeadership` if the term is over or its stop-work deadline has passed by now. */
   assertLeading(): void;
   /** The task makes progress; see `stallAfterMs`. */

@@ -11,20 +11,7 @@ import { ageResolutionMs, type ElectionSettings, stopWorkMs } from "../settings.
  * It has its own timer, so a renewal that hangs cannot delay it. Everything that is about to have an effect checks it
  * synchronously, so a process that was stopped sees it before its first effect. Once passed, nothing revives it.
  */
-export interface StopWorkDeadline {
-  /** An acquire or a renewal sent at that time was confirmed. */
-  leaseConfirmed(sentAt: ClockReading): void;
-  /** A claim or a beat sent at that time was confirmed; the first call starts the second part. */
-  beatConfirmed(sentAt: ClockReading): void;
-  /** 0 when it has passed. */
-  remainingMs(): number;
-  /** Remaining time of the lease on storage's side, at least, in whole ms: it ends after work had to stop. */
-  leaseLeftMs(): number;
-  /** Reads the clocks now; fires `onPassed` before it returns true for the first time. */
-  hasPassed(): boolean;
-  /** Cancels the timer. */
-  close(): void;
-}
+export type StopWorkDeadline = ReturnType<typeof stopWorkDeadline>;
 
 /** The wall clock may jump between two firings, so the timer never sleeps longer than this. */
 const checkEveryMs = 500;
@@ -34,7 +21,7 @@ export function stopWorkDeadline(
   settings: ElectionSettings,
   firstConfirmed: ClockReading,
   onPassed: () => void,
-): StopWorkDeadline {
+) {
   let lease = firstConfirmed;
   let beat: ClockReading | undefined;
   let passed = false;
@@ -46,6 +33,7 @@ export function stopWorkDeadline(
     if (beat === undefined || settings.breakAfterMs === 0) return byLease;
     return Math.min(byLease, settings.breakAfterMs - ageResolutionMs - elapsedMs(beat, now));
   };
+  /** Reads the clocks now; fires `onPassed` before it returns true for the first time. */
   const hasPassed = (): boolean => {
     if (!passed && untilPassedMs() <= 0) {
       passed = true;
@@ -64,16 +52,21 @@ export function stopWorkDeadline(
 
   arm();
   return {
-    leaseConfirmed(sentAt) {
+    /** An acquire or a renewal sent at that time was confirmed. */
+    leaseConfirmed(sentAt: ClockReading): void {
       if (!hasPassed()) lease = later(lease, sentAt);
     },
-    beatConfirmed(sentAt) {
+    /** A claim or a beat sent at that time was confirmed; the first call starts the second part. */
+    beatConfirmed(sentAt: ClockReading): void {
       if (!hasPassed()) beat = later(beat, sentAt);
     },
-    remainingMs: () => (hasPassed() ? 0 : untilPassedMs()),
-    leaseLeftMs: () =>
+    /** 0 when it has passed. */
+    remainingMs: (): number => (hasPassed() ? 0 : untilPassedMs()),
+    /** Remaining time of the lease on storage's side, at least, in whole ms: it ends after work had to stop. */
+    leaseLeftMs: (): number =>
       Math.max(0, Math.floor(settings.leaseDurationS * 1_000 - elapsedMs(lease, readClocks(clock)))),
     hasPassed,
-    close: () => cancel(),
+    /** Cancels the timer. */
+    close: (): void => cancel(),
   };
 }

@@ -1,4 +1,4 @@
-import { type CallMeter, callMeter } from "../calls.ts";
+import { callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
 import type { Clock, Random, Storage } from "../ports.ts";
 import { MemoryAccount } from "./memoryAccount.ts";
@@ -33,9 +33,8 @@ export function memoryStorage(given: {
   /** Its `wallMs` is the service's clock. */
   readonly clock: Clock;
   readonly random: Random;
-  readonly meter?: CallMeter;
 }): MemoryStorage {
-  const meter = given.meter ?? callMeter();
+  const meter = callMeter();
   const account = new MemoryAccount(given.clock, given.random, meter);
   const queues = new Map<string, MemoryQueue>();
 

@@ -4,8 +4,8 @@ import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
 import { parseOutputFacts } from "../../model/output.ts";
 import { parseBegun, resultBlobs, runBlobs } from "../../model/runBlobs.ts";
+import { pagesOf, persist } from "../../storage/callSteps.ts";
 import type { WorkerPorts } from "../ports.ts";
-import { pagesOf, persist } from "../storageCalls.ts";
 
 /**
  * What earlier sends and deliveries of a message's work left behind. Only work that was sent or delivered before asks,
@@ -86,13 +86,7 @@ async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number):
  * that the process died with the work. The first send of a pack, which is the common path, leaves none. Plan, combine and
  * finish refresh theirs while they work, so that a slow task is not taken for a dead one.
  */
-interface BeginNote {
-  /** Called when user code is about to begin; any call after the first does nothing. */
-  begin(): Promise<void>;
-  remove(): Promise<void>;
-}
-
-export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string): BeginNote {
+export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string) {
   const { blobs } = ports.storage;
   const { runs } = ports.names;
   const work = workOf(message);
@@ -128,13 +122,14 @@ export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string)
   };
 
   return {
-    async begin() {
+    /** Called when user code is about to begin; any call after the first does nothing. */
+    async begin(): Promise<void> {
       if (begun) return;
       begun = true;
       if (message.repeat === true) await persist(ports, create);
       if (work.kind !== "pack") refreshing = keepFresh();
     },
-    async remove() {
+    async remove(): Promise<void> {
       ended.abort();
       await refreshing;
       if (written) await persist(ports, () => blobs.remove(runs, name)).catch(() => {});

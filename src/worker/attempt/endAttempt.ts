@@ -8,6 +8,7 @@ import {
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { attemptOf, encodeMessage, type WorkMessage } from "../../model/message.ts";
+import { persist } from "../../storage/callSteps.ts";
 import {
   type Delivery,
   DroppedError,
@@ -15,7 +16,6 @@ import {
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
-import { persist } from "../storageCalls.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { outputThere } from "./earlierSends.ts";
 import { endSend, noteTried } from "./endSend.ts";
@@ -113,7 +113,7 @@ export async function endAttempt(
       return persist(ports, () => recordDropped(ports, delivery, error));
     case "enqueue-again": {
       // Each message of the run says the same, and one line of the log is enough.
-      if (!(error instanceof OtherCodeError) || (await ports.otherCode.note(message, error))) failed(false);
+      if (!(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error))) failed(false);
       const copy = sameMessage(message, delivery);
       return persist(ports, () => enqueueAgain(ports, copy, delayOf(error, delivery)));
     }

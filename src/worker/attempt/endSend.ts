@@ -4,10 +4,10 @@ import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
 import type { Failure } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
+import { createOrReplace } from "../../storage/callSteps.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
 import { writeVerified } from "../compute.ts";
 import { DroppedError, type WorkerPorts } from "../ports.ts";
-import { createOrReplace } from "../storageCalls.ts";
 
 type FailedAttempt = Omit<Failure, "v" | "chunks">;
 

@@ -4,8 +4,8 @@ import { identityHere, shownIdentity, type WantedCode } from "../../model/identi
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
-import type { OtherCodeNotes, WorkerPorts } from "../ports.ts";
-import { createOrReplace } from "../storageCalls.ts";
+import { createOrReplace } from "../../storage/callSteps.ts";
+import type { WorkerPorts } from "../ports.ts";
 
 /** This process has other code than the work is for, or none. The work itself is sound and waits for other instances. */
 export class OtherCodeError extends LeasefoldError {
@@ -47,24 +47,21 @@ export function otherCodeNotes({
   storage,
   names,
   clock,
-}: Pick<WorkerPorts, "storage" | "names" | "clock">): OtherCodeNotes {
+}: Pick<WorkerPorts, "storage" | "names" | "clock">): WorkerPorts["noteOtherCode"] {
   /** When this process last wrote each note. */
   const writtenMs = new Map<string, number>();
-  return {
-    async note({ run, uid, gen }, { wanted, theirs }) {
-      const name = runBlobs(run, uid).otherCode(gen, hash("sha256", theirs ?? "").slice(0, 12));
-      const nowMs = clock.monotonicMs();
-      if (nowMs - (writtenMs.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs)
-        return false;
-      writtenMs.set(name, nowMs);
-      if (writtenMs.size > notesKept) writtenMs.delete(writtenMs.keys().next().value as string);
-      const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
-      try {
-        await createOrReplace(storage.blobs, [names.runs, name], "", { metadata });
-      } catch {
-        writtenMs.delete(name);
-      }
-      return true;
-    },
+  return async ({ run, uid, gen }, { wanted, theirs }) => {
+    const name = runBlobs(run, uid).otherCode(gen, hash("sha256", theirs ?? "").slice(0, 12));
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (writtenMs.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs) return false;
+    writtenMs.set(name, nowMs);
+    if (writtenMs.size > notesKept) writtenMs.delete(writtenMs.keys().next().value as string);
+    const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
+    try {
+      await createOrReplace(storage.blobs, [names.runs, name], "", { metadata });
+    } catch {
+      writtenMs.delete(name);
+    }
+    return true;
   };
 }

@@ -12,9 +12,9 @@ import { chunksOfPack, type Layout, packsOfShard, type Range, sizeOf } from "../
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { decodeGens } from "../../model/tree.ts";
+import { pagesOf, persist } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports.ts";
-import { pagesOf, persist } from "../storageCalls.ts";
 
 /** The outputs of a run, partials and nodes: what a message says to fold, what is there, and how one is written. */
 
@@ -158,7 +158,7 @@ export async function writeOutput(
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
   const write = {
-    contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.report.take() }),
+    contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.takeCalls() }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
   };
   const { blobs } = ports.storage;

@@ -173,11 +173,11 @@ describe("the files that a calculation reads", () => {
     const calculations = { ...known, get: () => lengths };
     const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
     const run = await estimateRun({ calculation: "lengths", params: { source: "box/" } }, ports);
-    const planning = report.take();
+    const planning = report();
     const count = inputs.length;
     if (count > 0)
       await runCompute(lengths, { params: run.params, from: 0, to: count, count, inputs }, files);
-    return { run, planning, computing: report.take() };
+    return { run, planning, computing: report() };
   }
 
   it("are counted exactly for chunks that are alike, and are part of the cost", async () => {

@@ -64,8 +64,8 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [undone],
     edits: edit(
       "worker/attempt/endAttempt.ts",
-      "(await ports.otherCode.note(message, error))",
-      "ports.otherCode === undefined",
+      "(await ports.noteOtherCode(message, error))",
+      "ports.noteOtherCode === undefined",
     ),
   },
   {

@@ -13,13 +13,7 @@ export const rules10to12: readonly Mutant[] = [
       "coordinator/perform/close.ts",
       "manifest?.complete === true && state",
       "manifest !== undefined && state",
-    ).concat(
-      edit(
-        "worker/cleanUp.ts",
-        "!decodeJson(manifestSchema, found.body, name).complete",
-        "decodeJson(manifestSchema, found.body, name).chunks < 0",
-      ),
-    ),
+    ).concat(edit("worker/handleWork.ts", "if (made?.value.complete !== true)", "if (made === undefined)")),
   },
   {
     without: "the summary before the spec in a deletion",

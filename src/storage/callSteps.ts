@@ -1,0 +1,81 @@
+import type { ZodType } from "zod";
+import { decodeJson } from "../model/decode.ts";
+import { StorageError } from "../model/errors.ts";
+import type { CallOptions } from "./calls.ts";
+import type { BlobStore, BlobWrite, Clock, ListOptions, ListPage } from "./ports.ts";
+
+/** What leaders and workers do with storage in more than one place, by calls of its ports. */
+
+type At = readonly [container: string, name: string];
+
+/** A document as it was read, with storage's times of its last write and of the read. */
+export interface StoredDocument<T> {
+  readonly value: T;
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+  readonly dateMs: number;
+}
+
+/** Undefined where there is no such blob. Throws `CorruptDataError` or `NewerVersionError` as `decodeJson` does. */
+export async function readDocument<T>(
+  blobs: Pick<BlobStore, "read">,
+  [container, name]: At,
+  schema: ZodType<T>,
+  options?: CallOptions,
+): Promise<StoredDocument<T> | undefined> {
+  const found = await blobs.read(container, name, options);
+  if (found.kind === "missing") return undefined;
+  const { etag, lastModifiedMs } = found.properties;
+  return { value: decodeJson(schema, found.body, name), etag, lastModifiedMs, dateMs: found.dateMs };
+}
+
+/** Creates a blob, or else replaces the version that is there. One that changes or goes meanwhile is left as it is. */
+export async function createOrReplace(
+  blobs: BlobStore,
+  [container, name]: At,
+  body: string,
+  write: BlobWrite,
+): Promise<void> {
+  if ((await blobs.create(container, name, body, write)).kind === "created") return;
+  const there = await blobs.head(container, name);
+  if (there.kind === "missing") return;
+  await blobs.replace(container, name, body, { ...write, ifMatch: there.properties.etag });
+}
+
+/** The pages of a list, one at a time, so that of a long list only what is wanted is kept. One may be empty and not the last. */
+export async function* pagesOf(
+  blobs: BlobStore,
+  container: string,
+  prefix: string,
+  options?: Omit<ListOptions, "cursor">,
+): AsyncGenerator<ListPage> {
+  let cursor: string | undefined;
+  do {
+    const page = await blobs.list(container, prefix, { ...options, cursor });
+    yield page;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+const firstPauseMs = 500;
+const longestPauseMs = 10_000;
+
+/**
+ * Repeats a storage call that is busy, within `endRetryMs`. What an attempt leaves behind decides how its send counts:
+ * a send that leaves nothing counts as one that ended its process.
+ */
+export async function persist<T>(
+  { clock, endRetryMs }: { readonly clock: Clock; readonly endRetryMs: number },
+  call: () => Promise<T>,
+): Promise<T> {
+  const untilMs = clock.monotonicMs() + endRetryMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    try {
+      return await call();
+    } catch (error) {
+      const busy = error instanceof StorageError && error.kind === "busy";
+      if (!busy || clock.monotonicMs() + pauseMs > untilMs) throw error;
+      await clock.sleep(pauseMs);
+    }
+  }
+}
