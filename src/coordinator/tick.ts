@@ -18,14 +18,6 @@ import { DeposedError } from "./perform/stateChain.ts";
 import { anyRunToLead } from "./poll/markers.ts";
 import type { CoordinatorPorts } from "./term.ts";
 
-/**
- * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
- * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
- */
-export interface Coordinator {
-  tick(request: TickRequest): Promise<TickOutcome>;
-}
-
 export interface TickRequest {
   readonly startedBy: "tick" | "wake";
   /** When the host began this invocation, on the monotonic clock: the budget counts from there. */
@@ -57,16 +49,13 @@ type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellAc
   readonly onPoll?: (record: LeaderRecord) => void;
 };
 
-export const coordinator = (ports: TickPorts, options: CoordinatorOptions): Coordinator =>
-  new Contender(ports, options);
-
 interface Raced {
   readonly outcome: RaceOutcome;
   readonly afterRelease?: (() => Promise<void>) | undefined;
 }
 
 /** One process that races for the lease, and what it remembers from term to term. */
-class Contender implements Coordinator {
+export class Coordinator {
   readonly #ports: CoordinatorPorts & TickPorts;
   readonly #options: CoordinatorOptions;
   readonly #lease: ContentLease;
@@ -89,6 +78,10 @@ class Contender implements Coordinator {
     this.#expiry = expiry(this.#ports, keepDays);
   }
 
+  /**
+   * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
+   * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
+   */
   readonly tick = async (request: TickRequest): Promise<TickOutcome> => {
     const woken = request.startedBy === "wake";
     if (this.#busy) {

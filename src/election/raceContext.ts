@@ -123,7 +123,7 @@ export function raceContext(ports: RacePorts, settings: ElectionSettings, reques
 }
 
 /** A listener that fails must not cost the lease. */
-function quietly(notify: () => void): void {
+export function quietly(notify: () => void): void {
   try {
     notify();
   } catch {

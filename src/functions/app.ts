@@ -3,7 +3,7 @@ import { loadCalculations } from "../calculations/registry.ts";
 import { describeCalculations } from "../client/describeCalculations.ts";
 import { planWithin } from "../client/estimate/planInThread.ts";
 import { submit } from "../client/submit.ts";
-import { type Coordinator, coordinator } from "../coordinator/tick.ts";
+import { Coordinator } from "../coordinator/tick.ts";
 import { messageOf } from "../model/errors.ts";
 import type { HostSettings } from "../model/hostSettings.ts";
 import { limits } from "../model/limits.ts";
@@ -76,7 +76,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         startThread: async (access) => threadPool({ ...threads, threads: 1, access }),
       })),
     },
-    coordinator: coordinator(
+    coordinator: new Coordinator(
       {
         ...{ storage: forLeader, names, clock, random, log },
         onElection: electionLog(log),

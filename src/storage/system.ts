@@ -46,6 +46,16 @@ export const systemRandom: Random = {
   number: () => Math.random(),
 };
 
+/** Does one thing after the other, in the order of the calls, also after one that failed. */
+export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
+  };
+}
+
 /** Node turns a delay past 2^31 - 1 ms (25 days) into 1 ms; such a timer waits as long as it can instead. */
 const timerMs = (ms: number): number => Math.min(Math.max(0, ms), 2 ** 31 - 1);
 

@@ -1,5 +1,6 @@
 import { subtractCalls } from "../model/calls.ts";
 import type { CallMeter } from "../storage/calls.ts";
+import { oneAtATime } from "../storage/system.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
 import { markerWatch } from "./markerWatch.ts";
@@ -13,15 +14,6 @@ export const processState = (ports: Pick<WorkerPorts, "storage" | "names" | "clo
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
 });
-
-function oneAtATime(): ProcessState["inTurn"] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const mine = last.then(work);
-    last = mine.catch(() => {});
-    return mine;
-  };
-}
 
 export function callReport(meter: CallMeter): ProcessState["takeCalls"] {
   let reported = meter.counts();

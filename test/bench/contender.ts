@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
+import { Coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
 import { electionFrom } from "../../src/election/settings.ts";
 import { makePollBackoff } from "../../src/local/host/queueTrigger.ts";
 import { messageOf } from "../../src/model/errors.ts";
@@ -39,7 +39,7 @@ const told = (lease: ContentLease): ContentLease => ({
     return lease.release(id, options);
   },
 });
-const contender = coordinator(
+const contender = new Coordinator(
   {
     storage: { ...storage, lease: (container, blob) => told(storage.lease(container, blob)) },
     names,

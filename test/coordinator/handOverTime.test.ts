@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coordinator } from "../../src/coordinator/tick.ts";
+import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings, fastTakeover } from "../../src/election/settings.ts";
 import { makePollBackoff } from "../../src/local/host/queueTrigger.ts";
 import type { VirtualClock } from "../support/virtualClock.ts";
@@ -28,7 +28,7 @@ async function handOverMs(seed: number, settings: keyof typeof election): Promis
     const far = <T extends object>(port: T): T => slowed(port, clock, () => random.number());
     const { blobs, queues } = { blobs: far(storage.blobs), queues: far(storage.queues) };
     const lease: typeof storage.lease = (container, blob) => far(storage.lease(container, blob));
-    const contender = coordinator(
+    const contender = new Coordinator(
       {
         ...{ storage: { ...storage, blobs, queues, lease }, names, clock, random, log() {} },
         onElection: ({ kind }) => kind === "claimed" && claims.push({ index, atMs: world.nowMs() }),

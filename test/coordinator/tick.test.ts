@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coordinator } from "../../src/coordinator/tick.ts";
+import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -12,7 +12,7 @@ async function ticking() {
   const logged: LogEvent[] = [];
   const clock = twin.world.clock();
   const { storage, names, world } = twin;
-  const one = coordinator(
+  const one = new Coordinator(
     { storage, names, clock, random: world.random, log: (event) => logged.push(event), onElection() {} },
     {
       ...{
@@ -63,7 +63,7 @@ test("a contender that waits polls at once when it is woken, and the wake of a h
   const told: string[] = [];
   const contender = (holder: string) => {
     const clock = world.clock();
-    const one = coordinator(
+    const one = new Coordinator(
       {
         ...{ storage, names, clock, random: world.random, log() {} },
         onElection: ({ kind }) => told.push(`${holder} ${kind}`),
@@ -111,7 +111,7 @@ test("a contender that waits ends at once when its process stops", async () => {
   await lease.ensure();
   await lease.acquire("11111111-2222-4333-8444-555555555555", 60);
   const clock = world.clock();
-  const one = coordinator(
+  const one = new Coordinator(
     { storage, names, clock, random: world.random, log() {}, onElection() {} },
     {
       ...{ holder: "one", packLimitMs: 300_000, keepDays: 30 },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { vi } from "vitest";
-import { coordinator } from "../../src/coordinator/tick.ts";
+import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import type { App } from "../../src/functions/app.ts";
 import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/local/host/coreModule.ts";
@@ -72,7 +72,7 @@ export function hostWorld(
   const loop = { loopMs: 2_000, fastLoopMs: 100 };
   app = {
     ...{ host: settings, worker, api: portsOf(client) },
-    coordinator: coordinator(
+    coordinator: new Coordinator(
       { ...shared, onElection: () => {} },
       { holder: "node-1", election, loop, keepDays: 0, packLimitMs },
     ),

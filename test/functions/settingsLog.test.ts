@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coordinator } from "../../src/coordinator/tick.ts";
+import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { settingsLog } from "../../src/functions/sharedSettings.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -21,7 +21,7 @@ function apps() {
       const logged: LogEvent[] = [];
       const log = (event: LogEvent) => void logged.push(event);
       const clock = world.clock();
-      const one = coordinator(
+      const one = new Coordinator(
         {
           storage,
           names,

@@ -1,4 +1,4 @@
-import { coordinator } from "../../src/coordinator/tick.ts";
+import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { makeHostLog } from "../../src/local/host/hostLog.ts";
 import { hostQueueTimings } from "../../src/local/host/queueDelivery.ts";
@@ -98,7 +98,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;
   const shared = { storage, names, clock, random, log };
 
-  const coordinate = coordinator(
+  const coordinate = new Coordinator(
     {
       ...shared,
       onElection(event) {

@@ -6,7 +6,7 @@ import { failures } from "../../client/failures.ts";
 import { findManifest } from "../../client/result.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
-import { coordinator } from "../../coordinator/tick.ts";
+import { Coordinator } from "../../coordinator/tick.ts";
 import { electionSettings } from "../../election/settings.ts";
 import { makeHostLog } from "../../local/host/hostLog.ts";
 import { hostQueueTimings } from "../../local/host/queueDelivery.ts";
@@ -122,7 +122,7 @@ export function startAppInProcess(
   },
 ): { stop(): Promise<void> } {
   const shared = { storage, names, clock, random, log: () => {} };
-  const leading = coordinator(
+  const leading = new Coordinator(
     { ...shared, onElection: () => {} },
     {
       ...{ holder: "in-process", election: electionSettings({ budgetMs: 3_600_000 }) },

@@ -69,12 +69,10 @@ async function sendHedged(
   hedges: { left: number },
 ): Promise<void> {
   const first = send();
-  let stopWaiting = (): void => {};
-  const slow = new Promise<"slow">((resolve) => {
-    stopWaiting = clock.after(limits.hedgeAfterMs, () => resolve("slow"));
-  });
+  const slow = Promise.withResolvers<"slow">();
+  const stopWaiting = clock.after(limits.hedgeAfterMs, () => slow.resolve("slow"));
   try {
-    if ((await Promise.race([first, slow])) !== "slow" || hedges.left <= 0) return void (await first);
+    if ((await Promise.race([first, slow.promise])) !== "slow" || hedges.left <= 0) return void (await first);
   } finally {
     stopWaiting();
   }

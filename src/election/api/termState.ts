@@ -1,5 +1,6 @@
 import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
 import type { Conflict, Created, Replaced } from "../../storage/ports.ts";
+import { oneAtATime } from "../../storage/system.ts";
 import { type Leadership, LostLeadership } from "../hold/leadership.ts";
 import type { ElectionPorts } from "./electionPorts.ts";
 
@@ -92,7 +93,7 @@ export async function openTermState(
     if (await store(seen?.body ?? new Uint8Array(), seen?.properties.etag)) break;
   }
 
-  let last: Promise<void> = Promise.resolve();
+  const inTurn = oneAtATime();
   const replace = async (next: Uint8Array): Promise<void> => {
     if (!(await store(next, etag))) throw new LostLeadership(term, "lost");
   };
@@ -104,9 +105,7 @@ export async function openTermState(
     write(next) {
       const bytes = typeof next === "string" ? new TextEncoder().encode(next) : next.slice();
       // One at a time, in the order of the calls: each is conditional on the ETag of the one before.
-      const written = last.then(() => replace(bytes));
-      last = written.catch(() => {});
-      return written;
+      return inTurn(() => replace(bytes));
     },
   };
 }

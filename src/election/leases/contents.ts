@@ -1,5 +1,6 @@
 import { InputError, StorageError } from "../../model/errors.ts";
 import type { Clock, ContentLease, Random } from "../../storage/ports.ts";
+import { oneAtATime } from "../../storage/system.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { classifyFailure, endsLease, storageCodeOf } from "../leaseFailure.ts";
 import type { LeasesSettings } from "../settings.ts";
@@ -97,16 +98,12 @@ export function leaseContents({ name, blob, clock, random, holder, settings }: L
     }
   };
 
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAtATime();
   return {
     async read(): Promise<Content> {
       const seen = await read();
       return contentOf(seen.body, seen.etag);
     },
-    update(next: NextContent): Promise<Content> {
-      const updated = last.then(() => replace(next));
-      last = updated.catch(() => {});
-      return updated;
-    },
+    update: (next: NextContent): Promise<Content> => inTurn(() => replace(next)),
   };
 }

@@ -6,6 +6,7 @@ import {
   type ElectionPorts,
   openElection,
 } from "../api/electionPorts.ts";
+import { quietly } from "../raceContext.ts";
 import { type LeasesSettings, type LeaseTimings, leasesSettings } from "../settings.ts";
 import { type Content, contentOf } from "./contents.ts";
 import {
@@ -98,13 +99,7 @@ export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "con
   const acquiring = new Set<string>();
   const closing = new AbortController();
 
-  const emit = (event: LeaseEvent): void => {
-    try {
-      on?.(event);
-    } catch {
-      // A listener that fails must not cost a lease.
-    }
-  };
+  const emit = (event: LeaseEvent): void => quietly(() => on?.(event));
 
   const tryOnce = async (
     name: string,

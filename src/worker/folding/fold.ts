@@ -55,7 +55,8 @@ export async function foldBounded<Output extends FoundOutput>(
   }
 
   async function readBatch(): Promise<void> {
-    const read = await readAll(ports, batch);
+    const concurrency = limits.readsAtOnce;
+    const read = await pMap(batch, ({ blob }) => readOne(ports, blob), { concurrency });
     for (const [index, output] of batch.entries()) {
       const bytes = read[index];
       if (bytes !== undefined) add(output, bytes);
@@ -81,10 +82,7 @@ export async function foldBounded<Output extends FoundOutput>(
   return { parts, ms, options: options(), facts, hashes };
 }
 
-/** The bytes of each output, undefined where it is definitely gone. */
-const readAll = (ports: WorkerPorts, outputs: readonly FoundOutput[]): Promise<(Uint8Array | undefined)[]> =>
-  pMap(outputs, ({ blob }) => readOne(ports, blob), { concurrency: limits.readsAtOnce });
-
+/** The bytes of an output, undefined where it is definitely gone. */
 async function readOne(ports: WorkerPorts, blob: ListedBlob): Promise<Uint8Array | undefined> {
   if (blob.metadata["inline"] === "1") return Buffer.from(blob.metadata["data"] ?? "", "base64url");
   const found = await ports.storage.blobs.read(ports.names.runs, blob.name);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Coordinator, coordinator } from "../../../src/coordinator/tick.ts";
+import { Coordinator } from "../../../src/coordinator/tick.ts";
 import { electionFrom } from "../../../src/election/settings.ts";
 import { readHostSettings } from "../../../src/model/hostSettings.ts";
 import type { Log } from "../../../src/model/log.ts";
@@ -29,7 +29,7 @@ interface LeaderPorts {
 /** The real coordinator with the app's defaults for Azure, as a fresh process has it. */
 export function freshCoordinator(ports: LeaderPorts): Coordinator {
   const settings = readSettings({});
-  return coordinator(
+  return new Coordinator(
     { ...ports, onElection() {} },
     {
       holder: "leader",
