@@ -18,18 +18,6 @@ export const readClocks = (clock: Clock): ClockReading => ({
 export const elapsedMs = (since: ClockReading, now: ClockReading): number =>
   Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 
-/** Ends with work that never rejects, or when the signal fires. A signal may outlive many terms, so no listener stays on it. */
-export const settledOrFired = (work: Promise<void>, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    if (signal?.aborted) return done();
-    signal?.addEventListener("abort", done);
-    void work.then(done);
-  });
-
 /** How one call ended. `sentAt` was read before the request was sent: confirmed time counts from there. */
 export type Reply<T> =
   | { readonly kind: "ok"; readonly value: T; readonly sentAt: ClockReading }

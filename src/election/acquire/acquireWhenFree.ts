@@ -107,10 +107,7 @@ export async function acquireWhenFree(
       spread = false;
       breaks += 1;
       if (breaks > settings.tries && !mayRetry()) return follower(poll);
-      const { ifMatch } = decision;
-      // With the ETag of the poll: one beat in between, and the break is refused.
-      const broken = await context.call((signal) => ports.lease.breakNow({ ifMatch, signal }));
-      if (broken.kind === "failed") {
+      if (!(await breakLease(context, decision.ifMatch))) {
         // The next poll shows why. A break that is always refused must not be retried without a pause.
         await schedule.pause();
         continue;
@@ -135,4 +132,10 @@ export async function acquireWhenFree(
     if (schedule.remainingMs() <= 0 && (acquired.kind === "contended" || !mayRetry())) return follower(poll);
     await schedule.pause();
   }
+}
+
+/** With the ETag of the poll: one beat in between, and the break is refused. */
+async function breakLease({ ports, call }: RaceContext, ifMatch: string): Promise<boolean> {
+  const reply = await call((signal) => ports.lease.breakNow({ ifMatch, signal }));
+  return reply.kind === "ok";
 }

@@ -1,6 +1,5 @@
 import { ConfigError } from "../../model/errors.ts";
 import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
-import { settledOrFired } from "../cappedCall.ts";
 import type { EndCause, OnElectionEvent } from "../events.ts";
 import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";
@@ -137,7 +136,7 @@ export async function leadOn<T>(
       }
       aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
       // Two tasks of one process must not overlap any more than those of two processes.
-      await settledOrFired(running, signal);
+      await settledOrStopped(running, signal);
     } else {
       const stopped = stoppedBefore(outcome);
       if (stopped !== undefined) return stopped;
@@ -155,3 +154,15 @@ function stoppedBefore(outcome: RaceOutcome): Stopped | undefined {
   if (outcome.code === "stopping") return { kind: "stopped", by: "signal", drained: true };
   return outcome.code === "too-little-budget" ? { kind: "stopped", by: "budget", drained: true } : undefined;
 }
+
+/** The campaign's signal outlives many terms, so no term leaves a listener on it. */
+const settledOrStopped = (running: Promise<void>, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    if (signal?.aborted) return done();
+    signal?.addEventListener("abort", done);
+    void running.then(done);
+  });

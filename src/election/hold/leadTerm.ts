@@ -1,4 +1,3 @@
-import { settledOrFired } from "../cappedCall.ts";
 import type { EndCause } from "../events.ts";
 import { endsLease } from "../leaseFailure.ts";
 import type { RaceContext } from "../raceContext.ts";
@@ -44,7 +43,7 @@ export async function leadTerm(
       },
     )
     .finally(() => settled.abort());
-  await settledOrFired(work, hold.ending);
+  await Promise.race([work, fired(hold.ending)]);
   stopGate();
   await clock.sleep(settings.drainCapMs, settled.signal);
   const drained = settled.signal.aborted;
@@ -143,3 +142,9 @@ function progressGate({ ports, settings }: RaceContext, hold: LeaseHold, task: T
   check();
   return () => cancel();
 }
+
+const fired = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
