@@ -123,14 +123,16 @@ function presumeBegun(state: State, upTo: number, atMs: number): void {
   if (upTo > (state.begun.at(-1)?.upTo ?? 0)) state.begun.push({ upTo, atMs });
 }
 
+/** When a sent pack was first sent, or later where its batch was dropped from the record. */
+const sentAtMs = ({ batches }: State, pack: number): number =>
+  batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
+
 /** When a sent pack is presumed begun; undefined while others are before it. */
-function begunAtMs({ batches, begun, durationsMs }: State, pack: number): number | undefined {
-  const isOf = ({ upTo }: { readonly upTo: number }): boolean => pack < upTo;
-  // First sent, or later where its batch was dropped from the record.
-  const sentMs = batches.find(isOf)?.atMs ?? 0;
-  const begunMs = begun.find(isOf)?.atMs;
-  if (begunMs !== undefined) return Math.max(begunMs, sentMs);
-  return durationsMs.length === 0 ? sentMs : undefined;
+function begunAtMs(state: State, pack: number): number | undefined {
+  const sentMs = sentAtMs(state, pack);
+  const begun = state.begun.find(({ upTo }) => pack < upTo);
+  if (begun !== undefined) return Math.max(begun.atMs, sentMs);
+  return state.durationsMs.length === 0 ? sentMs : undefined;
 }
 
 /** What is known of the sends of a pack that the cursor has passed. */
