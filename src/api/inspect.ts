@@ -1,13 +1,25 @@
 import type { Client } from "../client/client.ts";
+import { planSchema } from "../client/estimate/planInThread.ts";
+import { failures } from "../client/failures.ts";
 import { durations } from "../client/inspection/durations.ts";
 import { type PackMap, packMapOf } from "../client/inspection/packMap.ts";
 import { timeline } from "../client/inspection/timeline.ts";
+import { parseSample, verify } from "../client/questions/verify.ts";
 import { peekQueue } from "../client/queues.ts";
 import { report } from "../client/report/report.ts";
 import { findManifest } from "../client/result.ts";
 import { readState, requireSpec } from "../client/runDocuments.ts";
 import { readStatus } from "../client/status.ts";
-import { type ApiHandler, fresh, polled, queryWhole, routeParam, weakTag } from "./apiRequest.ts";
+import {
+  type ApiAnswer,
+  type ApiHandler,
+  fresh,
+  polled,
+  queryWhole,
+  readBody,
+  routeParam,
+  weakTag,
+} from "./apiRequest.ts";
 
 /** The view of a run. Between two answers with one ETag only time has passed, which a page counts itself. */
 export const getRun: ApiHandler = async (request, client) => {
@@ -64,4 +76,67 @@ export const getReport: ApiHandler = async (request, client) => {
     "cache-control": "no-store",
   };
   return { status: 200, headers, body };
+};
+
+const shownMax = 10_000;
+
+/** The failure records of a run, and failures that are still retried; `?max=` for more or fewer than a thousand. */
+export const getFailures: ApiHandler = async (request, client) => {
+  const max = queryWhole(request, "max", shownMax);
+  return fresh(await failures(client, routeParam(request, "id"), max === undefined ? {} : { max }));
+};
+
+/** Size, duration and cost estimate of a run, before anything is paid. Stores nothing. */
+export const planRun: ApiHandler = async (request, _client, { plan }) =>
+  fresh(await plan(await readBody(request, planSchema)));
+
+/** What an instance knows about itself. */
+export interface InstanceFacts {
+  readonly version: string;
+  /** The commit of this build; undefined where it was built outside of a clone. */
+  readonly commit?: string | undefined;
+  readonly instance: string;
+  /** Time since this instance last ticked, by its own clock; undefined before its first tick. */
+  lastTickAgeMs(): number | undefined;
+  /** Whether every request but a read is refused. */
+  readOnly(): boolean;
+}
+
+/** Anonymous, so it reveals nothing else: a version would tell attackers which flaws to try. */
+export const getHealth = (): ApiAnswer => fresh({ ok: true });
+
+/** Makes no storage call, so it answers while storage is unavailable. */
+export function getInstance({
+  version,
+  commit,
+  instance,
+  lastTickAgeMs,
+  readOnly,
+}: InstanceFacts): ApiAnswer {
+  const ageMs = lastTickAgeMs();
+  return fresh({
+    version,
+    ...(commit === undefined ? {} : { commit }),
+    instance,
+    readOnly: readOnly(),
+    ...(ageMs === undefined ? {} : { lastTickAgeS: Math.round(ageMs) / 1000 }),
+  });
+}
+
+/** Azure's front end ends a request after 230 s; packs without an answer by then are reported as such. */
+const waitSMax = 200;
+
+/**
+ * Recomputes a sample of a finished run's packs (`?sample=1%25` or `?sample=20`) and answers how they compare; `allEqual`
+ * sums it up. Larger samples are for the CLI, which can wait longer.
+ */
+export const verifyRun: ApiHandler = async (request, client) => {
+  const sample = request.query.get("sample");
+  const waitS = queryWhole(request, "wait", waitSMax);
+  const found = await verify(client, routeParam(request, "id"), {
+    ...(sample === null ? {} : { sample: parseSample(sample) }),
+    ...(waitS === undefined ? {} : { waitMs: waitS * 1_000 }),
+    signal: AbortSignal.timeout(waitSMax * 1_000),
+  });
+  return fresh(found);
 };

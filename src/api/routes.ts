@@ -4,9 +4,8 @@ import { queues } from "../client/queues.ts";
 import { runs } from "../client/runs.ts";
 import { type ApiHost, type ApiLog, answer, answerOther, harmless } from "./answer.ts";
 import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
-import { getDurations, getManifest, getMap, getQueue, getReport, getRun, getTimeline } from "./inspect.ts";
+import * as inspect from "./inspect.ts";
 import { type HttpMethod, methodsOf, otherMethods } from "./methods.ts";
-import { getFailures, getHealth, getInstance, type InstanceFacts, planRun, verifyRun } from "./operations.ts";
 import { givePage } from "./page.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
@@ -33,23 +32,23 @@ const getCalculations: ApiHandler = async (_request, _client, { calculations }) 
 export const routes: readonly Route[] = [
   { name: "submitRun", method: "POST", route: "runs", handler: submitRun },
   { name: "listRuns", method: "GET", route: "runs", handler: listRuns },
-  { name: "getRun", method: "GET", route: "runs/{id}", handler: getRun },
+  { name: "getRun", method: "GET", route: "runs/{id}", handler: inspect.getRun },
   { name: "changeRun", method: "PATCH", route: "runs/{id}", handler: changeRun },
   { name: "deleteRun", method: "DELETE", route: "runs/{id}", handler: deleteRun },
   { name: "retryRun", method: "POST", route: "runs/{id}/retry", handler: retryRun },
   { name: "getResult", method: "GET", route: "runs/{id}/result", handler: getResult },
-  { name: "getManifest", method: "GET", route: "runs/{id}/manifest", handler: getManifest },
-  { name: "verifyRun", method: "POST", route: "runs/{id}/verify", handler: verifyRun },
-  { name: "getFailures", method: "GET", route: "runs/{id}/failures", handler: getFailures },
-  { name: "getMap", method: "GET", route: "runs/{id}/map", handler: getMap },
-  { name: "getDurations", method: "GET", route: "runs/{id}/durations", handler: getDurations },
-  { name: "getTimeline", method: "GET", route: "runs/{id}/timeline", handler: getTimeline },
-  { name: "getReport", method: "GET", route: "runs/{id}/report", handler: getReport },
+  { name: "getManifest", method: "GET", route: "runs/{id}/manifest", handler: inspect.getManifest },
+  { name: "verifyRun", method: "POST", route: "runs/{id}/verify", handler: inspect.verifyRun },
+  { name: "getFailures", method: "GET", route: "runs/{id}/failures", handler: inspect.getFailures },
+  { name: "getMap", method: "GET", route: "runs/{id}/map", handler: inspect.getMap },
+  { name: "getDurations", method: "GET", route: "runs/{id}/durations", handler: inspect.getDurations },
+  { name: "getTimeline", method: "GET", route: "runs/{id}/timeline", handler: inspect.getTimeline },
+  { name: "getReport", method: "GET", route: "runs/{id}/report", handler: inspect.getReport },
   { name: "getCalculations", method: "GET", route: "calculations", handler: getCalculations },
-  { name: "planRun", method: "POST", route: "plan", handler: planRun },
+  { name: "planRun", method: "POST", route: "plan", handler: inspect.planRun },
   { name: "getLeader", method: "GET", route: "leader", handler: getLeader },
   { name: "getQueues", method: "GET", route: "queues", handler: getQueues },
-  { name: "getQueue", method: "GET", route: "queues/{name}", handler: getQueue },
+  { name: "getQueue", method: "GET", route: "queues/{name}", handler: inspect.getQueue },
 ];
 
 /** A function of the API, for whoever serves it: the Functions host, or `leasefold ui`. */
@@ -64,15 +63,15 @@ export interface ApiFunction {
 }
 
 /** Every function of the API. Each method of each route is taken by exactly one of them. */
-export function apiFunctions(host: ApiHost, facts: InstanceFacts): readonly ApiFunction[] {
+export function apiFunctions(host: ApiHost, facts: inspect.InstanceFacts): readonly ApiFunction[] {
   const ofRoutes = routes.map(({ name, method, route, handler }): ApiFunction & { method: HttpMethod } => ({
     ...{ name, method, route, methods: methodsOf(method), anonymous: false },
     handle: (request, log) => answer(handler, request, host, log),
   }));
   const reads = [
     // Makes no storage call, so it answers while storage is unavailable.
-    { name: "getInstance", route: "instance", anonymous: false, give: () => getInstance(facts) },
-    { name: "health", route: "health", anonymous: true, give: getHealth },
+    { name: "getInstance", route: "instance", anonymous: false, give: () => inspect.getInstance(facts) },
+    { name: "health", route: "health", anonymous: true, give: inspect.getHealth },
   ].map(({ give, ...one }) => ({
     ...{ ...one, method: "GET" as const, methods: methodsOf("GET") },
     handle: async () => harmless(give()),

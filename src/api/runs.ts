@@ -1,25 +1,14 @@
 import * as z from "zod";
 import { command } from "../client/commands/command.ts";
 import type { Change } from "../client/commands/decideCommand.ts";
+import { requestSchema } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { type ApiHandler, type ApiRequest, fresh, readBody, refused, routeParam } from "./apiRequest.ts";
 
-const submitSchema = z.strictObject({
-  calculation: z.string(),
-  params: z.record(z.string(), z.unknown()).optional(),
-  id: z.string().optional(),
-  packSize: z.number().optional(),
-  cap: z.number().optional(),
-  tolerate: z.unknown().optional(),
-  packLimitMs: z.number().optional(),
-  attempts: z.number().optional(),
-  deadline: z.unknown().optional(),
-});
-
 /** 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. */
 export const submitRun: ApiHandler = async (request, _client, { submit, log }) => {
-  const body = await readBody(request, submitSchema);
+  const body = await readBody(request, requestSchema);
   const submitted = await submit({ ...body, id: idOf(request, body.id) });
   const { run, uid, created } = submitted;
   if (created) log(logEvents.runSubmitted({ run, uid }));

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { clientLimits } from "../client/client.ts";
-import type { DescribedCalculation } from "../client/describeCalculations.ts";
+import { calculationSchema, type DescribedCalculation } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
 import type { PlanRequest } from "../client/estimate/planInThread.ts";
 import type { RunRequest } from "../client/runRequest.ts";
-import type { Submitted } from "../client/submit.ts";
+import { type Submitted, submittedSchema } from "../client/submit.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { InputError, messageOf, StorageError } from "../model/errors.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
@@ -45,15 +45,7 @@ export async function findInstanceApi(
 }
 
 const text = z.string();
-const paramSchema = z.object({ name: text, type: text, default: z.unknown().optional(), description: text });
-const calculationSchema = z.object({
-  ...{ name: text, summary: text, params: z.array(paramSchema), code: text },
-  changed: z.literal(true).optional(),
-  // Instances may be of an older version.
-  schema: z.record(text, z.unknown()).default({}),
-});
 const listSchema = z.object({ calculations: z.array(calculationSchema) });
-const submittedSchema = z.object({ run: text, uid: text, created: z.boolean(), woken: z.boolean() });
 /** Passed on as it is; an instance of another version may say more or less. */
 const planSchema = z.looseObject({ calculation: text, chunks: z.number(), dollars: z.number() });
 const problemSchema = z.object({ code: text, detail: text, field: text.optional() });

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { FileAccess } from "../calculations/files.ts";
 import { readSettings } from "../model/settings.ts";
@@ -13,7 +15,6 @@ import { interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
-import { openFile } from "./ui/openFile.ts";
 import { addUi } from "./ui/ui.ts";
 import { addUp } from "./up/up.ts";
 
@@ -84,4 +85,18 @@ export async function startThread(at: Surroundings, access: FileAccess, file?: s
   // A lazy import, so that other commands do not start later.
   const { threadPool } = await import("../worker/threads/threadPool.ts");
   return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
+}
+
+/** The program of each system that opens a file as a double click does. */
+const programs: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["explorer.exe"],
+};
+
+/** Opens a file of the user's own with the program that the system has for it. Rejects where none starts. */
+export async function openFile(path: string): Promise<void> {
+  const [program = "xdg-open", ...args] = programs[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...args, path], { detached: true, stdio: "ignore", windowsHide: true });
+  await once(child, "spawn");
+  child.unref();
 }

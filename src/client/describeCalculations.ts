@@ -1,19 +1,22 @@
+import * as z from "zod";
 import type { AnyCalculation } from "../calculations/contract.ts";
-import { type ParamRow, type ParamsSchema, paramsSchema } from "../calculations/params.ts";
+import { paramsSchema } from "../calculations/params.ts";
 import type { Calculations } from "../calculations/registry.ts";
 
 /** The description of a calculation for people and programs. */
-export interface DescribedCalculation {
-  readonly name: string;
-  readonly summary: string;
-  readonly params: readonly ParamRow[];
-  /** JSON Schema of the parameters as they are given: defaults need not be. */
-  readonly schema: ParamsSchema;
+export type DescribedCalculation = z.infer<typeof calculationSchema>;
+
+const text = z.string();
+const paramSchema = z.object({ name: text, type: text, default: z.unknown().optional(), description: text });
+export const calculationSchema = z.object({
+  ...{ name: text, summary: text, params: z.array(paramSchema).readonly() },
+  /** JSON Schema of the parameters as they are given: defaults need not be. Instances of an older version lack it. */
+  schema: z.record(text, z.unknown()).default({}),
   /** Identity of its code in this process, see `identity.ts`. */
-  readonly code: string;
+  code: text,
   /** Present if its file has changed since this process loaded it. */
-  readonly changed?: true | undefined;
-}
+  changed: z.literal(true).optional(),
+});
 
 export const describeCalculation = (
   calculations: Calculations,

@@ -88,21 +88,13 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 /** A beat changes the ETag each second, so a break between two beats is tried several times. */
 const triesMax = 5;
 
-interface Deposed {
-  readonly kind: "deposed";
-  readonly name: string;
-  /** Of the record; absent if the holder of the lease had written none. */
-  readonly term?: number;
-  readonly holder?: string;
-}
-
 /**
  * Breaks the lease of an election: its leader stops with its next beat, and any contender may lead. The break is
  * conditional on the ETag of the term that the caller saw, so it never deposes a successor.
  *
  * Throws `InputError` `nobody-leads` if the lease is not held, and `leader-changed` if another term has begun.
  */
-export async function depose(client: Client, name: string = leaderBlob, seenTerm?: number): Promise<Deposed> {
+export async function depose(client: Client, name: string = leaderBlob, seenTerm?: number) {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
   for (let tried = 0; tried < triesMax; tried += 1) {
     const view = await lease.view();
@@ -122,7 +114,8 @@ export async function depose(client: Client, name: string = leaderBlob, seenTerm
       if (code === "LeaseNotPresentWithLeaseOperation") throw nobodyLeads(name);
       throw error;
     }
-    return { kind: "deposed", name, ...defined({ term: record?.term, holder: record?.holder }) };
+    // Without a term and a holder if the one that held the lease had written no record.
+    return { kind: "deposed" as const, name, ...defined({ term: record?.term, holder: record?.holder }) };
   }
   throw new StorageError("busy", "", undefined, "the leader renewed its record between each try; try again");
 }

@@ -10,25 +10,26 @@ import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
 
-/** A request of a person or program, before any check. */
-export interface RunRequest {
-  readonly calculation: string;
-  readonly params?: unknown;
+/** A request of a person or program, before any check of its values. */
+export const requestSchema = z.strictObject({
+  calculation: z.string(),
+  params: z.record(z.string(), z.unknown()).optional(),
   /** Makes the submit idempotent; drawn by default. */
-  readonly id?: string | undefined;
+  id: z.string().optional(),
   /** Chunks per pack; chosen by the planning worker by default. */
-  readonly packSize?: number | undefined;
+  packSize: z.number().optional(),
   /** Packs in flight at most. */
-  readonly cap?: number | undefined;
+  cap: z.number().optional(),
   /** `{"chunks": n}` or `{"percent": p}` that may be missing; none by default. */
-  readonly tolerate?: unknown;
+  tolerate: z.unknown().optional(),
   /** Time limit of one attempt, unless the limit of the app is lower. */
-  readonly packLimitMs?: number | undefined;
+  packLimitMs: z.number().optional(),
   /** Attempts at work that throws. */
-  readonly attempts?: number | undefined;
+  attempts: z.number().optional(),
   /** `{"ms": n}` after a leader first sees the run or its retry: it then fails, or with `"keep": true` finishes with what is done. */
-  readonly deadline?: unknown;
-}
+  deadline: z.unknown().optional(),
+});
+export type RunRequest = z.infer<typeof requestSchema>;
 
 export interface CheckedRequest extends Omit<Spec, "v" | "run" | "uid" | "calculation" | "code"> {
   readonly calculation: AnyCalculation;

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { wireVersion } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -11,14 +12,15 @@ import { ensuringContainers } from "./containersAndQueues.ts";
 import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import { type CheckedRequest, checkRequest, newRunId, newUid, type RunRequest } from "./runRequest.ts";
 
-export interface Submitted {
-  readonly run: string;
-  readonly uid: string;
+export const submittedSchema = z.object({
+  run: z.string(),
+  uid: z.string(),
   /** False if a run of this id and with the same request existed. */
-  readonly created: boolean;
+  created: z.boolean(),
   /** False if the wake queue could not be reached: the run then starts with the next timer tick. */
-  readonly woken: boolean;
-}
+  woken: z.boolean(),
+});
+export type Submitted = z.infer<typeof submittedSchema>;
 
 /**
  * Submits a run: spec create-only, then marker create-only, then two wakes. Any number of submits of the same id

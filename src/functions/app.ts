@@ -5,7 +5,6 @@ import { planWithin } from "../client/estimate/planInThread.ts";
 import { submit } from "../client/submit.ts";
 import { Coordinator } from "../coordinator/tick.ts";
 import { messageOf } from "../model/errors.ts";
-import type { HostSettings } from "../model/hostSettings.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { containersOf, namesOf, queuesOf } from "../model/names.ts";
@@ -26,7 +25,6 @@ import type { StartupConfig } from "./startupConfig.ts";
  * separately. Making an app makes no storage call and starts no thread, because each tick may run in a new process.
  */
 export interface App {
-  readonly host: HostSettings;
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
   readonly api: ApiPorts;
@@ -65,7 +63,6 @@ export async function makeApp(config: StartupConfig): Promise<App> {
   });
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
   return {
-    host,
     api: {
       ...{ client, log },
       calculations: async () => describeCalculations(calculations),

@@ -1,6 +1,6 @@
 import { app } from "@azure/functions";
 import type { ApiHost } from "../api/answer.ts";
-import type { InstanceFacts } from "../api/operations.ts";
+import type { InstanceFacts } from "../api/inspect.ts";
 import { apiFunctions } from "../api/routes.ts";
 import { withLogOf } from "./logTo.ts";
 

@@ -2,27 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
-import { type ElectionSettings, electionFrom } from "../election/settings.ts";
-import { type HostSettings, packLimitOf, readHostSettings } from "../model/hostSettings.ts";
-import { readSettings, type Settings } from "../model/settings.ts";
-import type { StorageConnection } from "../storage/azure/connectStorage.ts";
+import { electionFrom } from "../election/settings.ts";
+import { packLimitOf, readHostSettings } from "../model/hostSettings.ts";
+import { readSettings } from "../model/settings.ts";
 import { dataStorageFrom } from "../storage/azure/dataStorage.ts";
 
 /** Start-up configuration of a process. */
-export interface StartupConfig {
-  readonly settings: Settings;
-  readonly host: HostSettings;
-  readonly connection: StorageConnection;
-  readonly election: ElectionSettings;
-  readonly packLimitMs: number;
-  /** Name of this instance in the lease record. */
-  readonly holder: string;
-  readonly region: string | undefined;
-  /** Name of the function app; undefined outside Azure. */
-  readonly appName: string | undefined;
-  /** Absolute paths of the user's calculations, packaged with the app or named by a setting. */
-  readonly files: readonly string[];
-}
+export type StartupConfig = ReturnType<typeof readStartupConfig>;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +16,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  * Reads and checks the settings once at start, without a storage call. Throws `ConfigError`: a wrong setting stops the
  * start with one line that names it.
  */
-export function readStartupConfig(env: Env): StartupConfig {
+export function readStartupConfig(env: Env) {
   const appDir = findAppDir();
   const settings = readSettings(env);
   const host = readHostSettings(readFileSync(join(appDir, "host.json"), "utf8"), env);
@@ -40,12 +26,15 @@ export function readStartupConfig(env: Env): StartupConfig {
     connection: dataStorageFrom(env),
     election: electionFrom(settings, host),
     packLimitMs: packLimitOf(settings, host),
+    /** Name of this instance in the lease record. */
     holder:
       settings.LEASEFOLD_INSTANCE ??
       env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) ??
       `${hostname()}-${process.pid}`,
     region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
+    /** Undefined outside Azure. */
     appName: env["WEBSITE_SITE_NAME"],
+    /** Absolute paths of the user's calculations, packaged with the app or named by a setting. */
     files: withPackaged(namedFiles(settings.LEASEFOLD_CALCULATIONS, appDir)),
   };
 }

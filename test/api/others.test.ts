@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { answer } from "../../src/api/answer.ts";
-import { getHealth, getInstance } from "../../src/api/operations.ts";
+import { getHealth, getInstance } from "../../src/api/inspect.ts";
 import { routes } from "../../src/api/routes.ts";
 import { submit } from "../../src/client/submit.ts";
 import { clientWorld } from "../client/clientWorld.ts";

@@ -9,26 +9,13 @@ import type { LawsTried } from "./checkThread.ts";
 import { type CheckRequest, lawsInThread, type ThreadEnd, type ThreadSetup } from "./lawsInThread.ts";
 import { type TwinEnd, twinRun } from "./twinRun.ts";
 
-export interface CheckReport {
-  readonly calculation: string;
-  readonly params: unknown;
-  readonly count: number;
-  readonly chunks: number;
-  readonly chunkMs: number | undefined;
-  readonly seed: number;
-  readonly broken: number;
-  readonly laws: readonly CheckRow[];
-}
+export type CheckReport = Awaited<ReturnType<typeof runCheck>>;
 
 /** Two threads compute neighbors at once, each with its own copy of the module. */
 const threads = 2;
 
 /** Tries every law in a thread, then runs the same chunks through the engine. Calls `onRow` as soon as a row is known. */
-export async function runCheck(
-  session: Session,
-  request: CheckRequest,
-  onRow: (row: CheckRow) => void,
-): Promise<CheckReport> {
+export async function runCheck(session: Session, request: CheckRequest, onRow: (row: CheckRow) => void) {
   const { cli } = session;
   const settings = readSettings(cli.env);
   const setup = {

@@ -15,8 +15,7 @@ import {
 } from "../options.ts";
 import { paint } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
-import { noteUntaken } from "../untaken.ts";
-import { waitForEnd } from "../watchRun.ts";
+import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
 interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts"> {

@@ -18,8 +18,7 @@ import type { Settings } from "../../model/settings.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
-import { expectedMs } from "./expectedTime.ts";
-import { leadingPace, leadingPerMinute } from "./leadingCalls.ts";
+import { expectedMs, leadingPace, leadingPerMinute } from "./leadingCalls.ts";
 import { estimateCalls, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {

@@ -1,7 +1,8 @@
+import * as z from "zod";
 import type { FileAccess } from "../../calculations/files.ts";
 import { InputError } from "../../model/errors.ts";
 import { clientLimits } from "../client.ts";
-import type { RunRequest } from "../runRequest.ts";
+import { requestSchema } from "../runRequest.ts";
 import {
   countedFiles,
   type EstimatePorts,
@@ -10,7 +11,10 @@ import {
   type RunEstimate,
 } from "./estimateRun.ts";
 
-export type PlanRequest = RunRequest & { readonly workers?: number | undefined };
+export const planSchema = requestSchema
+  .pick({ calculation: true, params: true, packSize: true })
+  .extend({ workers: z.number().optional() });
+export type PlanRequest = z.infer<typeof planSchema>;
 
 export interface PlanningPorts extends Pick<EstimatePorts, "calculations" | "clock" | "settings"> {
   /** Through which the calculation reads its files; its calls are counted. */

@@ -2,8 +2,7 @@ import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../mod
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
-import { packOwnMs, type RunShape } from "./expectedTime.ts";
-import { type LeadingPace, leadingCalls } from "./leadingCalls.ts";
+import { type LeadingPace, leadingCalls, packOwnMs, type RunShape } from "./leadingCalls.ts";
 
 /** Enqueue, dequeue and delete. */
 const message = calls({ queue: 3 });

@@ -6,8 +6,7 @@ import type { Manifest, Plan } from "../../model/run.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { findManifest, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
-import { computeAgain } from "./computeAgain.ts";
-import { type PackHashes, readPackHashes } from "./packHashes.ts";
+import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
 
 /**
  * What became of a drawn pack. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`:

@@ -2,9 +2,8 @@ import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
 import { bytes, count, dollars } from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
-import { cut, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
-import { previewHtml } from "./preview.ts";
-import type { ReportFacts } from "./reportFacts.ts";
+import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
+import { previewHtml, type ReportFacts } from "./preview.ts";
 
 /** The sections with texts of the run: failures, cost, result, request and manifest. */
 
@@ -27,7 +26,7 @@ export function failureSection({ view, failures: { groups, trying, more } }: Rep
       failed === 0
         ? "Nothing failed."
         : `${count(failed)} ${failed === 1 ? "pack" : "packs"} failed; no record says why.`;
-    return section("Failures", html`<p class="dim">${why}</p>`);
+    return section("Failures", dim(why));
   }
   const rows = groups
     .slice(0, groupsMax)
@@ -39,24 +38,19 @@ export function failureSection({ view, failures: { groups, trying, more } }: Rep
       count(attempts),
     ]);
   const columns = [
-    { title: "Code" },
-    { title: "Error, the first of its kind" },
-    { title: "Packs", number: true as const },
-    { title: "Chunks" },
-    { title: "Attempts", number: true as const },
+    "Code",
+    "Error, the first of its kind",
+    { right: "Packs" },
+    "Chunks",
+    { right: "Attempts" },
   ];
   return section(
     "Failures",
-    groups.length === 0 ? "" : table(columns, rows),
-    groups.length > groupsMax
-      ? html`<p class="dim">${count(groups.length - groupsMax)} more kinds of errors.</p>`
-      : "",
-    more
-      ? html`<p class="dim">There are more failures than these; <code>leasefold failures --max</code> lists them.</p>`
-      : "",
-    trying.length === 0
-      ? ""
-      : html`<p class="dim">${count(trying.length)} pieces of work failed and are tried again.</p>`,
+    groups.length > 0 && table(columns, rows),
+    groups.length > groupsMax && dim(`${count(groups.length - groupsMax)} more kinds of errors.`),
+    more &&
+      html`<p class="dim">There are more failures than these; <code>leasefold failures --max</code> lists them.</p>`,
+    trying.length > 0 && dim(`${count(trying.length)} pieces of work failed and are tried again.`),
   );
 }
 
@@ -67,17 +61,19 @@ export function costSection({ view }: ReportFacts): Html {
   return section(
     "Cost of storage",
     table(
-      [{ title: "Calls" }, { title: "Number", number: true }, { title: "List price", number: true }],
+      ["Calls", { right: "Number" }, { right: "List price" }],
       [...rows, [html`<b>all</b>`, "", html`<b>${dollars(view.dollars)}</b>`]],
     ),
-    html`<p class="dim">An estimate at list prices, as counted by leaders and workers; without compute, and without the host’s own polls.</p>`,
+    dim(
+      "An estimate at list prices, as counted by leaders and workers; without compute, and without the host’s own polls.",
+    ),
   );
 }
 
 export function resultSection({ view, manifest, preview }: ReportFacts): Html {
   if (manifest === undefined || preview === undefined) {
     const why = view.active ? "The run has no result yet." : "The run has no result.";
-    return section("Result", html`<p class="dim">${why}</p>`);
+    return section("Result", dim(why));
   }
   const { contentType, bytes: size, sha256, folded, chunks, missing, mixed } = manifest;
   return section(

@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-type Value = Html | string | number | undefined | false | readonly Value[];
+export type Value = Html | string | number | undefined | false | readonly Value[];
 
 /** Values belong between tags or into double quotes; lists are joined, and `undefined` and `false` are nothing. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Html =>
@@ -45,28 +45,21 @@ export const cut = (text: string, characters: number): string =>
     ? text
     : `${text.slice(0, characters)} … (${text.length - characters} more characters)`;
 
-interface Column {
-  readonly title: string;
-  /** Numbers are aligned at their ends. */
-  readonly number?: true;
-}
+/** The title of a column, or of a column of numbers, which are aligned at their ends. */
+type Column = string | { readonly right: string };
 
 /** A table with a caption for readers who do not see the chart above it. */
 export const table = (
   columns: readonly Column[],
   rows: readonly (readonly Value[])[],
   caption?: string,
-): Html => html`<div class="scroll"><table cellpadding="4">${caption === undefined ? "" : html`<caption>${caption}</caption>`}
-<thead><tr>${columns.map(({ title, number }) => html`<th scope="col"${number ? rightAligned : ""}>${title}</th>`)}</tr></thead>
-<tbody>${rows.map(
-  (
-    row,
-  ) => html`<tr>${row.map((cell, at) => html`<td${columns[at]?.number ? rightAligned : ""}>${cell}</td>`)}</tr>
-`,
-)}</tbody></table></div>`;
+): Html => html`<div class="scroll"><table cellpadding="4">${caption && html`<caption>${caption}</caption>`}
+<thead><tr>${columns.map((column) => html`<th scope="col"${aligned(column)}>${titleOf(column)}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => [html`<tr>${row.map((cell, at) => html`<td${aligned(columns[at])}>${cell}</td>`)}</tr>`, "\n"])}</tbody></table></div>`;
 
+const titleOf = (column: Column): string => (typeof column === "string" ? column : column.right);
 /** The attribute works where a host drops the style. */
-const rightAligned = html` class="n" align="right"`;
+const aligned = (column: Column = ""): Value => typeof column === "object" && html` class="n" align="right"`;
 
 /** Names and values, one pair a row. */
 export const facts = (pairs: readonly (readonly [string, Value])[]): Html =>
@@ -82,6 +75,9 @@ export const section = (title: string, ...content: readonly Value[]): Html => ht
 ${content}
 </section>
 `;
+
+/** A note in a dim color. */
+export const dim = (text: string): Html => html`<p class="dim">${text}</p>`;
 
 /** `2026-11-22 12:00:00 UTC`. */
 export const time = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;

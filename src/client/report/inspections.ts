@@ -3,21 +3,25 @@ import { rangeText } from "../../model/packs.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
 import { durationChart, mapChart, mapKey, milliseconds, timelineChart } from "./charts.ts";
-import { cut, facts, type Html, html, section, table, time } from "./html.ts";
-import type { ReportFacts } from "./reportFacts.ts";
+import { cut, dim, facts, type Html, html, section, table, time } from "./html.ts";
+import type { ReportFacts } from "./preview.ts";
 
 /** The sections with charts, each with its table. */
 
-const emptySection = (title: string, why: string): Html => section(title, html`<p class="dim">${why}</p>`);
-
 export function timelineSection({ timeline }: ReportFacts): Html {
   const title = "Progress and leaders";
-  if (timeline.terms.length === 0) return emptySection(title, "No leader has seen this run yet.");
-  const moved = timeline.moved
-    ? html`<p class="dim">The run was paused: progress before a pause is drawn later than it was, up to the end of the pause.</p>`
-    : "";
-  const shaded = html`<p class="dim">Packs that ended, over the time since the ${timeline.retriedAt === undefined ? "submit" : "retry"}; below, who led. Shaded times had no leader.</p>`;
-  return section(title, timelineChart(timeline), shaded, moved, termTable(timeline));
+  if (timeline.terms.length === 0) return section(title, dim("No leader has seen this run yet."));
+  const moved =
+    "The run was paused: progress before a pause is drawn later than it was, up to the end of the pause.";
+  const since = timeline.retriedAt === undefined ? "submit" : "retry";
+  const shaded = `Packs that ended, over the time since the ${since}; below, who led. Shaded times had no leader.`;
+  return section(
+    title,
+    timelineChart(timeline),
+    dim(shaded),
+    timeline.moved && dim(moved),
+    termTable(timeline),
+  );
 }
 
 const acquiredBy = {
@@ -34,14 +38,7 @@ function termTable({ terms, finishedAt }: Timeline): Html {
   const endOf = (isLast: boolean): string =>
     isLast && finishedAt === undefined ? "still leads" : "not known";
   return table(
-    [
-      { title: "Term", number: true },
-      { title: "Leader" },
-      { title: "From" },
-      { title: "To" },
-      { title: "Without leader before", number: true },
-      { title: "Acquired by" },
-    ],
+    [{ right: "Term" }, "Leader", "From", "To", { right: "Without leader before" }, "Acquired by"],
     terms.map(({ term, holder, from, to, cameBy }, index) => {
       const before = terms[index - 1]?.to;
       const gapS = before === undefined ? undefined : (Date.parse(from) - Date.parse(before)) / 1_000;
@@ -59,13 +56,13 @@ function termTable({ terms, finishedAt }: Timeline): Html {
 
 export function mapSection({ map }: ReportFacts): Html {
   const title = "Packs";
-  if (map.packs === 0) return emptySection(title, "The run has not been planned, so it has no packs.");
+  if (map.packs === 0) return section(title, dim("The run has not been planned, so it has no packs."));
   const each = map.packsPerCell === 1 ? "a pack" : `${count(map.packsPerCell)} neighboring packs`;
   return section(
     title,
     mapChart(map),
     mapKey,
-    html`<p class="dim">Each square is ${each}; it shows the state that matters most.</p>`,
+    dim(`Each square is ${each}; it shows the state that matters most.`),
     mapTable(map),
   );
 }
@@ -92,7 +89,7 @@ function mapTable({ packs, packsPerCell, cells }: PackMap): Html {
     at === 0 || rows.some(({ counts }) => (counts[at] ?? 0) > 0) ? [{ title, at }] : [],
   );
   return table(
-    [{ title: "Packs" }, ...shown.map(({ title }) => ({ title, number: true as const }))],
+    ["Packs", ...shown.map(({ title }) => ({ right: title }))],
     rows.map(({ range, counts }) => [range, ...shown.map(({ at }) => count(counts[at] ?? 0))]),
   );
 }
@@ -104,7 +101,7 @@ export function durationSection({ durations }: ReportFacts): Html {
   const title = "Durations of packs";
   const { counted, packs, p50Ms = 0, p75Ms = 0, p95Ms = 0, maxMs = 0, slowest } = durations;
   if (counted === 0)
-    return emptySection(title, "No pack has ended, or their durations are not kept any more.");
+    return section(title, dim("No pack has ended, or their durations are not kept any more."));
   const of = durations.cut
     ? `${count(counted)} of ${count(packs)} packs`
     : `all ${count(counted)} packs that ended`;
@@ -119,24 +116,17 @@ export function durationSection({ durations }: ReportFacts): Html {
       ["Longest", milliseconds(maxMs)],
       ["Counted", of],
     ]),
-    isSkewed
-      ? html`<p class="note">The longest pack took ${Number((maxMs / Math.max(p75Ms, 1)).toFixed(1))} times as long as three of four packs. Smaller packs would spread such work better.</p>`
-      : "",
-    slowest.length === 0
-      ? ""
-      : table(
-          [
-            { title: "Slowest pack", number: true },
-            { title: "Chunks" },
-            { title: "Time", number: true },
-            { title: "Attempt", number: true },
-          ],
-          slowest.map(({ pack, chunks, ms, attempt }) => [
-            count(pack),
-            rangeText(chunks),
-            milliseconds(ms),
-            attempt ?? "",
-          ]),
-        ),
+    isSkewed &&
+      html`<p class="note">The longest pack took ${Number((maxMs / Math.max(p75Ms, 1)).toFixed(1))} times as long as three of four packs. Smaller packs would spread such work better.</p>`,
+    slowest.length > 0 &&
+      table(
+        [{ right: "Slowest pack" }, "Chunks", { right: "Time" }, { right: "Attempt" }],
+        slowest.map(({ pack, chunks, ms, attempt }) => [
+          count(pack),
+          rangeText(chunks),
+          milliseconds(ms),
+          attempt,
+        ]),
+      ),
   );
 }

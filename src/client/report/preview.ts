@@ -3,8 +3,13 @@ import { bytes, count } from "../../model/figures.ts";
 import { baseContentType } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Client } from "../client.ts";
+import type { Failures } from "../failures.ts";
+import type { Durations } from "../inspection/durations.ts";
+import type { PackMap } from "../inspection/packMap.ts";
+import type { Timeline } from "../inspection/timeline.ts";
 import { openResult } from "../result.ts";
-import { cut, facts, type Html, html, jsonText, table } from "./html.ts";
+import type { RunView } from "../runView.ts";
+import { cut, dim, facts, type Html, html, jsonText, table } from "./html.ts";
 
 /** A text is shown up to here, and a picture only if it is whole within. */
 const textBytesMax = 64 * 1024;
@@ -41,17 +46,16 @@ const isText = (type: string): boolean =>
 /** Pure: a picture, a table, or text. Whatever a calculation wrote is text here, never markup. */
 export function previewHtml({ contentType, bytes: size, body }: Preview): Html {
   const type = baseContentType(contentType);
-  if (size === 0) return html`<p class="dim">The result is empty.</p>`;
-  if (body.byteLength === 0) {
-    return html`<p class="dim">No preview: ${bytes(size)} of ${contentType}. Download it to look at it.</p>`;
-  }
+  if (size === 0) return dim("The result is empty.");
+  if (body.byteLength === 0)
+    return dim(`No preview: ${bytes(size)} of ${contentType}. Download it to look at it.`);
   if (type === "image/png") {
     return html`<p><img alt="the result, a picture" src="data:image/png;base64,${body.toString("base64")}"></p>`;
   }
   const isWhole = body.byteLength === size;
   const text = body.toString("utf8");
   const shown = (type === "application/json" && isWhole && jsonHtml(text)) || csvHtml(type, text, isWhole);
-  const note = isWhole ? "" : html`<p class="dim">The first ${bytes(body.byteLength)} of ${bytes(size)}.</p>`;
+  const note = !isWhole && dim(`The first ${bytes(body.byteLength)} of ${bytes(size)}.`);
   return html`${note}${shown || html`<pre>${cut(text, textCharactersMax)}</pre>`}`;
 }
 
@@ -111,13 +115,22 @@ function rowsHtml(
   isNumber: readonly boolean[],
   total: number | undefined,
 ): Html {
-  const columns = names
-    .slice(0, columnsMax)
-    .map((title, at) => ({ title, ...(isNumber[at] ? { number: true as const } : {}) }));
+  const columns = names.slice(0, columnsMax).map((name, at) => (isNumber[at] ? { right: name } : name));
   const shown = rows.slice(0, rowsMax).map((row) => row.slice(0, columnsMax));
   const isAll = total === shown.length && names.length <= columnsMax;
   const of = total === undefined ? "" : ` of ${count(total)}`;
   const left = names.length > columnsMax ? `, ${columnsMax} of ${names.length} columns` : "";
   const caption = isAll ? undefined : `the first ${count(shown.length)}${of} rows${left}`;
   return table(columns, shown, caption);
+}
+
+/** All that a report shows of a run. */
+export interface ReportFacts {
+  readonly view: RunView;
+  readonly map: PackMap;
+  readonly durations: Durations;
+  readonly timeline: Timeline;
+  readonly failures: Failures;
+  readonly manifest: Manifest | undefined;
+  readonly preview: Preview | undefined;
 }

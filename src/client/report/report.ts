@@ -1,12 +1,18 @@
+import { hash } from "node:crypto";
+import { bytes, count, dollars, duration, percent } from "../../model/figures.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { failures } from "../failures.ts";
 import { durations } from "../inspection/durations.ts";
 import { packMap } from "../inspection/packMap.ts";
 import { timeline } from "../inspection/timeline.ts";
 import { findManifest } from "../result.ts";
+import type { RunView, RunWord } from "../runView.ts";
 import { status } from "../status.ts";
-import { readPreview } from "./preview.ts";
-import { reportPage } from "./reportPage.ts";
+import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
+import { Html, html, time, type Value } from "./html.ts";
+import { durationSection, mapSection, timelineSection } from "./inspections.ts";
+import { type ReportFacts, readPreview } from "./preview.ts";
+import { style } from "./style.ts";
 
 /**
  * A run as one HTML file that needs no script, no network and no style sheet. Throws `InputError` for an unknown run.
@@ -25,4 +31,105 @@ export async function report(client: Client, id: string): Promise<string> {
     manifest && readPreview(client, manifest),
   ]);
   return reportPage({ view, map, durations: times, timeline: terms, failures: failed, manifest, preview });
+}
+
+/** Pure: the whole page. Nothing in it runs or is fetched, whatever the run's texts are. */
+function reportPage(facts: ReportFacts): string {
+  const { view, manifest } = facts;
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${hash("sha256", style, "base64")}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${view.run} – Leasefold</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<main>
+${header(facts)}
+${timelineSection(facts)}
+${mapSection(facts)}
+${durationSection(facts)}
+${failureSection(facts)}
+${costSection(facts)}
+${resultSection(facts)}
+${requestSection(facts)}
+${manifest && manifestSection(manifest)}
+<footer>Leasefold · run ${view.run} (${view.uid}), generation ${view.generation} · as of ${time(facts.timeline.nowAt)}</footer>
+</main>
+</body>
+</html>
+`.text;
+}
+
+/** Tone and shape of a state; its word is beside them. */
+const looks: Readonly<Record<RunWord, readonly [tone: string, shape: string]>> = {
+  complete: ["ok", '<circle cx="7" cy="7" r="6" fill="currentColor"/>'],
+  "complete-with-gaps": [
+    "warn",
+    '<circle cx="7" cy="7" r="5" fill="none" stroke="currentColor" stroke-width="2"/>',
+  ],
+  failed: ["bad", '<path d="M7 1 13 13H1z" fill="currentColor"/>'],
+  cancelled: ["dim", '<rect x="2" y="2" width="10" height="10" fill="currentColor"/>'],
+  ...{ waiting: running(), planning: running(), computing: running(), finishing: running() },
+  ...{ cancelling: running(), deleting: running(), "not-accepted": running() },
+};
+function running(): readonly [string, string] {
+  return ["run", '<path d="M3 1 13 7 3 13z" fill="currentColor"/>'];
+}
+
+function header({ view, timeline, manifest }: ReportFacts): Html {
+  const { packs, chunks, finishedAt } = view;
+  const [tone, shape] = looks[view.word];
+  const icon = new Html(`<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">${shape}</svg>`);
+  const when = finishedAt === undefined ? "has not ended" : `ended ${time(finishedAt)}`;
+  const figures: readonly (Figure | undefined)[] = [
+    ["Time", duration(view.elapsedS)],
+    chunks && ["Chunks", ...share(chunks)],
+    packs && ["Packs", ...share(packs)],
+    ["Leaders", count(timeline.terms.length)],
+    ["Storage calls", dollars(view.dollars)],
+    manifest && ["Result", bytes(manifest.bytes)],
+  ];
+  return html`<header>
+<div class="dim">Leasefold report · ${view.calculation}</div>
+<h1>${view.run}</h1>
+<div><span class="state ${tone}">${icon}${view.word.replaceAll("-", " ")}</span> <span class="dim">· submitted ${time(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
+${notes(view)}
+<dl class="figures">${figures.map(
+    (figure) =>
+      figure &&
+      html`<div><dt>${figure[0]}</dt><dd>${figure[1]}</dd>${figure[2] && html`<dd class="dim">${figure[2]}</dd>`}</div>`,
+  )}</dl>
+</header>`;
+}
+
+type Figure = readonly [name: string, value: string, more?: string];
+
+/** `1,000`, or `98 %` with `980 of 1,000`. */
+function share({ done, total }: NonNullable<RunView["chunks"]>): readonly [string, string?] {
+  return done === total ? [count(total)] : [percent(done, total), `${count(done)} of ${count(total)}`];
+}
+
+/** What a reader must know before the figures: an error, gaps, and that a run still changes. */
+function notes({ error, result, active, chunks }: RunView): readonly Value[] {
+  const note = (tone: string, content: string): Html => html`<p class="note ${tone}">${content}</p>
+`;
+  const missing = result !== undefined && !result.complete ? (chunks?.total ?? 0) - result.folded : 0;
+  const open = "This run has not ended. The report shows it as it was when the report was made.";
+  const gaps = `The result lacks ${count(missing)} of ${count(chunks?.total ?? 0)} chunks; the manifest lists them.`;
+  return [
+    active && note("warn", open),
+    error && note("bad", `${error.code}: ${error.message}`),
+    missing > 0 && note("warn", gaps),
+  ];
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectedMs, type RunShape } from "../../../src/client/estimate/expectedTime.ts";
-import { leadingPerMinute } from "../../../src/client/estimate/leadingCalls.ts";
+import { expectedMs, leadingPerMinute, type RunShape } from "../../../src/client/estimate/leadingCalls.ts";
 import { estimateCalls, naiveCalls } from "../../../src/client/estimate/runCalls.ts";
 import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/model/calls.ts";
 import { limits } from "../../../src/model/limits.ts";

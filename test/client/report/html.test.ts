@@ -24,7 +24,7 @@ describe("what is put into HTML", () => {
 });
 
 it("a table aligns numbers without a style sheet, and escapes titles, cells and caption", () => {
-  const { text } = table([{ title: "<a>" }, { title: "N", number: true }], [["<b>", 7]], "<c>");
+  const { text } = table(["<a>", { right: "N" }], [["<b>", 7]], "<c>");
   expect(text).toContain("<caption>&lt;c&gt;</caption>");
   expect(text).toContain('<th scope="col">&lt;a&gt;</th><th scope="col" class="n" align="right">N</th>');
   expect(text).toContain('<td>&lt;b&gt;</td><td class="n" align="right">7</td>');

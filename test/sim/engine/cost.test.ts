@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectedMs } from "../../../src/client/estimate/expectedTime.ts";
+import { expectedMs } from "../../../src/client/estimate/leadingCalls.ts";
 import { estimateCalls } from "../../../src/client/estimate/runCalls.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
 import { expiryBlob } from "../../../src/model/names.ts";
