@@ -4,7 +4,7 @@ import type { Client } from "../client/client.ts";
 import type { DescribedCalculation } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
 import type { PlanRequest } from "../client/estimate/planInThread.ts";
-import type { RunRequest } from "../client/runRequest.ts";
+import { invalid, type RunRequest } from "../client/runRequest.ts";
 import type { Submitted } from "../client/submit.ts";
 import { InputError } from "../model/errors.ts";
 import type { Log } from "../model/log.ts";
@@ -52,17 +52,13 @@ export const answerBytesMax = 64 * 1024 * 1024;
 /** Bytes of one part of a result. Clients that read a large result ask for several at a time. */
 export const partBytesMax = 8 * 1024 * 1024;
 
-/** The error for a wrong field, header or query parameter, which the message begins with. */
-export const refused = (code: string, field: string, rule: string, details = {}): InputError =>
-  new InputError("invalid", code, `${field}: ${rule}`, { field, ...details });
-
 /**
  * Decodes the body; throws `InputError` naming the field, unknown fields included. Accepts only `application/json`: a page
  * of another origin can send some other types without a preflight request.
  */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
-    throw refused("not-json-type", "Content-Type", "must be application/json");
+    throw invalid("Content-Type", "must be application/json", "not-json-type");
   }
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();
   const bytes = Buffer.from(await request.arrayBuffer());
@@ -77,13 +73,13 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   if (issue?.code === "unrecognized_keys") {
-    throw refused("unknown-field", [...issue.path, issue.keys[0] ?? ""].join("."), "there is no such field");
+    throw invalid([...issue.path, issue.keys[0] ?? ""].join("."), "there is no such field", "unknown-field");
   }
   const field = issue?.path.join(".") ?? "";
   const rule = issue?.message ?? "not valid";
   throw field === ""
     ? new InputError("invalid", "bad-field", `the body: ${rule}`)
-    : refused("bad-field", field, rule);
+    : invalid(field, rule, "bad-field");
 }
 
 const tooLarge = (): InputError =>
@@ -98,7 +94,7 @@ export function queryWhole(request: ApiRequest, name: string, max: number): numb
   if (text === null) return undefined;
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= 1 && value <= max) return value;
-  throw refused("bad-query", name, `${text} is not a whole number from 1 to ${max}`);
+  throw invalid(name, `${text} is not a whole number from 1 to ${max}`, "bad-query");
 }
 
 /** An answer that caches must not keep, because it changes. */

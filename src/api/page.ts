@@ -33,24 +33,16 @@ const headers = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-interface PageFile {
-  readonly body: Buffer;
-  readonly etag: string;
-}
-
 /** In the bundle the page lies beside the app, in the source tree in `dist`. */
 const builtFolders = [join(import.meta.dirname, "ui"), join(import.meta.dirname, "../../dist/ui")];
 
-const read = new Map<string, PageFile>();
+const read = new Map<string, { readonly body: Buffer; readonly etag: string }>();
 
 /** Reads a file once. Throws `InputError` for any other name, and `ConfigError` where the build lacks it. */
-function pageFile(name: string, folders: readonly string[]): PageFile {
+function pageFile(name: string, folders: readonly string[]) {
   if (!Object.hasOwn(types, name)) {
-    throw new InputError(
-      "unknown",
-      "unknown-file",
-      `file: the page has no ${JSON.stringify(name.slice(0, 80))}`,
-    );
+    const message = `file: the page has no ${JSON.stringify(name.slice(0, 80))}`;
+    throw new InputError("unknown", "unknown-file", message);
   }
   const folder = folders.find((one) => existsSync(join(one, name)));
   if (folder === undefined) {

@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.ts";
 import { type AnswerSoFar, soFar } from "../client/questions/soFar.ts";
 import { findManifest, openResult } from "../client/result.ts";
+import { invalid } from "../client/runRequest.ts";
 import { CorruptDataError, type InputError } from "../model/errors.ts";
 import { baseContentType, mayBeShown } from "../model/resultType.ts";
 import type { Manifest } from "../model/run.ts";
@@ -12,7 +13,6 @@ import {
   isKnown,
   partBytesMax,
   queryWhole,
-  refused,
   routeParam,
 } from "./apiRequest.ts";
 
@@ -72,7 +72,7 @@ async function giveResult(request: ApiRequest, client: Client, manifest: Manifes
   const range = rangeOf(rangeHeader(request, etag), bytes);
   const details = { contentRange: `bytes */${bytes}` };
   if (range.kind === "unsatisfiable") {
-    throw refused("range-not-satisfiable", "Range", `the result has ${bytes} bytes`, details);
+    throw invalid("Range", `the result has ${bytes} bytes`, "range-not-satisfiable", details);
   }
   if (range.kind === "whole" && bytes > answerBytesMax) {
     const rest = `the result has ${bytes}; ask for ranges, or use "leasefold result"`;
@@ -113,10 +113,10 @@ function rangeHeader(request: ApiRequest, etag: string): string | null {
 }
 
 const tooLarge = (field: string, rest: string, details = {}): InputError =>
-  refused(
-    "answer-too-large",
+  invalid(
     field,
     `one answer carries at most ${answerBytesMax} bytes (answerBytesMax) and ${rest}`,
+    "answer-too-large",
     details,
   );
 
@@ -148,10 +148,10 @@ const coversCharactersMax = 2_000;
 function asksSoFar(request: ApiRequest, generation: number | undefined): boolean {
   const text = request.query.get("soFar") ?? "false";
   if (text === "false") return false;
-  if (text !== "true") throw refused("bad-query", "soFar", `${text} is neither true nor false`);
-  if (request.method === "HEAD") throw refused("bad-query", "soFar", "HEAD would compute an answer; use GET");
+  if (text !== "true") throw invalid("soFar", `${text} is neither true nor false`, "bad-query");
+  if (request.method === "HEAD") throw invalid("soFar", "HEAD would compute an answer; use GET", "bad-query");
   if (generation === undefined) return true;
-  throw refused("bad-query", "generation", "an answer so far is always of the newest generation");
+  throw invalid("generation", "an answer so far is always of the newest generation", "bad-query");
 }
 
 /**

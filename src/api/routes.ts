@@ -2,10 +2,18 @@ import { clientLimits } from "../client/client.ts";
 import { leader } from "../client/leader.ts";
 import { queues } from "../client/queues.ts";
 import { runs } from "../client/runs.ts";
-import { type ApiHost, type ApiLog, answer, answerOther, harmless } from "./answer.ts";
+import {
+  type ApiHost,
+  type ApiLog,
+  answer,
+  answerOther,
+  type HttpMethod,
+  harmless,
+  methodsOf,
+  otherMethods,
+} from "./answer.ts";
 import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
 import * as inspect from "./inspect.ts";
-import { type HttpMethod, methodsOf, otherMethods } from "./methods.ts";
 import { givePage } from "./page.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { command } from "../client/commands/command.ts";
 import type { Change } from "../client/commands/decideCommand.ts";
-import { requestSchema } from "../client/runRequest.ts";
+import { invalid, requestSchema } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
-import { type ApiHandler, type ApiRequest, fresh, readBody, refused, routeParam } from "./apiRequest.ts";
+import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
 
 /** 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. */
 export const submitRun: ApiHandler = async (request, _client, { submit, log }) => {
@@ -50,7 +50,7 @@ const kindOf = { run: "resume", paused: "pause" } as const;
 
 function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
   if (keep !== undefined && want !== "cancelled") {
-    throw refused("bad-keep", "keep", 'only allowed with "want": "cancelled"');
+    throw invalid("keep", 'only allowed with "want": "cancelled"', "bad-keep");
   }
   if (cap !== undefined && want === undefined) return { kind: "cap", cap };
   if (want !== undefined && cap === undefined) {
@@ -66,5 +66,5 @@ function idOf(request: ApiRequest, id: string | undefined): string | undefined {
     ?.trim()
     .replace(/^"(.*)"$/, "$1");
   if (key === undefined || id === undefined || key === id) return key ?? id;
-  throw refused("two-ids", "id", "differs from the header Idempotency-Key");
+  throw invalid("id", "differs from the header Idempotency-Key", "two-ids");
 }

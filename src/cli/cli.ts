@@ -91,6 +91,15 @@ export class Session {
     return this.cli.out.write(table(this.cli.out, columns, rows));
   }
 
+  /** Resolves at Ctrl-C. */
+  stopped(): Promise<void> {
+    const { signal } = this.cli;
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
   /** A line on standard error. */
   note(line: string): Promise<void> {
     return this.cli.err.write(`${line}\n`);

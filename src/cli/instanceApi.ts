@@ -1,10 +1,9 @@
 import * as z from "zod";
+import type { ApiPorts } from "../api/apiRequest.ts";
 import { clientLimits } from "../client/client.ts";
-import { calculationSchema, type DescribedCalculation } from "../client/describeCalculations.ts";
+import { calculationSchema } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
-import type { PlanRequest } from "../client/estimate/planInThread.ts";
-import type { RunRequest } from "../client/runRequest.ts";
-import { type Submitted, submittedSchema } from "../client/submit.ts";
+import { submittedSchema } from "../client/submit.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { InputError, messageOf, StorageError } from "../model/errors.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
@@ -13,13 +12,7 @@ import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } fro
  * The HTTP API of the local instances in this folder or above. They know the user's calculations; this process loads
  * only files that its own user names.
  */
-export interface InstanceApi {
-  calculations(): Promise<readonly DescribedCalculation[]>;
-  /** As `client/submit.ts`; the calculation itself checks the parameters. */
-  submit(request: RunRequest): Promise<Submitted>;
-  /** As `client/estimate/planInThread.ts`, in a thread of the instance. */
-  plan(request: PlanRequest): Promise<RunEstimate>;
-}
+export type InstanceApi = Pick<ApiPorts, "calculations" | "submit" | "plan">;
 
 /** An instance that takes longer is skipped. */
 const answerMs = 10_000;

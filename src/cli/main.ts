@@ -87,16 +87,13 @@ export async function startThread(at: Surroundings, access: FileAccess, file?: s
   return threadPool({ threads: 1, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
 }
 
-/** The program of each system that opens a file as a double click does. */
-const programs: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  darwin: ["open"],
-  win32: ["explorer.exe"],
-};
+/** The program of each system that opens a file as a double click does; of all others `xdg-open`. */
+const programs: Partial<Record<NodeJS.Platform, string>> = { darwin: "open", win32: "explorer.exe" };
 
 /** Opens a file of the user's own with the program that the system has for it. Rejects where none starts. */
-export async function openFile(path: string): Promise<void> {
-  const [program = "xdg-open", ...args] = programs[process.platform] ?? ["xdg-open"];
-  const child = spawn(program, [...args, path], { detached: true, stdio: "ignore", windowsHide: true });
+async function openFile(path: string): Promise<void> {
+  const program = programs[process.platform] ?? "xdg-open";
+  const child = spawn(program, [path], { detached: true, stdio: "ignore", windowsHide: true });
   await once(child, "spawn");
   child.unref();
 }

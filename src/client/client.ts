@@ -80,6 +80,9 @@ export const clientLimits = {
   planThreads: 2,
 } as const;
 
+/** A time as views tell it. */
+export const iso = (ms: number): string => new Date(ms).toISOString();
+
 type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };

@@ -35,14 +35,21 @@ export async function ensuringContainers<T>(client: Client, call: () => Promise<
 }
 
 /** Awaits a read. A missing container or queue, which is a definite answer, gives `empty`. */
-export async function emptyIfMissing<T>(read: Promise<T>, empty: T): Promise<T> {
-  try {
-    return await read;
-  } catch (error) {
+export const emptyIfMissing = <T>(read: Promise<T>, empty: T): Promise<T> =>
+  read.catch((error: unknown) => {
     if (isContainerOrQueueMissing(error)) return empty;
     throw error;
-  }
-}
+  });
+
+type ListOptions = Parameters<Client["storage"]["blobs"]["list"]>[2];
+
+/** A page of blobs; none if the container is missing. */
+export const blobPage = ({ storage }: Client, container: string, prefix: string, options?: ListOptions) =>
+  emptyIfMissing(storage.blobs.list(container, prefix, options), { blobs: [], dateMs: 0 });
+
+/** All pages of blobs. */
+export const blobPages = (client: Client, container: string, prefix: string, options?: ListOptions) =>
+  pages((cursor) => blobPage(client, container, prefix, { ...options, cursor }));
 
 /** All pages of a list, one after the other. */
 export async function* pages<P extends { readonly cursor?: string }>(

@@ -62,16 +62,15 @@ async function isDone(
   work: Work,
 ): Promise<boolean> {
   const blobs = runBlobs(run, uid, origin);
-  const found =
-    work.kind === "finish"
-      ? storage.blobs.head(names.results, resultBlobs(run, uid).manifest(generation))
-      : storage.blobs.head(names.runs, outputOf(work));
-  return (await found).kind === "found";
-
-  function outputOf(work: Exclude<Work, { readonly kind: "finish" }>): string {
+  const outputOf = (work: Exclude<Work, { readonly kind: "finish" }>): string => {
     if (work.kind === "plan") return blobs.plan;
     return work.kind === "pack"
       ? blobs.part(work.shard, work.pack)
       : blobs.node(generation, work.level, work.index);
-  }
+  };
+  const [container, name] =
+    work.kind === "finish"
+      ? [names.results, resultBlobs(run, uid).manifest(generation)]
+      : [names.runs, outputOf(work)];
+  return (await storage.blobs.head(container, name)).kind === "found";
 }

@@ -6,7 +6,7 @@ import { type Failure, failureSchema, type Plan, segmentSchema } from "../model/
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
-import { emptyIfMissing, pages } from "./containersAndQueues.ts";
+import { blobPages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
 import { type FailureGroup, groupFailures } from "./failureGroups.ts";
 import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocuments.ts";
@@ -96,15 +96,13 @@ async function withChunks(
 
 /** The names of the first `max` records or more, and the notes of failed attempts before and among them. */
 async function listFailed(
-  { storage, names }: Client,
+  client: Client,
   prefix: string,
   max: number,
 ): Promise<{ readonly records: readonly string[]; readonly notes: readonly ListedBlob[] }> {
   const records: string[] = [];
   const notes: ListedBlob[] = [];
-  const list = (cursor: string | undefined) =>
-    emptyIfMissing(storage.blobs.list(names.runs, prefix, { cursor }), { blobs: [], dateMs: 0 });
-  for await (const { blobs } of pages(list)) {
+  for await (const { blobs } of blobPages(client, client.names.runs, prefix)) {
     for (const blob of blobs) {
       if (parseFailure(blob.name) !== undefined) records.push(blob.name);
       else if (parseTried(blob.name) !== undefined) notes.push(blob);
@@ -150,16 +148,22 @@ async function chunkInputs(
 ): Promise<ReadonlyMap<number, readonly unknown[]>> {
   const known = new Map<number, readonly unknown[]>();
   if (plan.segments === undefined || plan.packSize > clientLimits.inputsShownMax) return known;
-  const { starts } = plan.segments;
-  const readSegment = segmentReader(client, plan, plan.segments.attempt);
+  const { starts, attempt } = plan.segments;
+  const blobs = runBlobs(plan.run, plan.uid, plan.origin);
+  let reads = 0;
+  // Packs ascend, so one segment is kept: each may hold megabytes.
+  let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
   for (const pack of [...new Set(packs)].sort((a, b) => a - b)) {
     const { from, to } = chunksOfPack(plan, pack);
     const inputs: unknown[] = [];
     let number = starts.findLastIndex((start) => start <= from);
     for (let start = starts[number]; start !== undefined && start < to; start = starts[number]) {
-      const segment = await readSegment(number);
-      if (segment === "enough") return known;
-      inputs.push(...segment.slice(Math.max(from - start, 0), to - start));
+      if (held?.number !== number) {
+        if (reads === clientLimits.inputSegmentsRead) return known;
+        reads += 1;
+        held = { number, inputs: await readSegment(client, blobs.segment(attempt, number)) };
+      }
+      inputs.push(...held.inputs.slice(Math.max(from - start, 0), to - start));
       number += 1;
     }
     if (inputs.length > 0 && inputs.length === to - from) known.set(pack, inputs);
@@ -167,18 +171,8 @@ async function chunkInputs(
   return known;
 }
 
-/** Reads segments in ascending order. Keeps one of them only, since each may hold megabytes. */
-function segmentReader(client: Client, { run, uid, origin }: Plan, attempt: string) {
-  let reads = 0;
-  let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
-  return async (number: number): Promise<readonly unknown[] | "enough"> => {
-    if (held?.number === number) return held.inputs;
-    if (reads === clientLimits.inputSegmentsRead) return "enough";
-    reads += 1;
-    const name = runBlobs(run, uid, origin).segment(attempt, number);
-    const found = await client.storage.blobs.read(client.names.runs, name);
-    const decode = () => (found.kind === "missing" ? undefined : decodeJson(segmentSchema, found.body, name));
-    held = { number, inputs: (await unlessUnreadable(decode, { newer: true }))?.inputs ?? [] };
-    return held.inputs;
-  };
+async function readSegment(client: Client, name: string): Promise<readonly unknown[]> {
+  const found = await client.storage.blobs.read(client.names.runs, name);
+  const decode = () => (found.kind === "missing" ? undefined : decodeJson(segmentSchema, found.body, name));
+  return (await unlessUnreadable(decode, { newer: true }))?.inputs ?? [];
 }

@@ -2,7 +2,7 @@ import { currentLeader, isHeld, pollOf, whoLed } from "../election/record/leader
 import type { LeaderRecord } from "../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
-import { type Client, defined } from "./client.ts";
+import { type Client, defined, iso } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
 
 /** The leader, by the lease record. */
@@ -82,8 +82,6 @@ const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefine
       ...defined({ until: untilMs === undefined ? undefined : iso(untilMs), cameBy: one.cameBy }),
     };
   });
-
-const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A beat changes the ETag each second, so a break between two beats is tried several times. */
 const triesMax = 5;

@@ -4,6 +4,7 @@ import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { unlessUnreadable } from "./runDocuments.ts";
+import { checkWhole } from "./runRequest.ts";
 
 /** A queue of the namespace, by its real name. */
 interface QueueView {
@@ -51,10 +52,7 @@ export async function peekQueue(
   name: string,
   max = 1,
 ): Promise<{ readonly queue: string; readonly messages: readonly MessageView[] }> {
-  if (!Number.isInteger(max) || max < 1 || max > clientLimits.peekMax) {
-    const rule = `${max} is not a whole number from 1 to ${clientLimits.peekMax}`;
-    throw new InputError("invalid", "bad-count", `n: ${rule}`, { field: "n" });
-  }
+  checkWhole("n", max, clientLimits.peekMax, "bad-count");
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);
   const queue = all.find((one) => one === name || one === `${prefix}${name}`);

@@ -73,10 +73,10 @@ function ofField<T>(field: string, find: () => T): T {
 
 export const checkCap = (cap?: number): number => checkWhole("cap", cap, limits.capMax) ?? limits.capDefault;
 
-export function checkWhole(field: string, value: number | undefined, max: number): number | undefined {
+export function checkWhole(field: string, value: number | undefined, max: number, code?: string) {
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw invalid(field, `${value} is not a whole number from 1 to ${max}`);
+  throw invalid(field, `${value} is not a whole number from 1 to ${max}`, code);
 }
 
 function checkTolerance(tolerate: unknown): Tolerance | undefined {
@@ -108,8 +108,9 @@ function checkParamsSize(params: unknown): void {
   throw invalid("params", rule, "params-too-large");
 }
 
-const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`): InputError =>
-  new InputError("invalid", code, `${field}: ${rule}`, { field });
+/** The error for a wrong field of a request, which the message begins with. */
+export const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`, details = {}) =>
+  new InputError("invalid", code, `${field}: ${rule}`, { field, ...details });
 
 /** `packSize` as `pack-size`, as options and error codes have it. */
 export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

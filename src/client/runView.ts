@@ -4,7 +4,7 @@ import type { Marker, Want } from "../model/marker.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
-import { defined } from "./client.ts";
+import { defined, iso } from "./client.ts";
 import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
 import type { Read } from "./runDocuments.ts";
 
@@ -192,5 +192,3 @@ function resultOf(manifest: Manifest): NonNullable<RunView["result"]> {
   const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed } = manifest;
   return { generation, contentType, bytes, sha256, folded, complete, missing, code, ...defined({ mixed }) };
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString();

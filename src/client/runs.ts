@@ -2,13 +2,13 @@ import pMap from "p-map";
 import * as z from "zod";
 import { decodeCalls, dollarsOf } from "../model/calls.ts";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
-import { CorruptDataError, InputError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
+import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
-import { emptyIfMissing, pages } from "./containersAndQueues.ts";
+import { blobPage, blobPages } from "./containersAndQueues.ts";
 import { type Read, readSpec, readState } from "./runDocuments.ts";
-import { checkWhole } from "./runRequest.ts";
+import { checkWhole, invalid } from "./runRequest.ts";
 import { type RunView, viewOf } from "./runView.ts";
 
 /** A run whose documents this version cannot read; the other runs are listed all the same. */
@@ -63,11 +63,8 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   const { phase, calculation } = query;
   const limit = checkWhole("limit", query.limit, clientLimits.runsListedMax) ?? clientLimits.runsListed;
   const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
-  if (phase !== undefined && !listPhases.some((one) => one === phase)) {
-    throw new InputError("invalid", "bad-phase", `phase: give one of ${listPhases.join(", ")}`, {
-      field: "phase",
-    });
-  }
+  if (phase !== undefined && !listPhases.some((one) => one === phase))
+    throw invalid("phase", `give one of ${listPhases.join(", ")}`);
   const wanted = (run: ListedRun): boolean =>
     calculation === undefined || ("calculation" in run && run.calculation === calculation);
   const markers = await listMarkers(client);
@@ -79,11 +76,12 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
     .filter(wanted)
     .sort(newestFirst);
   if (phase === "active") return { runs: first };
+  // Runs that are active again, or are being deleted, are not listed as ended.
   const shown = (run: ListedRun) =>
-    wanted(run) && (phase === undefined || ("phase" in run && run.phase === phase));
+    !markers.has(run.run) && wanted(run) && (phase === undefined || ("phase" in run && run.phase === phase));
   const filtered = phase !== undefined || calculation !== undefined;
   const pageSize = filtered ? clientLimits.runsListedMax : limit;
-  const ended = await listClosed(client, { limit, pageSize, cursor, shown, markers });
+  const ended = await listClosed(client, { limit, pageSize, cursor, shown });
   return { ...ended, runs: [...first, ...ended.runs] };
 }
 
@@ -116,14 +114,9 @@ function unreadable(run: string, active: boolean, error: unknown): UnreadableRun
   return { run, word: newer ? "needs-newer-version" : "unreadable", active, error: { code, message } };
 }
 
-async function listMarkers({ storage, names }: Client): Promise<Markers> {
+async function listMarkers(client: Client): Promise<Markers> {
   const markers = new Map<string, ListedMarker>();
-  const list = (cursor: string | undefined) =>
-    emptyIfMissing(storage.blobs.list(names.active, "", { metadata: true, cursor }), {
-      blobs: [],
-      dateMs: 0,
-    });
-  for await (const { blobs, dateMs } of pages(list))
+  for await (const { blobs, dateMs } of blobPages(client, client.names.active, "", { metadata: true }))
     for (const blob of blobs) markers.set(blob.name, listedMarker(blob, dateMs));
   return markers;
 }
@@ -147,7 +140,7 @@ function decodeCursor(text: string): Cursor {
   try {
     return cursorSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
   } catch {
-    throw new InputError("invalid", "bad-cursor", "cursor: not one of an earlier page", { field: "cursor" });
+    throw invalid("cursor", "not one of an earlier page");
   }
 }
 
@@ -156,27 +149,22 @@ interface Closed {
   readonly pageSize: number;
   readonly cursor: Cursor | undefined;
   readonly shown: (run: ListedRun) => boolean;
-  /** Runs that are active again, or are being deleted, are not listed as ended. */
-  readonly markers: Markers;
 }
 
-async function listClosed({ storage, names }: Client, closed: Closed): Promise<RunsPage> {
-  const { limit, pageSize, cursor, shown, markers } = closed;
+async function listClosed(client: Client, closed: Closed): Promise<RunsPage> {
+  const { limit, pageSize, cursor, shown } = closed;
   const found: ListedRun[] = [];
   let page = cursor?.page;
   let after = cursor?.after ?? "";
   for (let read = 0; read < clientLimits.runPagesRead; read += 1) {
     const options = { metadata: true, cursor: page, pageSize };
-    const listed = await emptyIfMissing(storage.blobs.list(names.runs, closedBlobs, options), {
-      blobs: [],
-      dateMs: 0,
-    });
+    const listed = await blobPage(client, client.names.runs, closedBlobs, options);
     for (const blob of listed.blobs) {
       if (blob.name <= after) continue;
       if (found.length === limit) return { runs: found, cursor: encodeCursor(defined({ page, after })) };
       after = blob.name;
       const run = listedClosed(blob);
-      if (run !== undefined && !markers.has(run.run) && shown(run)) found.push(run);
+      if (run !== undefined && shown(run)) found.push(run);
     }
     page = listed.cursor;
     if (page === undefined) return { runs: found };

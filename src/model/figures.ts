@@ -18,6 +18,10 @@ export function duration(seconds: number): string {
   return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }
 
+/** `812 ms`, and from a second on as `duration`. */
+export const milliseconds = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
+
 /** `812 B`, `1.2 KB`, `3.4 GB`, in powers of 1,000. */
 export function bytes(value: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];

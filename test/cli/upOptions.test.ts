@@ -131,7 +131,7 @@ it("Up prints where everything is, and the command that comes next", () => {
     expect.stringContaining("leasefold show"),
   ]);
   const dashboard = "http://127.0.0.1:7071/api/ui#token=k";
-  expect(addressLines({ ...local, dashboard }, "kept")[2]).toBe(`dashboard  ${dashboard}`);
+  expect(addressLines(local, "kept", dashboard)[2]).toBe(`dashboard  ${dashboard}`);
   expect(addressLines(local, undefined)[0]).toContain("(in memory)");
   expect(nextStep("/work", [])).toBe("leasefold submit primes --to 1e9 --wait");
   expect(nextStep("/work", ["/other/a.ts", "/work/my/b.ts"])).toBe("leasefold submit ./my/b.ts --wait");

@@ -37,24 +37,10 @@ export function watchMath(math: object = Math): MathWatch {
       caller = call;
     },
     advice() {
-      const random = callers.get("random");
-      const inexact = [...callers].filter(([name]) => name !== "random");
-      const by = new Set(inexact.flatMap(([, found]) => [...found]));
-      return [
-        ...(random === undefined ? [] : [adviceOf("random", calls(random, ["random"]), randomCure)]),
-        ...(inexact.length === 0
-          ? []
-          : [
-              adviceOf(
-                "math",
-                calls(
-                  by,
-                  inexact.map(([name]) => name),
-                ),
-                mathCure,
-              ),
-            ]),
-      ];
+      const [random, inexact] = [true, false].map((is) =>
+        [...callers].filter(([name]) => (name === "random") === is),
+      );
+      return [...adviceOn("random", random, randomCure), ...adviceOn("math", inexact, mathCure)];
     },
   };
 }
@@ -68,8 +54,12 @@ const adviceOf = (law: Advice["law"], what: string, cure: string): Advice => ({
   text: `${what}, ${cure}`,
 });
 
-const calls = (by: ReadonlySet<Caller>, names: readonly string[]): string =>
-  `${[...by].join(" and ")} ${by.size === 1 ? "calls" : "call"} ${names.map((name) => `Math.${name}`).join(", ")}`;
+function adviceOn(law: Advice["law"], called: readonly [string, ReadonlySet<Caller>][] = [], cure: string) {
+  const by = new Set(called.flatMap(([, callers]) => [...callers]));
+  const names = called.map(([name]) => `Math.${name}`).join(", ");
+  const calls = `${[...by].join(" and ")} ${by.size === 1 ? "calls" : "call"} ${names}`;
+  return called.length === 0 ? [] : [adviceOf(law, calls, cure)];
+}
 
 /** Comments and texts, which may hold anything. */
 const notCode = /\/\*[\s\S]*?\*\/|\/\/.*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;

@@ -49,14 +49,11 @@ export function addDoctor(program: Command, session: Session): void {
 }
 
 /** The text of the named file, which must exist, or of the usual one, which need not. */
-async function textOf(folder: string, named: string | undefined, usual: string): Promise<string | undefined> {
-  try {
-    return await readFile(resolve(folder, named ?? usual), "utf8");
-  } catch (error) {
+const textOf = (folder: string, named: string | undefined, usual: string): Promise<string | undefined> =>
+  readFile(resolve(folder, named ?? usual), "utf8").catch((error: unknown) => {
     if (named === undefined) return undefined;
     throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${systemReason(error)}`);
-  }
-}
+  });
 
 /**
  * The settings to judge. Those of a file that the user names are judged alone, as the shell may be set to another storage;

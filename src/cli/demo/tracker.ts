@@ -97,16 +97,9 @@ export function makeTracker(of: {
       const folding = packs !== undefined && packs.done === packs.total;
       const packsPerS = speedOf(samples, nowMs);
       const leader = over ? undefined : leading?.name;
+      const elapsedMs = nowMs - of.startedMs;
       return {
-        ...{
-          to,
-          cores: of.cores,
-          stage,
-          dashboard,
-          notes,
-          elapsedMs: nowMs - of.startedMs,
-          leader: leaderFact(nowMs),
-        },
+        ...{ to, cores: of.cores, stage, dashboard, notes, elapsedMs, leader: leaderFact(nowMs) },
         ...(packs === undefined ? {} : { packs }),
         ...(packsPerS === undefined ? {} : { packsPerS }),
         instances: [...instances.values()].map((one) => one.fact(leader === one.name, folding)),

@@ -3,7 +3,7 @@ import type { PackMap } from "../../client/inspection/packMap.ts";
 import type { Timeline } from "../../client/inspection/timeline.ts";
 import { rangeText } from "../../model/packs.ts";
 import { type Column, type Row, right } from "./table.ts";
-import { count, duration, oneLine, type Screen } from "./text.ts";
+import { count, duration, milliseconds, oneLine, type Screen } from "./text.ts";
 
 /** What `status --map`, `--durations` and `--timeline` show to people. */
 
@@ -32,7 +32,6 @@ export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): re
   return [...rows, `each is ${cell}: # done, - partly, + in flight, ! resent, x failed, . not sent`];
 }
 
-const milliseconds = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000));
 const barWidth = 40;
 
 /** Quantiles, a histogram and the slowest packs. */

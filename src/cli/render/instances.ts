@@ -66,19 +66,18 @@ export function instancesDown(instances: LocalFile["instances"]): string | undef
   return `${which}: ${down.join(", ")}; "leasefold up" starts ${one ? "it" : "them"} again`;
 }
 
-/** Where storage and instances are, and how to get at their keys. `data` is the folder that keeps the storage. */
+interface Addresses extends Pick<LocalFile, "connectionString"> {
+  readonly instances: readonly Pick<LocalFile["instances"][number], "name" | "httpUrl">[];
+}
+
+/**
+ * Where storage and instances are, and how to get at their keys. `data` is the folder that keeps the storage. The address
+ * of the dashboard has the key, which opens everything; so it is shown only where it is asked for.
+ */
 export function addressLines(
-  {
-    connectionString,
-    instances,
-    dashboard,
-  }: {
-    readonly connectionString: string;
-    readonly instances: readonly Pick<LocalFile["instances"][number], "name" | "httpUrl">[];
-    /** With the key, which opens everything; so only where it is asked for. */
-    readonly dashboard?: string | undefined;
-  },
+  { connectionString, instances }: Addresses,
   data: string | undefined,
+  dashboard?: string,
 ): readonly string[] {
   const width = Math.max(dashboard === undefined ? 7 : 9, ...instances.map(({ name }) => name.length));
   const blobs = /BlobEndpoint=([^;]+)/.exec(connectionString)?.[1] ?? "";

@@ -1,4 +1,5 @@
 import type { RemainingTime } from "../../client/estimate/remainingTime.ts";
+import type { FailureView } from "../../client/failures.ts";
 import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
@@ -36,21 +37,16 @@ export function chunkShare(part: number, whole: number): string {
 }
 
 /** `chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried`. The message names the chunk, or else `chunks` or `work` does. */
-export function tryingText(one: {
-  /** As in failure records: `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
-  readonly work: string;
-  readonly message: string;
-  readonly attempts: number;
-  readonly attemptsMax?: number | undefined;
-  readonly chunks?: Range | undefined;
-}): string {
+export function tryingText(one: Tried): string {
   const [, told, rest] = /^(chunks? [\d–]+|plan|finish): (.*)$/s.exec(one.message) ?? [];
   const of = one.attemptsMax === undefined ? "" : ` of ${one.attemptsMax}`;
   return `${told ?? workText(one)}: attempt ${one.attempts}${of}: ${rest ?? one.message}; still tried`;
 }
 
+type Tried = Pick<FailureView, "work" | "message" | "attempts" | "attemptsMax" | "chunks">;
+
 /** `chunk 17`, `chunks 10–19`, or without them `pack 42`; other work by its own name. */
-function workText({ work, chunks }: { readonly work: string; readonly chunks?: Range | undefined }): string {
+function workText({ work, chunks }: Pick<Tried, "work" | "chunks">): string {
   if (chunks !== undefined) return `${sizeOf(chunks) === 1 ? "chunk" : "chunks"} ${rangeText(chunks)}`;
   const [, pack] = /^\d+\/(\d+)$/.exec(work) ?? [];
   return pack === undefined ? work : `pack ${Number(pack)}`;

@@ -8,24 +8,11 @@ import { makeFolder } from "../../local/makeFolder.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 
-export interface Started {
-  /** Full paths of what was written. */
-  readonly calculation: string;
-  readonly test: string;
-  /** The link by which the test finds `leasefold`, if one had to be made. */
-  readonly linked?: string;
-  /** Why it could not be made, and what to do. */
-  readonly unlinked?: string;
-}
-
 /**
  * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` unless `leasefold` is
- * found from there, for editors and `node --test`. Throws `InputError` before anything is written.
+ * found from there, for editors and `node --test`. Returns full paths. Throws `InputError` before anything is written.
  */
-export async function writeStarter(
-  name: string,
-  at: { folder: string; dir: string | undefined },
-): Promise<Started> {
+export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
   if (!namePattern.test(name)) {
     const rule = "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
     const message = `invalid name: ${JSON.stringify(name)}: ${rule}`;
@@ -65,8 +52,11 @@ export async function writeStarter(
   return { calculation, test, ...(await link(folder, root)) };
 }
 
-/** Makes `import "leasefold"` work in the folder, as `npm install` of this package would. */
-async function link(folder: string, root: string): Promise<Pick<Started, "linked" | "unlinked">> {
+/**
+ * Makes `import "leasefold"` work in the folder, as `npm install` of this package would. `linked` is the link, if one had
+ * to be made; `unlinked` says why it could not be made, and what to do.
+ */
+async function link(folder: string, root: string): Promise<{ linked?: string; unlinked?: string }> {
   try {
     createRequire(join(folder, "x.js")).resolve("leasefold/package.json");
     return {};

@@ -6,11 +6,11 @@ import { namePattern } from "../../calculations/registry.ts";
 import type { Client } from "../../client/client.ts";
 import { describeCalculations } from "../../client/describeCalculations.ts";
 import { type PlanRequest, planWithin } from "../../client/estimate/planInThread.ts";
-import type { RunRequest } from "../../client/runRequest.ts";
+import { invalid, type RunRequest } from "../../client/runRequest.ts";
 import { submit } from "../../client/submit.ts";
 import { runtimeFolder } from "../../local/localFile.ts";
 import { writePrivate } from "../../local/privateFile.ts";
-import { InputError, messageOf } from "../../model/errors.ts";
+import { messageOf } from "../../model/errors.ts";
 import { readSettings } from "../../model/settings.ts";
 import { askedCalculation, knownAndRunning } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -35,13 +35,12 @@ export function addUi(program: Command, session: Session): void {
     .option("--read-only", "show everything, and refuse to change anything", false)
     .action(async (options: Options) => {
       checkRange("port", options.port, 1, 65_535);
-      const { cli } = session;
       const ui = await startUi(session, options);
       let opened: string | undefined;
       try {
         await tell(session, ui);
         if (options.open === true) opened = await openPage(session, ui);
-        await untilStopped(cli.signal);
+        await session.stopped();
       } finally {
         if (opened !== undefined) await rm(opened, { force: true });
         await ui.stop();
@@ -52,12 +51,12 @@ export function addUi(program: Command, session: Session): void {
 async function startUi(session: Session, { port, readOnly = false }: Options): Promise<ServedUi> {
   // A wrong option or unreachable storage ends the command before anything is served.
   const ports = await portsWithInstances(session);
-  const line = (args: readonly unknown[]): void =>
+  const line = (...args: readonly unknown[]): void =>
     void session.note(oneLine(args.map((one) => (typeof one === "string" ? one : messageOf(one))).join(" ")));
   return await serveUi({
     host: { readOnly: () => readOnly, ports: () => ports },
     port: { number: port ?? 0, wish: port === undefined },
-    log: { warn: (...args) => line(args), error: (...args) => line(args) },
+    log: { warn: line, error: line },
   }).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== "EADDRINUSE") throw error;
     throw badOption("port", `${port}: the port is in use`);
@@ -106,8 +105,8 @@ async function portsWithInstances(session: Session): Promise<ApiPorts> {
 /** The command line also takes files; a request names calculations only. */
 function nameOf(calculation: string): string {
   if (namePattern.test(calculation)) return calculation;
-  const message = `calculation: ${JSON.stringify(calculation.slice(0, 80))} is no name of a calculation`;
-  throw new InputError("invalid", "unknown-calculation", message, { field: "calculation" });
+  const shown = JSON.stringify(calculation.slice(0, 80));
+  throw invalid("calculation", `${shown} is no name of a calculation`, "unknown-calculation");
 }
 
 /**
@@ -127,9 +126,3 @@ async function openPage(session: Session, { address, port }: ServedUi): Promise<
     .catch((error: unknown) => session.note(`${failed} (${oneLine(messageOf(error))})`));
   return path;
 }
-
-const untilStopped = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -142,7 +142,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     isUp = true;
     ready.resolve();
     if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
-    await untilStopped(cli.signal, embedded);
+    await untilStopped(session, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {
     await embedded.stop();
@@ -163,7 +163,7 @@ async function tellReady(
   const { connectionString, startMs } = embedded;
   const server = instances[0]?.httpUrl;
   const dashboard = server === undefined ? undefined : dashboardAddress(server, functionKey);
-  const shown = addressLines({ connectionString, instances, dashboard }, data);
+  const shown = addressLines({ connectionString, instances }, data, dashboard);
   for (const line of shown) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
@@ -171,14 +171,10 @@ async function tellReady(
 }
 
 /** Until Ctrl-C, or until storage has ended, which is an error. */
-async function untilStopped(signal: AbortSignal, embedded: Embedded): Promise<void> {
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener("abort", () => resolve(undefined));
-  });
-  const why = await Promise.race([stopped, embedded.broken]);
+async function untilStopped(session: Session, embedded: Embedded): Promise<void> {
+  const why = await Promise.race([session.stopped(), embedded.broken]);
   // Ctrl-C may also have ended the storage.
-  if (why === undefined || signal.aborted) return;
+  if (why === undefined || session.cli.signal.aborted) return;
   throw new StorageError("busy", "", undefined, `${why}; everything is stopped`);
 }
 

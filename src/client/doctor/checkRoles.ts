@@ -24,7 +24,10 @@ interface Right {
   readonly ask: () => Promise<unknown>;
 }
 
-type Answer = "ok" | "missing" | "denied";
+interface Answer {
+  readonly right: Right;
+  readonly answer: "ok" | "missing" | "denied";
+}
 
 /**
  * Checks that the containers and queues exist and that this identity has the rights of an app, or of an operator with that
@@ -33,9 +36,8 @@ type Answer = "ok" | "missing" | "denied";
  */
 export async function checkRoles(client: Client, as?: Asker): Promise<readonly Finding[]> {
   const findings = findingsOf("roles");
-  const rights = rightsOn(client);
-  const answers: { readonly right: Right; readonly answer: Answer }[] = [];
-  for (const right of rights) answers.push({ right, answer: await answerTo(right.ask) });
+  const answers: Answer[] = [];
+  for (const right of rightsOn(client)) answers.push({ right, answer: await answerTo(right.ask) });
   const who = as ?? whoAsks(answers);
   for (const { right, answer } of answers) {
     if (answer === "denied" && right.neededBy.includes(who)) findings.wrong(refused(right, who));
@@ -53,6 +55,9 @@ export async function checkRoles(client: Client, as?: Asker): Promise<readonly F
   return findings.found;
 }
 
+const appOnly: readonly Asker[] = ["app"];
+const writers: readonly Asker[] = ["app", "steer"];
+
 const kinds: Readonly<Record<Asker, string>> = {
   app: "an app",
   steer: "an operator who steers",
@@ -60,17 +65,10 @@ const kinds: Readonly<Record<Asker, string>> = {
 };
 
 /** By the most that it may do. Where nothing is refused there is nothing to tell apart. */
-function whoAsks(answers: readonly { readonly right: Right; readonly answer: Answer }[]): Asker {
-  const may = (who: Asker): boolean =>
-    answers.some(
-      ({ right, answer }) =>
-        answer === "ok" && right.neededBy.includes(who) && !right.neededBy.includes("read"),
-    );
-  const mayAsAppOnly = answers.some(
-    ({ right, answer }) => answer === "ok" && right.neededBy.length === 1 && right.neededBy[0] === "app",
-  );
-  if (mayAsAppOnly || answers.every(({ answer }) => answer !== "denied")) return "app";
-  return may("steer") ? "steer" : "read";
+function whoAsks(answers: readonly Answer[]): Asker {
+  const granted = answers.flatMap(({ right, answer }) => (answer === "ok" ? [right.neededBy] : []));
+  if (granted.includes(appOnly) || answers.every(({ answer }) => answer !== "denied")) return "app";
+  return granted.some((who) => who.includes("steer") && !who.includes("read")) ? "steer" : "read";
 }
 
 function refused({ does, role, scope }: Right, who: Asker) {
@@ -84,34 +82,32 @@ function refused({ does, role, scope }: Right, who: Asker) {
 /** Every right that somebody needs, container by container and queue by queue. */
 function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right[] {
   const onContainer = (place: string): Right[] => {
-    const scope = `blobServices/default/containers/${place}`;
-    const read = { place, scope, role: "Storage Blob Data Reader", neededBy: askers };
-    const write = { place, scope, role: "Storage Blob Data Contributor" };
-    const replace = (blob: string) => () => blobs.replace(place, blob, "", { ifMatch: noEtag });
+    const at = { place, scope: `blobServices/default/containers/${place}` };
+    const read: Right = {
+      ...{ ...at, role: "Storage Blob Data Reader", neededBy: askers, does: `read the container ${place}` },
+      ask: () => blobs.list(place, "", { pageSize: 1 }),
+    };
     const writes = (writtenBy(names)[place] ?? []).map(
-      ({ blob, what, neededBy }): Right => ({
-        ...{ ...write, neededBy, ask: replace(blob) },
+      ([blob, neededBy, what = ""]): Right => ({
+        ...{ ...at, role: "Storage Blob Data Contributor", neededBy },
         does: `write ${what}the container ${place}`,
+        ask: () => blobs.replace(place, blob, "", { ifMatch: noEtag }),
       }),
     );
-    const list = () => blobs.list(place, "", { pageSize: 1 });
-    return [{ ...read, does: `read the container ${place}`, ask: list }, ...writes];
+    return [read, ...writes];
   };
   const onQueue = (place: string): Right[] => {
-    const scope = `queueServices/default/queues/${place}`;
-    const [reader, contributor] = ["Storage Queue Data Reader", "Storage Queue Data Contributor"] as const;
-    // A lesser role may take messages, but not prolong their time, which the host and the leader do.
-    const update = () => queues.update(place, noMessage, noReceipt, { visibleInS: 0 });
+    const at = { place, scope: `queueServices/default/queues/${place}` };
     return [
       {
-        ...{ place, scope, role: reader, neededBy: askers },
-        does: `read the queue ${place}`,
+        ...{ ...at, role: "Storage Queue Data Reader", neededBy: askers, does: `read the queue ${place}` },
         ask: async () => (await queues.stats(place)).kind,
       },
       {
-        ...{ place, scope, role: contributor, neededBy: ["app"] },
+        ...{ ...at, role: "Storage Queue Data Contributor", neededBy: appOnly },
         does: `take and update messages of the queue ${place}`,
-        ask: update,
+        // A lesser role may take messages, but not prolong their time, which the host and the leader do.
+        ask: () => queues.update(place, noMessage, noReceipt, { visibleInS: 0 }),
       },
     ];
   };
@@ -119,28 +115,21 @@ function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right
 }
 
 /** Who writes what: operators only what steering needs, and an app no inputs. */
-function writtenBy(names: Names) {
-  const all = { blob: probeId, what: "" };
-  const spec = { blob: specBlob(probeId), what: "specs in " };
-  const appOnly: readonly Asker[] = ["app"];
-  const both: readonly Asker[] = ["app", "steer"];
-  type Written = { readonly blob: string; readonly what: string; readonly neededBy: readonly Asker[] };
-  const table: Readonly<Record<string, readonly Written[]>> = {
-    [names.coordination]: [{ ...all, neededBy: appOnly }],
-    [names.active]: [{ ...all, neededBy: both }],
-    [names.runs]: [
-      { ...all, neededBy: appOnly },
-      { ...spec, neededBy: both },
-    ],
-    [names.results]: [{ ...all, neededBy: appOnly }],
-    [names.inputs]: [{ ...all, neededBy: ["steer"] }],
-  };
-  return table;
-}
+const writtenBy = (names: Names): Readonly<Record<string, readonly Written[]>> => ({
+  [names.coordination]: [[probeId, appOnly]],
+  [names.active]: [[probeId, writers]],
+  [names.runs]: [
+    [probeId, appOnly],
+    [specBlob(probeId), writers, "specs in "],
+  ],
+  [names.results]: [[probeId, appOnly]],
+  [names.inputs]: [[probeId, ["steer"]]],
+});
+type Written = readonly [blob: string, neededBy: readonly Asker[], what?: string];
 
 function tellMissing(
   names: Names,
-  answers: readonly { readonly right: Right; readonly answer: Answer }[],
+  answers: readonly Answer[],
   { warning, skipped }: ReturnType<typeof findingsOf>,
 ): void {
   const missing = new Set(
@@ -159,7 +148,7 @@ function tellMissing(
 }
 
 /** Only a missing role counts as `denied`; a firewall that keeps everybody out is another finding. */
-async function answerTo(ask: () => Promise<unknown>): Promise<Answer> {
+async function answerTo(ask: () => Promise<unknown>): Promise<Answer["answer"]> {
   try {
     return (await ask()) === "missing" ? "missing" : "ok";
   } catch (error) {

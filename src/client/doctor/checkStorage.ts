@@ -1,7 +1,7 @@
 import { leaderBlob } from "../../model/names.ts";
 import type { ServiceFacts } from "../../storage/queuePort.ts";
 import type { Client } from "../client.ts";
-import { emptyIfMissing } from "../containersAndQueues.ts";
+import { blobPage } from "../containersAndQueues.ts";
 import { leader } from "../leader.ts";
 import { queues } from "../queues.ts";
 import { type Finding, findingsOf } from "./finding.ts";
@@ -109,8 +109,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     const until = beatAgeS === undefined ? "" : `, until ${Math.round(beatAgeS)} s ago`;
     ok(`nobody leads now; ${seen.holder} led in term ${seen.term}${until}`);
   }
-  const list = client.storage.blobs.list(client.names.active, "");
-  const open = (await emptyIfMissing(list, { blobs: [], dateMs: 0 })).blobs.length;
+  const open = (await blobPage(client, client.names.active, "")).blobs.length;
   if (open > 0 && seen.kind !== "leading" && (beatAgeS ?? Number.POSITIVE_INFINITY) > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,

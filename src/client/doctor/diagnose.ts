@@ -5,7 +5,7 @@ import { checkHost } from "./checkHost.ts";
 import { type Asker, checkRoles } from "./checkRoles.ts";
 import { checkSettings } from "./checkSettings.ts";
 import { checkLeader, checkQueues, checkService } from "./checkStorage.ts";
-import { type Env, type Finding, findingsOf } from "./finding.ts";
+import type { Env, Finding } from "./finding.ts";
 
 /** The parts of an app, as far as they are known here. */
 interface AppParts {
@@ -54,11 +54,9 @@ async function storageFindings(
 function failureOf(check: string, error: unknown): Finding {
   // A bug is not a finding about the app.
   if (edgeOf(error).exitCode === 70) throw error;
-  const { wrong, found } = findingsOf(check);
   const code = error instanceof StorageError ? error.storageCode : "";
   const kind = error instanceof StorageError ? error.kind : "setting";
-  wrong({ what: messageOf(error), ...(adviceOfCode[code] ?? adviceOfKind[kind]) });
-  return found[0] as Finding;
+  return { check, state: "wrong", what: messageOf(error), ...(adviceOfCode[code] ?? adviceOfKind[kind]) };
 }
 
 const adviceOfCode: Readonly<Record<string, { why: string; cure: string }>> = {

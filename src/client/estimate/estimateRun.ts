@@ -180,28 +180,19 @@ async function measure(
   };
   const chunkMs = await timeChunks(planned, samples, compute, roundsFor(packSize));
   const sampled = fileUse();
-  const planning = addUse(listing, sampled);
-  const computing = scaleUse(sampled, timed === 0 ? 0 : planned.chunks / timed);
+  const times = timed === 0 ? 0 : planned.chunks / timed;
+  const planning = useOf((name) => listing[name] + sampled[name]);
+  const computing = useOf((name) => Math.round(sampled[name] * times));
   const planMs = clock.monotonicMs() - startedMs;
   return { chunks: planned.chunks, segments, chunkMs, planMs, failed, files: { planning, computing } };
 }
 
 export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });
 
-const addUse = (a: FileUse, b: FileUse): FileUse => ({
-  list: a.list + b.list,
-  read: a.read + b.read,
-  bytes: a.bytes + b.bytes,
+const useOf = (count: (name: keyof FileUse) => number): FileUse => ({
+  ...{ list: count("list"), read: count("read"), bytes: count("bytes") },
 });
-
-/** Rounded to whole calls and bytes. */
-const scaleUse = (use: FileUse, times: number): FileUse => ({
-  list: Math.round(use.list * times),
-  read: Math.round(use.read * times),
-  bytes: Math.round(use.bytes * times),
-});
-
-const noUse: FileUse = { list: 0, read: 0, bytes: 0 };
+const noUse = useOf(() => 0);
 
 /** Counts the calls on `access`; `take` gives the counts since the last `take`. */
 export function countedFiles(access: FileAccess): { readonly access: FileAccess; take(): FileUse } {

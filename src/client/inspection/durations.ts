@@ -3,8 +3,9 @@ import { parseOutputFacts } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
-import { emptyIfMissing } from "../containersAndQueues.ts";
+import { blobPage, blobPages } from "../containersAndQueues.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
 
 /** How long the packs of a run took. */
@@ -64,17 +65,13 @@ export async function durations(client: Client, id: string): Promise<Durations> 
 }
 
 async function listPartials(
-  { storage, names }: Client,
+  client: Client,
   { run, uid, origin }: State,
   layout: Layout,
 ): Promise<readonly SlowPack[]> {
   const blobs = runBlobs(run, uid, origin);
   const packs = packsOf(layout);
-  const page = async (prefix: string, cursor?: string) => {
-    const found = storage.blobs.list(names.runs, prefix, { cursor });
-    return await emptyIfMissing(found, { blobs: [], dateMs: 0 });
-  };
-  const slowPacks = (listed: Awaited<ReturnType<typeof page>>["blobs"]): SlowPack[] =>
+  const slowPacks = (listed: readonly ListedBlob[]): SlowPack[] =>
     listed.flatMap(({ name, contentType }) => {
       const pack = lastNumberOf(name);
       if (!(pack < packs)) return [];
@@ -86,15 +83,13 @@ async function listPartials(
 
   const { durationPagesMax } = clientLimits;
   const found: SlowPack[] = [];
-  let cursor: string | undefined;
   let listed = 0;
   if (packs <= durationPagesMax * pagePacks) {
-    do {
-      const one = await page(blobs.parts, cursor);
-      found.push(...slowPacks(one.blobs));
-      cursor = one.cursor;
+    for await (const page of blobPages(client, client.names.runs, blobs.parts)) {
+      found.push(...slowPacks(page.blobs));
       listed += 1;
-    } while (cursor !== undefined && listed < durationPagesMax);
+      if (listed === durationPagesMax) break;
+    }
     return found;
   }
   // Ten neighboring shards are at most one page.
@@ -102,7 +97,8 @@ async function listPartials(
   const sampled = Array.from({ length: Math.min(tens, durationPagesMax) }, (_, i) =>
     Math.floor((i * tens) / Math.min(tens, durationPagesMax)),
   );
-  const pages = await pMap(sampled, (ten) => page(blobs.partsNear(ten * 10, 1)), { concurrency: 4 });
+  const read = (ten: number) => blobPage(client, client.names.runs, blobs.partsNear(ten * 10, 1));
+  const pages = await pMap(sampled, read, { concurrency: 4 });
   return pages.flatMap(({ blobs: listed }) => slowPacks(listed));
 }
 

@@ -2,7 +2,7 @@ import type { LeaderRecord } from "../../election/record/record.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
-import { type Client, defined } from "../client.ts";
+import { type Client, defined, iso } from "../client.ts";
 import { type LeaderView, leader } from "../leader.ts";
 import { type Read, readState, requireSpec } from "../runDocuments.ts";
 
@@ -84,5 +84,4 @@ function termsOf({ terms, finishedMs }: State, record: LeaderView): readonly Run
   });
 }
 
-const iso = (ms: number): string => new Date(ms).toISOString();
 const isoIf = (ms: number | undefined): string | undefined => (ms === undefined ? undefined : iso(ms));

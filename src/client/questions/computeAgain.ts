@@ -9,7 +9,7 @@ import type { Manifest } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
-import { pages, unlessDenied } from "../containersAndQueues.ts";
+import { blobPages, unlessDenied } from "../containersAndQueues.ts";
 import { newUid } from "../runRequest.ts";
 import { answerPace } from "./soFar.ts";
 
@@ -45,8 +45,7 @@ export async function computeAgain(
   };
   const listAnswers = async (): Promise<readonly ListedBlob[]> => {
     const all: ListedBlob[] = [];
-    const list = (cursor: string | undefined) => blobs.list(results, prefix, { metadata: true, cursor });
-    for await (const page of pages(list)) all.push(...page.blobs);
+    for await (const page of blobPages(client, results, prefix, { metadata: true })) all.push(...page.blobs);
     return all;
   };
   try {

@@ -41,7 +41,11 @@ export async function soFar<T>(
   use: (answer: AnswerSoFar, body: AsyncIterable<Uint8Array>) => Promise<T>,
 ): Promise<SoFar<T>> {
   const { run, uid } = (await requireSpec(client, id)).value;
-  const found = await manifestOrWhyNone(client, id);
+  const found = await findManifest(client, id).catch((error: unknown) => {
+    // It says why there is no manifest: the run works, failed or was cancelled.
+    if (error instanceof NotReadyError) return error;
+    throw error;
+  });
   if (!(found instanceof NotReadyError)) return { kind: "finished", manifest: found };
   const works = found.code === "not-finished";
   const state = (await readState(client, id, uid))?.value;
@@ -76,16 +80,6 @@ export async function soFar<T>(
 
 const notReady = (code: string, message: string): NotReadyError =>
   new NotReadyError(code, message, { retry: "later" });
-
-/** The manifest, or the error that says why there is none: the run works, failed or was cancelled. */
-async function manifestOrWhyNone(client: Client, id: string): Promise<Manifest | NotReadyError> {
-  try {
-    return await findManifest(client, id);
-  } catch (error) {
-    if (error instanceof NotReadyError) return error;
-    throw error;
-  }
-}
 
 /** The message that names the nodes and the open shards to fold, by the state. */
 export function soFarMessage(state: State, layout: Layout, tag: string): MessageOf<"sofar"> {

@@ -1,11 +1,12 @@
 import pMap from "p-map";
-import { CorruptDataError, InputError } from "../../model/errors.ts";
+import { CorruptDataError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { findManifest, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
+import { invalid } from "../runRequest.ts";
 import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
 
 /**
@@ -134,13 +135,8 @@ export function parseSample(text: string): Sample {
   if (given && text.endsWith("%") && value <= 100) return { percent: value };
   if (given && !text.endsWith("%") && Number.isInteger(value) && value <= clientLimits.verifyPacksMax)
     return { packs: value };
-  throw new InputError(
-    "invalid",
-    "bad-sample",
-    `sample: ${text} is neither a number of packs from 1 to ${clientLimits.verifyPacksMax} (verifyPacksMax) nor a ` +
-      "share such as 1%, up to 100%",
-    { field: "sample" },
-  );
+  const range = `from 1 to ${clientLimits.verifyPacksMax} (verifyPacksMax)`;
+  throw invalid("sample", `${text} is neither a number of packs ${range} nor a share such as 1%, up to 100%`);
 }
 
 /** Number of packs to draw: rounded up, so that a share of a small run is at least one; at most `verifyPacksMax`. */

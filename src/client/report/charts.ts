@@ -1,4 +1,4 @@
-import { count, duration } from "../../model/figures.ts";
+import { count, duration, milliseconds } from "../../model/figures.ts";
 import type { Durations } from "../inspection/durations.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
@@ -125,9 +125,7 @@ const states = [
 /** Every cell of the map as a square, its states joined to one path each. */
 export function mapChart(map: PackMap): Html {
   const { packs, packsPerCell, cells } = map;
-  const paths: Record<"done" | "partly" | Fill, string> = {
-    ...{ done: "", partly: "", failed: "", flight: "", resent: "", none: "", term: "", gap: "" },
-  };
+  const paths = { none: "", done: "", partly: "", flight: "", resent: "", failed: "" };
   const columns = columnsFor(cells.done.length);
   const cellSize = width / columns;
   const side = round(cellSize - 1.6);
@@ -141,17 +139,12 @@ export function mapChart(map: PackMap): Html {
     marks += markOf(fill, x, y, side);
   });
   const height = Math.ceil(Math.ceil(cells.done.length / columns) * cellSize);
-  const path = (name: keyof typeof paths, fill: Fill, opacity = 1): readonly Html[] =>
-    paths[name] === ""
-      ? []
-      : [html`<path class="${fill}" fill="${fills[fill]}" fill-opacity="${opacity}" d="${paths[name]}"/>`];
+  const drawn = Object.entries(paths).filter(([, path]) => path !== "");
   return svg(Math.max(height, 1), "the packs of the run; the table below has the same", [
-    ...path("none", "none"),
-    ...path("done", "done"),
-    ...path("partly", "done", 0.45),
-    ...path("flight", "flight"),
-    ...path("resent", "resent"),
-    ...path("failed", "failed"),
+    ...drawn.map(([name, path]) => {
+      const [fill, opacity] = name === "partly" ? ["done" as const, 0.45] : [name as Fill, 1];
+      return html`<path class="${fill}" fill="${fills[fill]}" fill-opacity="${opacity}" d="${path}"/>`;
+    }),
     html`<path class="cross" stroke="#ffffff" stroke-width="1.5" fill="none" d="${marks}"/>`,
   ]);
 }
@@ -194,9 +187,6 @@ export function durationChart({ histogram }: Durations): Html {
     ),
   ]);
 }
-
-export const milliseconds = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
 
 /** What the squares of a map mean. */
 export const mapKey = html`<ul class="key">${(

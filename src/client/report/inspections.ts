@@ -1,8 +1,8 @@
-import { count, duration } from "../../model/figures.ts";
+import { count, duration, milliseconds } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
-import { durationChart, mapChart, mapKey, milliseconds, timelineChart } from "./charts.ts";
+import { durationChart, mapChart, mapKey, timelineChart } from "./charts.ts";
 import { cut, dim, facts, type Html, html, section, table, time } from "./html.ts";
 import type { ReportFacts } from "./preview.ts";
 

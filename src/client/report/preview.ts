@@ -20,11 +20,7 @@ const cellCharactersMax = 200;
 const textCharactersMax = 12_000;
 
 /** The beginning of a result, as read. */
-export interface Preview {
-  readonly contentType: string;
-  readonly bytes: number;
-  readonly body: Buffer;
-}
+export type Preview = Pick<Manifest, "contentType" | "bytes"> & { readonly body: Buffer };
 
 /** Reads what a preview shows: nothing of a type that it cannot show. A result that is read whole has its hash checked. */
 export async function readPreview(client: Client, manifest: Manifest): Promise<Preview> {

@@ -71,6 +71,7 @@ ${manifest && manifestSection(manifest)}
 `.text;
 }
 
+const running = ["run", '<path d="M3 1 13 7 3 13z" fill="currentColor"/>'] as const;
 /** Tone and shape of a state; its word is beside them. */
 const looks: Readonly<Record<RunWord, readonly [tone: string, shape: string]>> = {
   complete: ["ok", '<circle cx="7" cy="7" r="6" fill="currentColor"/>'],
@@ -80,12 +81,9 @@ const looks: Readonly<Record<RunWord, readonly [tone: string, shape: string]>> =
   ],
   failed: ["bad", '<path d="M7 1 13 13H1z" fill="currentColor"/>'],
   cancelled: ["dim", '<rect x="2" y="2" width="10" height="10" fill="currentColor"/>'],
-  ...{ waiting: running(), planning: running(), computing: running(), finishing: running() },
-  ...{ cancelling: running(), deleting: running(), "not-accepted": running() },
+  ...{ waiting: running, planning: running, computing: running, finishing: running },
+  ...{ cancelling: running, deleting: running, "not-accepted": running },
 };
-function running(): readonly [string, string] {
-  return ["run", '<path d="M3 1 13 7 3 13z" fill="currentColor"/>'];
-}
 
 function header({ view, timeline, manifest }: ReportFacts): Html {
   const { packs, chunks, finishedAt } = view;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, join, relative, resolve, sep } from "node:path";
 import pMap from "p-map";
 import { InputError } from "../../model/errors.ts";
 import { checkInputName } from "../../model/names.ts";
@@ -28,26 +28,15 @@ export interface LocalFile {
   readonly mtimeMs: number;
 }
 
-interface LocalFiles {
-  /** In order of their names. */
-  readonly files: readonly LocalFile[];
-  /** The common prefix of the names: `sales/`, or the whole name of a single file. */
-  readonly prefix: string;
-  /** Number of links and special files in folders. They are skipped: a link may lead anywhere, also back. */
-  readonly leftOut: number;
-}
-
 type Found = Pick<LocalFile, "file" | "name">;
 
 /**
- * The files of these paths, and of folders everything below them. A file of a folder keeps its path below it, under
- * `to`, or else under the folder's own name. Throws `InputError` for whatever cannot be uploaded.
+ * The files of these paths, and of folders everything below them, in order of their names. A file of a folder keeps its
+ * path below it, under `to`, or else under the folder's own name. `prefix` is what the names have in common: `sales/`, or
+ * the whole name of a single file. `leftOut` counts links and special files in folders, which are skipped: a link may lead
+ * anywhere, also back. Throws `InputError` for whatever cannot be uploaded.
  */
-export async function findLocalFiles(
-  folder: string,
-  paths: readonly string[],
-  to: string | undefined,
-): Promise<LocalFiles> {
+export async function findLocalFiles(folder: string, paths: readonly string[], to: string | undefined) {
   if (to === undefined && paths.length > 1)
     throw badFile("several paths need one target folder: give --to, such as --to sales");
   const under = to?.replace(/^\/+|\/+$/g, "");
@@ -62,7 +51,7 @@ export async function findLocalFiles(
       if (under === undefined) prefix = basename(root);
     } else if (kind.isDirectory()) {
       if (under === undefined) prefix = `${basename(root)}/`;
-      const below = await filesBelow({ file: root, name: prefix }, path);
+      const below = await filesBelow(root, { name: prefix, shown: path });
       if (below.files.length === 0) throw badFile(`there is no file in ${path}`);
       for (const one of below.files) found.push(one);
       leftOut += below.leftOut;
@@ -71,23 +60,19 @@ export async function findLocalFiles(
   return { files: await checked(found), prefix, leftOut };
 }
 
-/** The files below a folder whose blobs begin with `folder.name`, and how many other entries there are. */
-async function filesBelow(folder: Found, shown: string): Promise<{ files: Found[]; leftOut: number }> {
-  const entries = await readdir(folder.file, { withFileTypes: true }).catch((error: unknown) => {
-    throw badFile(`cannot read the folder ${shown} (${codeOf(error)})`);
+/** The files below a folder, whose blobs begin with `name`, and how many other entries there are. */
+async function filesBelow(root: string, { name, shown }: { name: string; shown: string }) {
+  const options = { withFileTypes: true, recursive: true } as const;
+  const entries = await readdir(root, options).catch((error: NodeJS.ErrnoException) => {
+    const below = relative(root, error.path ?? root);
+    throw badFile(`cannot read the folder ${below === "" ? shown : join(shown, below)} (${codeOf(error)})`);
   });
-  const files: Found[] = [];
-  let leftOut = 0;
-  for (const entry of entries) {
-    const one = { file: join(folder.file, entry.name), name: `${folder.name}${entry.name}` };
-    if (entry.isFile()) files.push(one);
-    else if (entry.isDirectory()) {
-      const below = await filesBelow({ ...one, name: `${one.name}/` }, join(shown, entry.name));
-      for (const file of below.files) files.push(file);
-      leftOut += below.leftOut;
-    } else leftOut += 1;
-  }
-  return { files, leftOut };
+  const files = entries.flatMap((entry): Found[] => {
+    const file = join(entry.parentPath, entry.name);
+    return entry.isFile() ? [{ file, name: name + relative(root, file).replaceAll(sep, "/") }] : [];
+  });
+  const folders = entries.filter((entry) => entry.isDirectory()).length;
+  return { files, leftOut: entries.length - folders - files.length };
 }
 
 async function checked(found: readonly Found[]): Promise<LocalFile[]> {
