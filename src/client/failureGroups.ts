@@ -1,4 +1,4 @@
-import { joined, type Range } from "../model/packs.ts";
+import { joined } from "../model/packs.ts";
 import type { Failure } from "../model/run.ts";
 
 /** A failure record and the work that it is of; `pack` if that is a pack. */
@@ -8,20 +8,7 @@ interface Failed extends Pick<Failure, "code" | "message" | "chunks" | "attempts
 }
 
 /** Failures with the same error but for the numbers in it. */
-export interface FailureGroup {
-  readonly code: string;
-  /** The error with `N` for each number and `ID` for each random id; a long one is cut. */
-  readonly message: string;
-  /** The first of these errors as it was. */
-  readonly sample: string;
-  /** Ascending. */
-  readonly packs: readonly number[];
-  /** Of these packs, neighbors joined. */
-  readonly chunks: readonly Range[];
-  /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
-  readonly tasks: readonly string[];
-  readonly attempts: number;
-}
+export type FailureGroup = ReturnType<typeof groupOf>;
 
 const messageCharactersMax = 300;
 
@@ -44,15 +31,23 @@ export function groupFailures(failures: readonly Failed[]): readonly FailureGrou
 
 const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.length;
 
-function groupOf(failures: readonly Failed[]): FailureGroup {
+function groupOf(failures: readonly Failed[]) {
   const { code = "", message = "" } = failures[0] ?? {};
   const byPack = new Map(
     failures.flatMap(({ pack, chunks }) => (pack === undefined ? [] : [[pack, chunks] as const])),
   );
-  const packs = [...byPack.keys()].sort((a, b) => a - b);
+  const packs: readonly number[] = [...byPack.keys()].sort((a, b) => a - b);
   return {
-    ...{ code, message: normalized(message), sample: message, packs },
+    code,
+    /** The error with `N` for each number and `ID` for each random id; a long one is cut. */
+    message: normalized(message),
+    /** The first of these errors as it was. */
+    sample: message,
+    /** Ascending. */
+    packs,
+    /** Of these packs, neighbors joined. */
     chunks: joined(packs.flatMap((pack) => byPack.get(pack) ?? [])),
+    /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
     tasks: [...new Set(failures.flatMap(({ work, pack }) => (pack === undefined ? [work] : [])))],
     attempts: failures.reduce((sum, { attempts }) => sum + attempts, 0),
   };

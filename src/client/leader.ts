@@ -6,75 +6,49 @@ import { type Client, defined, iso } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
 
 /** The leader, by the lease record. */
-export type LeaderView =
-  | {
-      readonly kind: "leading" | "nobody";
-      /** Term of the leader, or of the last one. */
-      readonly term: number;
-      readonly holder: string;
-      readonly region?: string;
-      readonly since: string;
-      /** Seconds since the leader last wrote its record, by storage's clock. Absent if the record does not say. */
-      readonly beatAgeS?: number;
-      readonly lease: string;
-      /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
-      readonly leaseLeftS?: number;
-      /** How the holder came to lead. Absent if the record does not say. */
-      readonly cameBy?: LeaderRecord["cameBy"];
-      /** What the leader says it is doing. */
-      readonly notes: Readonly<Record<string, string>>;
-      /** The last sixteen terms or fewer, oldest first. */
-      readonly terms: readonly TermView[];
-    }
-  | { readonly kind: "never" }
-  | { readonly kind: "unreadable"; readonly reason: string };
-
-/** A term as the record remembers it. Records of older versions know neither its end nor how it began. */
-interface TermView {
-  readonly term: number;
-  readonly holder: string;
-  readonly since: string;
-  /** When its leader last wrote the record, by storage's clock. Absent while it leads. */
-  readonly until?: string;
-  readonly cameBy?: LeaderRecord["cameBy"];
-}
+export type LeaderView = Awaited<ReturnType<typeof leader>>;
 
 /**
  * One HEAD of the leader blob, or of that of another election. Throws `StorageError` if storage does not answer and
  * `InputError` for an invalid name.
  */
-export async function leader(
-  client: Client,
-  signal?: AbortSignal,
-  name: string = leaderBlob,
-): Promise<LeaderView> {
+export async function leader(client: Client, signal?: AbortSignal, name: string = leaderBlob) {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
   const seen = await emptyIfMissing(currentLeader(lease, defined({ signal })), { kind: "none" });
-  if (seen.kind === "none") return { kind: "never" };
+  if (seen.kind === "none") return { kind: "never" as const };
   if (seen.kind === "unreadable") return seen;
   const { record, atMs, leaseLeftMs } = seen;
   const led = whoLed(record, atMs - seen.ageMs);
-  if (led === undefined) return { kind: "never" };
+  if (led === undefined) return { kind: "never" as const };
   const { holder, region, sinceMs, cameBy, untilMs } = led;
   return {
-    kind: seen.leading ? "leading" : "nobody",
+    kind: seen.leading ? ("leading" as const) : ("nobody" as const),
+    /** Term of the leader, or of the last one. */
     term: record.term,
     holder,
     since: iso(sinceMs),
     lease: seen.leaseState,
+    /** What the leader says it is doing. */
     notes: record.notes,
+    /** The last sixteen terms or fewer, oldest first. */
     terms: termsOf(record, seen.leading ? undefined : untilMs),
     ...defined({
       region,
+      /** Seconds since the leader last wrote its record, by storage's clock. Absent if the record does not say. */
       beatAgeS: untilMs === undefined ? undefined : Math.max(0, atMs - untilMs) / 1000,
+      /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
       leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
+      /** How the holder came to lead. Absent if the record does not say. */
       cameBy,
     }),
   };
 }
 
-/** `endedMs`: when the leader of the last term last wrote the record, once that term is over. */
-const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefined): readonly TermView[] =>
+/**
+ * The terms as the record remembers them; records of older versions know neither their ends nor how they began. `until` is
+ * when a leader last wrote the record, by storage's clock: `endedMs` for the last term, once it is over.
+ */
+const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefined) =>
   lastTerms.map((one) => {
     const untilMs = one.termid === termid ? endedMs : one.untilMs;
     return {

@@ -1,5 +1,5 @@
 import { InputError } from "../model/errors.ts";
-import { decodeMessage, isWake, type WorkMessage } from "../model/message.ts";
+import { decodeMessage, isWake } from "../model/message.ts";
 import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
@@ -30,18 +30,7 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
 }
 
 /** A message as it lies in its queue. */
-export interface MessageView {
-  readonly id: string;
-  readonly insertedAt: string;
-  readonly dequeueCount: number;
-  /** `compute`, `wake` and so on; absent if this version does not understand the message. */
-  readonly kind?: string;
-  /** The message as a worker reads it; absent with `cut`, and for wakes. */
-  readonly decoded?: WorkMessage;
-  readonly text: string;
-  /** The text goes on. */
-  readonly cut?: true;
-}
+export type MessageView = Awaited<ReturnType<typeof viewMessage>>;
 
 /**
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
@@ -65,7 +54,7 @@ export async function peekQueue(
 }
 
 /** Queues hold whatever somebody put there. */
-async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage): Promise<MessageView> {
+async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage) {
   const view = { id, insertedAt: new Date(insertedMs).toISOString(), dequeueCount };
   const wakes = isWake(text);
   const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text), { newer: true });
@@ -74,8 +63,14 @@ async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage)
   const shown = cut ? text.slice(0, clientLimits.messageCharactersMax).toWellFormed() : text;
   return {
     ...view,
-    ...defined({ kind, decoded: cut ? undefined : decoded }),
+    ...defined({
+      /** `compute`, `wake` and so on; absent if this version does not understand the message. */
+      kind,
+      /** The message as a worker reads it; absent with `cut`, and for wakes. */
+      decoded: cut ? undefined : decoded,
+    }),
     text: shown,
-    ...(cut ? { cut: true } : {}),
+    /** The text goes on. */
+    ...(cut ? { cut: true as const } : {}),
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import type { AnyCalculation } from "../calculations/contract.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import { canonicalJson } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
@@ -31,16 +30,10 @@ export const requestSchema = z.strictObject({
 });
 export type RunRequest = z.infer<typeof requestSchema>;
 
-export interface CheckedRequest extends Omit<Spec, "v" | "run" | "uid" | "calculation" | "code"> {
-  readonly calculation: AnyCalculation;
-  /** Identity of the code that validated the parameters. */
-  readonly code: string;
-  readonly id: string | undefined;
-  readonly cap: number;
-}
+export type CheckedRequest = ReturnType<typeof checkRequest>;
 
 /** Validates a request. Throws `InputError` naming the field and its limit. */
-export function checkRequest(request: RunRequest, calculations: Calculations): CheckedRequest {
+export function checkRequest(request: RunRequest, calculations: Calculations) {
   const calculation = ofField("calculation", () => calculations.get(request.calculation));
   const asGiven = request.params ?? {};
   const params = calculations.parseParams(calculation, asGiven);
@@ -57,6 +50,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations): C
   const options = { packSize, tolerate, packLimitMs, attempts, deadline };
   const work = { calculation: calculation.name, params, ...options };
   const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
+  /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
   return { calculation, params, given, code, id, cap, ...options, requestHash };
 }

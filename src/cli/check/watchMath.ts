@@ -7,19 +7,13 @@ import type { CallName } from "../../calculations/laws/subject.ts";
 type Caller = CallName | "the file, as it loads,";
 type Advice = Extract<Finding, { outcome: "advice" }>;
 
-/** What a watched function was called by, in the order of the first calls. */
-export interface MathWatch {
-  /** Calls from now on are those of this function. */
-  from(call: CallName): void;
-  advice(): readonly Advice[];
-}
-
 /**
  * Notes in this thread, from now on, who calls `Math.random` and the functions of `Math` whose last bit may differ between
  * engines. It sees what runs, packages included, and not what a scan of the text would only suspect. Not seen: `x ** y`, which
  * is `Math.pow` without a call; for that `powerAdvice` reads the text.
  */
-export function watchMath(math: object = Math): MathWatch {
+export function watchMath(math: object = Math) {
+  /** By function, in the order of the first calls. */
   const callers = new Map<string, Set<Caller>>();
   let caller: Caller = "the file, as it loads,";
   for (const name of ["random", ...Object.keys(portableMath)]) {
@@ -33,10 +27,11 @@ export function watchMath(math: object = Math): MathWatch {
     Object.defineProperty(math, name, { value: watched, writable: true, configurable: true });
   }
   return {
-    from(call) {
+    /** Calls from now on are those of this function. */
+    from(call: CallName): void {
       caller = call;
     },
-    advice() {
+    advice(): readonly Advice[] {
       const [random, inexact] = [true, false].map((is) =>
         [...callers].filter(([name]) => (name === "random") === is),
       );

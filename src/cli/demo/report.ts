@@ -3,36 +3,45 @@ import { basename, dirname, extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Client } from "../../client/client.ts";
-import { type CallCounts, totalCalls } from "../../model/calls.ts";
+import type { RunView } from "../../client/runView.ts";
+import { type CallCounts, dollarsOf, totalCalls } from "../../model/calls.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
 import { count, dollars, duration, paint, type Screen } from "../render/text.ts";
 import { saveBytes, saveResult } from "../saveBytes.ts";
+import { publishedCounts } from "./calibrate.ts";
+import type { KillState } from "./kill.ts";
 
 /** The demo's result and figures, as `--json` prints them. */
-export interface DemoReport {
-  readonly to: number;
-  readonly primes: number;
-  /** Absent if no published count is known. */
-  readonly published?: number;
-  readonly correct?: boolean;
-  readonly file: string;
-  readonly manifestFile: string;
-  readonly startUpS: number;
-  readonly runS: number;
-  /** Without the end of the processes. */
-  readonly totalS: number;
-  readonly takeover?: { readonly from: string; readonly to: string; readonly seconds: number };
-  readonly terms: readonly { readonly term: number; readonly holder: string }[];
-  readonly packs: number;
-  readonly sentAgain: number;
-  /** Calls of leaders and workers. */
-  readonly calls: CallCounts;
-  /** Calls of the Functions host itself: polling, deleting and renewing messages. */
-  readonly hostCalls: CallCounts;
-  readonly dollars: number;
-  readonly hostDollars: number;
+export type DemoReport = ReturnType<typeof demoReport>;
+
+export function demoReport(
+  found: {
+    readonly to: number;
+    readonly primes: number;
+    readonly file: string;
+    readonly manifestFile: string;
+  },
+  times: { readonly startUpS: number; readonly totalS: number },
+  { view, kill: { killed, takeover } }: { readonly view: RunView; readonly kill: KillState },
+  hostCalls: CallCounts,
+) {
+  const published = publishedCounts.get(found.to);
+  return {
+    ...found,
+    ...(published === undefined ? {} : { published, correct: published === found.primes }),
+    ...{ startUpS: times.startUpS, runS: view.elapsedS, totalS: times.totalS },
+    ...(killed === undefined || takeover === undefined
+      ? {}
+      : { takeover: { from: killed.name, to: takeover.by, seconds: takeover.afterMs / 1_000 } }),
+    terms: view.terms.map(({ term, holder }) => ({ term, holder })),
+    ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
+    /** Of leaders and workers. */
+    ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
+    /** Of the Functions host itself: polling, deleting and renewing messages. */
+    ...{ hostCalls, hostDollars: dollarsOf(hostCalls) },
+  };
 }
 
 /** For people, within 80 columns. */
@@ -67,12 +76,7 @@ const totalText = (calls: CallCounts, cost: number): string =>
   `${count(totalCalls(calls))} storage calls, about ${dollars(cost)}`;
 
 /** Downloads the result, checked against the manifest's hash, and writes the manifest beside it. */
-export async function saveDemoResult(
-  cli: Cli,
-  client: Client,
-  manifest: Manifest,
-  out: string,
-): Promise<Pick<DemoReport, "primes" | "manifestFile">> {
+export async function saveDemoResult(cli: Cli, client: Client, manifest: Manifest, out: string) {
   const path = await saveResult(cli, client, manifest, out);
   const manifestPath = join(dirname(path), `${basename(path, extname(path))}.manifest.json`);
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);

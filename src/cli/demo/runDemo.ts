@@ -8,16 +8,15 @@ import { submit } from "../../client/submit.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import { instanceName, threadsPerInstance } from "../../local/instanceEnv.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
-import { dollarsOf } from "../../model/calls.ts";
 import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { count, duration } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
-import { chooseValue, measureSpeeds, publishedCounts } from "./calibrate.ts";
+import { chooseValue, measureSpeeds } from "./calibrate.ts";
 import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
-import { type DemoReport, saveDemoResult } from "./report.ts";
+import { type DemoReport, demoReport, saveDemoResult } from "./report.ts";
 import { type DemoOutput, demoOutput } from "./screen.ts";
 import { makeTracker } from "./tracker.ts";
 
@@ -36,6 +35,7 @@ interface Stage extends KillStage {
   readonly options: DemoOptions;
   readonly client: Client;
   readonly output: DemoOutput;
+  readonly startedMs: number;
 }
 
 const pollMs = 250;
@@ -78,9 +78,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     // Alone on its line, so that no screen cuts it.
     if (!screen.isTty) output.note({ atMs: now() - startedMs, text: ui.address, mood: "plain" });
     const stage = { session, options, tracker, embedded, client, output };
-    const report = await countPrimes({ ...stage, now, note });
-    await output.end();
-    return report === undefined ? undefined : { ...report, totalS: (now() - startedMs) / 1_000 };
+    return await countPrimes({ ...stage, startedMs, now, note });
   } finally {
     await output.end();
     if (cli.signal.aborted) await session.note("stopping, nothing is left behind …");
@@ -116,21 +114,12 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   }
   if (options.kill && kill.killed === undefined) stage.note("the run ended before a leader could be killed");
   const saved = await saveDemoResult(session.cli, client, await findManifest(client, run), options.out);
-  const published = publishedCounts.get(to);
-  const { killed, takeover } = kill;
-  const hostCalls = tracker.hostCalls();
-  return {
-    ...{ to, primes: saved.primes, file: options.out, manifestFile: saved.manifestFile },
-    ...(published === undefined ? {} : { published, correct: published === saved.primes }),
-    ...{ startUpS: stage.embedded.startMs / 1_000, runS: view.elapsedS, totalS: 0 },
-    ...(killed === undefined || takeover === undefined
-      ? {}
-      : { takeover: { from: killed.name, to: takeover.by, seconds: takeover.afterMs / 1_000 } }),
-    terms: view.terms.map(({ term, holder }) => ({ term, holder })),
-    ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
-    ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
-    ...{ hostCalls, hostDollars: dollarsOf(hostCalls) },
+  const { primes, manifestFile } = saved;
+  const times = {
+    startUpS: stage.embedded.startMs / 1_000,
+    totalS: (stage.now() - stage.startedMs) / 1_000,
   };
+  return demoReport({ to, primes, file: options.out, manifestFile }, times, watched, tracker.hostCalls());
 }
 
 /** A value that keeps this machine busy for about half a minute; undefined after Ctrl-C. */

@@ -11,12 +11,7 @@ import {
 import { version } from "../../model/settings.ts";
 
 /** A page and an API on this machine that only who has the address can use. */
-export interface ServedUi {
-  /** With the token in its fragment, which a browser never sends. */
-  readonly address: string;
-  readonly port: number;
-  stop(): Promise<void>;
-}
+export type ServedUi = Awaited<ReturnType<typeof serveUi>>;
 
 /**
  * Serves the API and the dashboard on 127.0.0.1, with the handlers of the app and a token drawn for this start in place of
@@ -28,7 +23,7 @@ export async function serveUi(options: {
   readonly host: ApiHost;
   readonly port: HttpPort;
   readonly log: ApiLog;
-}): Promise<ServedUi> {
+}) {
   const { host, log, port } = options;
   const token = randomBytes(24).toString("base64url");
   const facts = { version, instance: "leasefold ui", lastTickAgeMs: () => undefined };
@@ -41,6 +36,7 @@ export async function serveUi(options: {
     serve: async (target, request) => answerOf(await target.handle(requestOf(request), log)),
     onFailure: (_target, error) => log.error("http:", error),
   });
+  // With the token in its fragment, which a browser never sends.
   return { ...listener, address: dashboardAddress(`http://127.0.0.1:${listener.port}`, token) };
 }
 

@@ -49,44 +49,7 @@ export interface FileUse {
 }
 
 /** Size, duration and cost estimate of a run. */
-export interface RunEstimate {
-  readonly calculation: string;
-  readonly params: unknown;
-  readonly chunks: number;
-  readonly packs: number;
-  readonly packSize: number;
-  readonly shards: number;
-  /** As measured here, on one thread; meaningless with `failed`. */
-  readonly chunkMs: number;
-  readonly packMs: number;
-  readonly computeS: number;
-  /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
-  readonly failed?: string;
-  /** Packs computed at once, which the expected time depends on. */
-  readonly workers: number;
-  readonly expectedS: number;
-  /** What the calculation reads of its own files; included in the calls and dollars below. */
-  readonly files: {
-    /** As counted here, with the timed chunks: a planning worker times as many. */
-    readonly planning: FileUse;
-    /** Of all chunks, extrapolated from the timed ones. */
-    readonly computing: FileUse;
-  };
-  readonly calls: {
-    readonly total: CallCounts;
-    /** Calls that cost anything: all but deletes. */
-    readonly billed: number;
-    /** Of a pack in a message of its own; exact if nothing fails or is resent. */
-    readonly perPack: CallCounts;
-    /** Of leading, an estimate. */
-    readonly perMinute: CallCounts;
-    readonly perChunk: number;
-  };
-  /** Storage at list price, without compute. */
-  readonly dollars: number;
-  /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
-  readonly naive: { readonly calls: CallCounts; readonly billed: number; readonly dollars: number };
-}
+export type RunEstimate = Awaited<ReturnType<typeof estimateRun>>;
 
 export interface EstimatePorts {
   readonly calculations: Calculations;
@@ -106,7 +69,7 @@ export interface EstimatePorts {
 export async function estimateRun(
   request: RunRequest & { readonly workers?: number | undefined },
   ports: EstimatePorts,
-): Promise<RunEstimate> {
+) {
   const checked = checkRequest(request, ports.calculations);
   const { planWorkers, planWorkersMax, planThreads } = clientLimits;
   const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
@@ -130,21 +93,30 @@ export async function estimateRun(
     packs: packsOf(layout),
     packSize,
     shards: shardsOf(layout),
+    /** As measured here, on one thread; meaningless with `failed`. */
     chunkMs,
     packMs,
     computeS: (chunks * chunkMs) / 1_000,
+    /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
     ...defined({ failed }),
+    /** Packs computed at once, which the expected time depends on. */
     workers,
     expectedS: durationMs / 1_000,
+    /** What the calculation reads of its own files; included in the calls and dollars below. */
     files,
     calls: {
       total,
+      /** Calls that cost anything: all but deletes. */
       billed: billedCalls(total),
+      /** Of a pack in a message of its own; exact if nothing fails or is resent. */
       perPack,
+      /** Of leading, an estimate. */
       perMinute: roundCalls(leadingPerMinute(pace, shape)),
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
+    /** Storage at list price, without compute. */
     dollars: dollarsOf(total),
+    /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
     naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
   };
 }
@@ -181,6 +153,7 @@ async function measure(
   const chunkMs = await timeChunks(planned, samples, compute, roundsFor(packSize));
   const sampled = fileUse();
   const times = timed === 0 ? 0 : planned.chunks / timed;
+  // A planning worker times as many chunks.
   const planning = useOf((name) => listing[name] + sampled[name]);
   const computing = useOf((name) => Math.round(sampled[name] * times));
   const planMs = clock.monotonicMs() - startedMs;

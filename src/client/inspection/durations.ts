@@ -9,23 +9,7 @@ import { blobPage, blobPages } from "../containersAndQueues.ts";
 import { readState, requireSpec } from "../runDocuments.ts";
 
 /** How long the packs of a run took. */
-export interface Durations {
-  readonly run: string;
-  readonly uid: string;
-  readonly generation: number;
-  readonly packs: number;
-  /** Packs whose duration is known here. */
-  readonly counted: number;
-  /** Not every finished pack is counted: of a large run a sample, of a complete one the last that ended. */
-  readonly cut: boolean;
-  readonly p50Ms?: number;
-  readonly p75Ms?: number;
-  readonly p95Ms?: number;
-  readonly maxMs?: number;
-  readonly histogram: readonly { readonly fromMs: number; readonly toMs: number; readonly packs: number }[];
-  /** Longest first. Empty where only the last durations are known, which name no packs. */
-  readonly slowest: readonly SlowPack[];
-}
+export type Durations = Awaited<ReturnType<typeof durations>>;
 
 interface SlowPack {
   readonly pack: number;
@@ -39,20 +23,21 @@ interface SlowPack {
  * over a larger run. Partials of a complete run are cleaned up; then the durations that the leader kept count. Throws
  * `InputError` for an unknown run.
  */
-export async function durations(client: Client, id: string): Promise<Durations> {
+export async function durations(client: Client, id: string) {
   const { run, uid } = (await requireSpec(client, id)).value;
   const state = (await readState(client, run, uid))?.value;
-  const key = { run, uid, generation: state?.generation ?? 1 };
-  if (state?.layout === undefined) {
-    return { ...key, packs: 0, counted: 0, cut: false, histogram: [], slowest: [] };
-  }
-  const { layout, packsDone } = state;
-  const packs = packsOf(layout);
-  const listed = await listPartials(client, state, layout);
-  const timed = listed.length >= state.durationsMs.length;
-  const sorted = (timed ? listed.map(({ ms }) => ms) : [...state.durationsMs]).sort((a, b) => a - b);
+  const layout = state?.layout;
+  const { durationsMs, packsDone } = state && layout ? state : { durationsMs: [], packsDone: 0 };
+  const listed = state && layout ? await listPartials(client, state, layout) : [];
+  const timed = listed.length >= durationsMs.length;
+  const sorted = (timed ? listed.map(({ ms }) => ms) : [...durationsMs]).sort((a, b) => a - b);
   return {
-    ...{ ...key, packs, counted: sorted.length, cut: sorted.length < packsDone },
+    ...{ run, uid, generation: state?.generation ?? 1 },
+    packs: layout === undefined ? 0 : packsOf(layout),
+    /** Packs whose duration is known here. */
+    counted: sorted.length,
+    /** Not every finished pack is counted: of a large run a sample, of a complete one the last that ended. */
+    cut: sorted.length < packsDone,
     ...defined({
       p50Ms: quantile(sorted, 0.5),
       p75Ms: quantile(sorted, 0.75),
@@ -60,6 +45,7 @@ export async function durations(client: Client, id: string): Promise<Durations> 
       maxMs: sorted.at(-1),
     }),
     histogram: histogramOf(sorted),
+    /** Longest first. Empty where only the last durations are known, which name no packs. */
     slowest: timed ? slowestOf(listed) : [],
   };
 }
@@ -116,7 +102,7 @@ const slowestOf = (listed: readonly SlowPack[]): readonly SlowPack[] =>
 const barsMax = 24;
 
 /** Counts in bars of equal, round width; empty bars within are kept. */
-export function histogramOf(sorted: readonly number[]): Durations["histogram"] {
+export function histogramOf(sorted: readonly number[]) {
   const [least, most] = [sorted[0], sorted.at(-1)];
   if (least === undefined || most === undefined) return [];
   const width = roundWidth((most - least) / (barsMax - 1));

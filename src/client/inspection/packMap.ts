@@ -5,19 +5,9 @@ import { type Client, clientLimits } from "../client.ts";
 import { type RunKey, readState, requireSpec } from "../runDocuments.ts";
 
 /** The packs of a run, counted in cells of neighboring packs: what the leader knows, in at most 2,000 cells. */
-export interface PackMap {
-  readonly run: string;
-  readonly uid: string;
-  readonly generation: number;
-  /** 0 until the run is planned. */
-  readonly packs: number;
-  readonly shardSize: number;
-  /** Cell `i` holds the packs from `i * packsPerCell` on. */
-  readonly packsPerCell: number;
-  /** Packs in each cell. The rest of a cell was not sent. `resent`: those in flight that were resent. */
-  readonly cells: Readonly<Record<Outcome, number[]>>;
-}
+export type PackMap = ReturnType<typeof packMapOf>;
 
+/** `resent`: those in flight that were resent. */
 type Outcome = "done" | "failed" | "inFlight" | "resent";
 
 /** Two reads. Throws `InputError` for an unknown run. */
@@ -26,8 +16,11 @@ export async function packMap(client: Client, id: string): Promise<PackMap> {
   return packMapOf(spec, (await readState(client, id, spec.uid))?.value);
 }
 
-/** Pure: the map of a run from its state; without one, or before the plan, it has no cells. */
-export function packMapOf({ run, uid }: RunKey, state: State | undefined): PackMap {
+/**
+ * Pure: the map of a run from its state; without one, or before the plan, it has no cells. Cell `i` counts the packs from
+ * `i * packsPerCell` on; the rest of a cell was not sent.
+ */
+export function packMapOf({ run, uid }: RunKey, state: State | undefined) {
   const layout = state?.layout;
   const key = { run, uid, generation: state?.generation ?? 1 };
   if (state === undefined || layout === undefined) {
@@ -52,7 +45,7 @@ export function packMapOf({ run, uid }: RunKey, state: State | undefined): PackM
   return { ...key, packs, shardSize: layout.shardSize, packsPerCell, cells };
 }
 
-const emptyCells = (cells: number): PackMap["cells"] => {
+const emptyCells = (cells: number): Readonly<Record<Outcome, number[]>> => {
   const zeros = (): number[] => new Array<number>(cells).fill(0);
   return { done: zeros(), failed: zeros(), inFlight: zeros(), resent: zeros() };
 };

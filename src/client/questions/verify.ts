@@ -15,28 +15,7 @@ import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts
  */
 export type PackOutcome = "equal" | "different" | "not-folded" | "failed" | "unanswered";
 
-export interface Verification {
-  readonly run: string;
-  readonly uid: string;
-  readonly generation: number;
-  /** The result's bytes compared with the SHA-256 in its manifest. */
-  readonly result: { readonly sha256: string; readonly equal: boolean };
-  readonly packs: {
-    readonly total: number;
-    /** Gaps of the result, which are never drawn. */
-    readonly missing: number;
-    readonly drawn: number;
-  } & Readonly<Record<PackOutcome, number>>;
-  /** Packs that are not equal, ascending. */
-  readonly others: readonly {
-    readonly pack: number;
-    readonly chunks: Range;
-    readonly outcome: PackOutcome;
-    readonly error?: { readonly code: string; readonly message: string };
-  }[];
-  /** Whether the result's bytes and all drawn packs are equal. */
-  readonly allEqual: boolean;
-}
+export type Verification = Awaited<ReturnType<typeof verify>>;
 
 export interface VerifyOptions {
   /** Default 1 %, at least one pack. */
@@ -55,7 +34,7 @@ export interface VerifyOptions {
  * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
  * one whose code has changed; the manifest names the code of the result.
  */
-export async function verify(client: Client, id: string, options: VerifyOptions = {}): Promise<Verification> {
+export async function verify(client: Client, id: string, options: VerifyOptions = {}) {
   const manifest = await findManifest(client, id);
   const plan = await readPlan(client, manifest);
   const equal = await isResultSound(client, manifest);
@@ -82,8 +61,11 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     run,
     uid,
     generation,
+    /** The result's bytes compared with the SHA-256 in its manifest. */
     result: { sha256, equal },
+    /** `missing`: gaps of the result, which are never drawn. */
     packs: { total, missing: total - available, drawn: drawn.length, ...counts },
+    /** Packs that are not equal, ascending. */
     others,
     allEqual: equal && others.length === 0,
   };

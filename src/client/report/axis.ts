@@ -1,12 +1,7 @@
 import { duration } from "../../model/figures.ts";
 
 /** An axis of elapsed time from `fromMs`, drawn between `left` and `right`. */
-export interface TimeAxis {
-  x(ms: number): number;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly ticks: readonly { readonly x: number; readonly text: string }[];
-}
+export type TimeAxis = ReturnType<typeof timeAxis>;
 
 const stepsS = [
   ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200],
@@ -14,7 +9,7 @@ const stepsS = [
 ];
 const ticksMax = 8;
 
-export function timeAxis(fromMs: number, toMs: number, left: number, right: number): TimeAxis {
+export function timeAxis(fromMs: number, toMs: number, left: number, right: number) {
   const spanMs = Math.max(toMs - fromMs, 1);
   const x = (ms: number): number =>
     round(left + (Math.min(Math.max(ms - fromMs, 0), spanMs) / spanMs) * (right - left));

@@ -3,13 +3,30 @@ import { bytes, count } from "../../model/figures.ts";
 import { baseContentType } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Client } from "../client.ts";
-import type { Failures } from "../failures.ts";
-import type { Durations } from "../inspection/durations.ts";
-import type { PackMap } from "../inspection/packMap.ts";
-import type { Timeline } from "../inspection/timeline.ts";
-import { openResult } from "../result.ts";
-import type { RunView } from "../runView.ts";
+import { failures } from "../failures.ts";
+import { durations } from "../inspection/durations.ts";
+import { packMap } from "../inspection/packMap.ts";
+import { timeline } from "../inspection/timeline.ts";
+import { findManifest, openResult } from "../result.ts";
+import { status } from "../status.ts";
 import { cut, dim, facts, type Html, html, jsonText, table } from "./html.ts";
+
+/** All that a report shows of a run. */
+export type ReportFacts = Awaited<ReturnType<typeof reportFacts>>;
+
+export async function reportFacts(client: Client, id: string) {
+  const view = await status(client, id);
+  const generation = view.result?.generation;
+  const manifest = generation === undefined ? undefined : await findManifest(client, id, { generation });
+  const [map, times, terms, failed, preview] = await Promise.all([
+    packMap(client, id),
+    durations(client, id),
+    timeline(client, id),
+    failures(client, id),
+    manifest && readPreview(client, manifest),
+  ]);
+  return { view, map, durations: times, timeline: terms, failures: failed, manifest, preview };
+}
 
 /** A text is shown up to here, and a picture only if it is whole within. */
 const textBytesMax = 64 * 1024;
@@ -23,7 +40,7 @@ const textCharactersMax = 12_000;
 export type Preview = Pick<Manifest, "contentType" | "bytes"> & { readonly body: Buffer };
 
 /** Reads what a preview shows: nothing of a type that it cannot show. A result that is read whole has its hash checked. */
-export async function readPreview(client: Client, manifest: Manifest): Promise<Preview> {
+async function readPreview(client: Client, manifest: Manifest): Promise<Preview> {
   const { contentType, bytes: size } = manifest;
   const type = baseContentType(contentType);
   const isPicture = type === "image/png";
@@ -118,15 +135,4 @@ function rowsHtml(
   const left = names.length > columnsMax ? `, ${columnsMax} of ${names.length} columns` : "";
   const caption = isAll ? undefined : `the first ${count(shown.length)}${of} rows${left}`;
   return table(columns, shown, caption);
-}
-
-/** All that a report shows of a run. */
-export interface ReportFacts {
-  readonly view: RunView;
-  readonly map: PackMap;
-  readonly durations: Durations;
-  readonly timeline: Timeline;
-  readonly failures: Failures;
-  readonly manifest: Manifest | undefined;
-  readonly preview: Preview | undefined;
 }

@@ -1,17 +1,11 @@
 import { hash } from "node:crypto";
 import { bytes, count, dollars, duration, percent } from "../../model/figures.ts";
-import { type Client, clientLimits } from "../client.ts";
-import { failures } from "../failures.ts";
-import { durations } from "../inspection/durations.ts";
-import { packMap } from "../inspection/packMap.ts";
-import { timeline } from "../inspection/timeline.ts";
-import { findManifest } from "../result.ts";
+import type { Client } from "../client.ts";
 import type { RunView, RunWord } from "../runView.ts";
-import { status } from "../status.ts";
 import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
 import { Html, html, time, type Value } from "./html.ts";
 import { durationSection, mapSection, timelineSection } from "./inspections.ts";
-import { type ReportFacts, readPreview } from "./preview.ts";
+import { type ReportFacts, reportFacts } from "./preview.ts";
 import { style } from "./style.ts";
 
 /**
@@ -19,19 +13,8 @@ import { style } from "./style.ts";
  *
  * Not promised: that its parts are of the same moment while the run is still open.
  */
-export async function report(client: Client, id: string): Promise<string> {
-  const view = await status(client, id);
-  const generation = view.result?.generation;
-  const manifest = generation === undefined ? undefined : await findManifest(client, id, { generation });
-  const [map, times, terms, failed, preview] = await Promise.all([
-    packMap(client, id),
-    durations(client, id),
-    timeline(client, id),
-    failures(client, id, { max: clientLimits.failuresShown }),
-    manifest && readPreview(client, manifest),
-  ]);
-  return reportPage({ view, map, durations: times, timeline: terms, failures: failed, manifest, preview });
-}
+export const report = async (client: Client, id: string): Promise<string> =>
+  reportPage(await reportFacts(client, id));
 
 /** Pure: the whole page. Nothing in it runs or is fetched, whatever the run's texts are. */
 function reportPage(facts: ReportFacts): string {

@@ -102,15 +102,11 @@ const statOf = (file: string, shown: string) =>
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "unknown";
 
-/** A file's bytes, once, and their hash when they have ended. */
-interface FileBody {
-  readonly pieces: AsyncIterable<Uint8Array>;
-  /** SHA-256 in hex; only after the last piece. */
-  sha256(): string;
-}
-
-/** Reads a file. Throws `InputError` if it has changed since it was found, so that a blob holds one state of it. */
-export function fileBody(local: LocalFile, onBytes: (bytes: number) => void): FileBody {
+/**
+ * Reads a file's bytes, once, and their SHA-256 in hex, which is there only after the last piece. Throws `InputError` if the
+ * file has changed since it was found, so that a blob holds one state of it.
+ */
+export function fileBody(local: LocalFile, onBytes: (bytes: number) => void) {
   const hash = createHash("sha256");
   let sha256 = "";
   async function* pieces(): AsyncGenerator<Uint8Array> {

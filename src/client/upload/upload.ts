@@ -28,18 +28,7 @@ export interface UploadProgress {
   readonly bytesDone: number;
 }
 
-export interface Uploaded {
-  /** `container/prefix` of the files, as calculations take it. */
-  readonly source: string;
-  readonly files: number;
-  readonly bytes: number;
-  /** Number of files written, of those the ones over other content, and of files that existed with the same content. */
-  readonly written: number;
-  readonly replaced: number;
-  readonly same: number;
-  /** Links and special files below the folders. */
-  readonly leftOut: number;
-}
+export type Uploaded = Awaited<ReturnType<typeof upload>>;
 
 /** Each large file holds up to 20 MB of memory; a small one takes little more than the time of a call. */
 const largeAtOnce = 2;
@@ -54,7 +43,7 @@ export async function upload(
   client: Client,
   request: UploadRequest,
   onProgress: (progress: UploadProgress) => void = () => {},
-): Promise<Uploaded> {
+) {
   const container = `${client.names.inputs}/`;
   const to = request.to?.startsWith(container) ? request.to.slice(container.length) : request.to;
   const { files, prefix, leftOut } = await findLocalFiles(request.folder, request.paths, to);
@@ -87,8 +76,11 @@ export async function upload(
     stop.abort();
     throw error;
   }
-  const counts = { written: rest.length, replaced: differing.size, same: same.size, leftOut };
-  return { source: `${client.names.inputs}/${prefix}`, files: files.length, bytes, ...counts };
+  // Files written, of those the ones over other content, and files that existed with the same content.
+  const counts = { written: rest.length, replaced: differing.size, same: same.size };
+  /** `container/prefix` of the files, as calculations take it. */
+  const source = `${client.names.inputs}/${prefix}`;
+  return { source, files: files.length, bytes, ...counts, leftOut };
 }
 
 const bytesOf = (files: readonly LocalFile[]): number => files.reduce((sum, one) => sum + one.bytes, 0);
