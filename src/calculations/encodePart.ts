@@ -35,22 +35,14 @@ export const firstJsonLoss = (value: unknown): JsonLoss | undefined => jsonLosse
  */
 export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
   const loss = (was: string, becomes: string): JsonLoss => ({ path, was, becomes });
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return;
-    case "number":
-      if (!Number.isFinite(value)) yield loss(String(value), "an error");
-      return;
-    case "object":
-      if (value === null) return;
-      break;
-    case "bigint":
-      yield loss("a bigint", "an error");
-      return;
-    default:
-      yield loss(typeof value === "undefined" ? "undefined" : `a ${typeof value}`, "nothing");
-      return;
+  if (isKept(value)) return;
+  if (typeof value === "number") {
+    yield loss(String(value), "an error");
+    return;
+  }
+  if (typeof value !== "object" || value === null) {
+    yield loss(article(value), typeof value === "bigint" ? "an error" : "nothing");
+    return;
   }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {

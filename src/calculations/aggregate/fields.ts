@@ -33,14 +33,14 @@ interface Sortable {
   readonly field: Field;
   readonly kind: number;
   readonly number: number;
-  readonly text: string;
+  readonly text: Uint8Array;
 }
 
 const kinds = { nothing: 0, number: 1, false: 2, true: 3, text: 4 } as const;
 
 export function sortable(field: Field): Sortable {
-  if (field === null) return { field, kind: kinds.nothing, number: 0, text: "" };
-  const text = String(field);
+  const text = Buffer.from(String(field));
+  if (field === null) return { field, kind: kinds.nothing, number: 0, text };
   if (typeof field === "boolean") return { field, kind: field ? kinds.true : kinds.false, number: 0, text };
   const number = numberOf(field);
   return { field, kind: Number.isNaN(number) ? kinds.text : kinds.number, number, text };
@@ -48,27 +48,16 @@ export function sortable(field: Field): Sortable {
 
 /**
  * The order of the result: nothing first, then numbers by value (in CSV every field that reads as one), false, true,
- * then other text by code points. Different fields are never equal in it: `1` comes before `1.0`.
+ * then other text by code points, the order of UTF-8. Different fields are never equal in it: `1` comes before `1.0`.
  */
 export function compareFields(a: Sortable, b: Sortable): number {
   const byNumber = a.kind === kinds.number ? a.number - b.number : 0;
-  return a.kind - b.kind || byNumber || compareText(a.text, b.text) || typeRank(a.field) - typeRank(b.field);
+  return (
+    a.kind - b.kind || byNumber || Buffer.compare(a.text, b.text) || typeRank(a.field) - typeRank(b.field)
+  );
 }
 
 const typeRank = (field: Field): number => (typeof field === "number" ? 0 : 1);
-
-/** By code points, the order of UTF-8. UTF-16 puts surrogates, which are larger code points, before its last units. */
-function compareText(a: string, b: string): number {
-  const shorter = Math.min(a.length, b.length);
-  for (let i = 0; i < shorter; i++) {
-    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (left !== right) return codePointRank(left) - codePointRank(right);
-  }
-  return a.length - b.length;
-}
-
-const codePointRank = (unit: number): number =>
-  unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 
 /** Characters of a cell that are shown: a cell is the user's data and may be a megabyte long. */
 const shownMax = 80;

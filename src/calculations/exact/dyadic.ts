@@ -40,16 +40,34 @@ export function sumOf(terms: readonly Dyadic[]): Dyadic {
   return canonical({ mantissa, exponent });
 }
 
-/** The nearest double, ties to even, Infinity from 2^1024 on; the exponent is at least -1074. */
-export function nearestDouble({ mantissa, exponent }: Dyadic): number {
-  // 64 bits or more of which the last is set where a lower one was: they round as the whole number does. A
-  // number below the normal doubles has fewer bits and is a multiple of the smallest one, so that nothing
-  // rounds twice.
-  const excess = Math.max(0, 4 * ((mantissa < 0n ? -mantissa : mantissa).toString(16).length - 17));
-  let kept = mantissa >> BigInt(excess);
-  if (kept << BigInt(excess) !== mantissa) kept |= 1n;
-  return Number(kept) * powerOfTwo(exponent + excess);
+/** The double nearest to `numerator` / `denominator` · 2^`exponent`, ties to even; Infinity from 2^1024 on. */
+export function nearestRatio(numerator: bigint, denominator: bigint, exponent: number): number {
+  if (numerator < 0n) return -nearestRatio(-numerator, denominator, exponent);
+  if (numerator === 0n) return 0;
+  const shift = 66 + bitsOf(denominator) - bitsOf(numerator);
+  const above = shift > 0 ? numerator << BigInt(shift) : numerator;
+  const below = shift > 0 ? denominator : denominator << BigInt(-shift);
+  const quotient = above / below;
+  // The last of more than 60 bits is set if there is a remainder, so that a tie is not mistaken.
+  const bits = quotient * below === above ? quotient : quotient | 1n;
+  const power = exponent - shift;
+  if (Number(bits) * powerOfTwo(power + 1074) < 2 ** 52) {
+    // Subnormal doubles have fewer bits, so this rounds to whole multiples of the smallest double.
+    return Number(halfEven(bits, BigInt(-1074 - power))) * Number.MIN_VALUE;
+  }
+  const half = Math.trunc(power / 2);
+  return Number(bits) * powerOfTwo(half) * powerOfTwo(power - half);
 }
+
+/** `value` / 2^`bits`, rounded to the nearest whole number, ties to even. */
+function halfEven(value: bigint, bits: bigint): bigint {
+  const floor = value >> bits;
+  const rest = value - (floor << bits);
+  const tie = 1n << (bits - 1n);
+  return rest > tie || (rest === tie && (floor & 1n) === 1n) ? floor + 1n : floor;
+}
+
+const bitsOf = (value: bigint): number => 4 * value.toString(16).length;
 
 /** Moves factors of 2 from the mantissa to the exponent. */
 function canonical({ mantissa, exponent }: Dyadic): Dyadic {

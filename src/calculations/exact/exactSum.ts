@@ -1,5 +1,6 @@
 import { CalculationError } from "../../model/errors.ts";
-import { type Dyadic, dyadicOf, exponentField, nearestDouble, powerOfTwo, sumOf } from "./dyadic.ts";
+import { blockNormals, columnAdder, doublesAt, pathLoops } from "../options/kernel.ts";
+import { type Dyadic, dyadicOf, exponentField, nearestRatio, powerOfTwo, sumOf } from "./dyadic.ts";
 
 /**
  * A sum of doubles without any rounding; its bits do not depend on the order or grouping of what was added.
@@ -48,17 +49,34 @@ const addsMax = 2 ** 16;
 const hugeLimb = 126;
 
 /** Adding and subtracting 1.5 · 2^(52 + e) rounds a smaller number to a multiple of 2^e. */
-const roundingTo = (e: number): number => 1.5 * powerOfTwo(52 + e);
-const splitters = Float64Array.from({ length: hugeLimb }, (_, j) =>
-  roundingTo(limbBits * j + splitBits - 1075),
+const splitters = Float64Array.from(
+  { length: hugeLimb },
+  (_, j) => 1.5 * powerOfTwo(52 + limbBits * j + splitBits - 1075),
 );
+
+/** Started with the first use, as the kernel takes milliseconds. */
+let addBlock: ReturnType<typeof blockAdder> | undefined;
+
+/** Returns a function that adds at most `blockNormals` values, which the kernel of `options` sums up in registers. */
+function blockAdder() {
+  const loops = pathLoops();
+  const addColumn = columnAdder(loops);
+  const column = doublesAt(loops, loops.columns, blockNormals + 1);
+  const bound = doublesAt(loops, loops.bounds, 1);
+  return (sum: ExactSum, values: Float64Array): void => {
+    const { length } = values;
+    let largest = 0;
+    for (let i = 0; i < length; i++) largest = Math.max(largest, Math.abs(values[i] as number));
+    bound[0] = largest;
+    column.set(values);
+    // The kernel takes two at a time.
+    column[length] = 0;
+    addColumn(sum, 0, column, length);
+  };
+}
 
 /** An encoded mantissa is added in pieces of this many bits. */
 const pieceBits = 48;
-
-const blockLength = 1024;
-/** Each level of a block takes this many bits: 1,024 of them sum up in the 53 of a double. */
-const levelBits = 42;
 
 /**
  * A class, because an aggregation holds one for each group, and five closures each would be most of its
@@ -70,8 +88,6 @@ class LimbSum implements ExactSum {
   #first = -1;
   #adds = 0;
   #huge = 0n;
-  /** Exponent field that the values of the last block stayed within; 0 before the first. */
-  #scale = 0;
   /** The sum of the infinities and NaN among the terms. */
   #special = 0;
 
@@ -94,66 +110,10 @@ class LimbSum implements ExactSum {
   }
 
   addAll(values: Float64Array, from = 0, to = values.length): void {
+    addBlock ??= blockAdder();
     const end = Math.min(to, values.length);
-    for (let at = from; at < end; at += blockLength)
-      this.#addBlock(values, at, Math.min(end, at + blockLength));
-  }
-
-  /** At most `blockLength` values; at the scale of the block before, where that fits. */
-  #addBlock(values: Float64Array, from: number, to: number): void {
-    if (this.#addAtScale(values, from, to)) return;
-    let largest = 0;
-    for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i] as number));
-    this.#scale = exponentField(largest);
-    if (this.#addAtScale(values, from, to)) return;
-    for (let i = from; i < to; i++) this.add(values[i] as number);
-  }
-
-  /**
-   * Splits all values without error at two places that the scale gives, so that the parts of each level sum
-   * up exactly in a register; what is left of a value below both, which few have, is added by itself. False,
-   * and nothing added, where a value is too large for the scale, or no number.
-   */
-  #addAtScale(values: Float64Array, from: number, to: number): boolean {
-    const scale = this.#scale;
-    // Beyond these nothing is small against the range of doubles.
-    if (scale < 200 || scale > 1800) return false;
-    const upperSplit = roundingTo(scale - 1022 - levelBits);
-    const lowerSplit = roundingTo(scale - 1022 - 2 * levelBits);
-    let largest = 0;
-    let rests = 0;
-    let upperSum = 0;
-    let upperSum2 = 0;
-    let lowerSum = 0;
-    let lowerSum2 = 0;
-    // Two at a time, in registers of their own: they need not wait for each other.
-    const even = to - ((to - from) % 2);
-    for (let i = from; i < even; i += 2) {
-      const x = values[i] as number;
-      const x2 = values[i + 1] as number;
-      const upper = x + upperSplit - upperSplit;
-      const upper2 = x2 + upperSplit - upperSplit;
-      const lower = x - upper + lowerSplit - lowerSplit;
-      const lower2 = x2 - upper2 + lowerSplit - lowerSplit;
-      upperSum += upper;
-      upperSum2 += upper2;
-      lowerSum += lower;
-      lowerSum2 += lower2;
-      if (Math.abs(x) > largest) largest = Math.abs(x);
-      if (Math.abs(x2) > largest) largest = Math.abs(x2);
-      if (x - upper !== lower || x2 - upper2 !== lower2) rests++;
-    }
-    if (largest >= powerOfTwo(scale - 1022) || Number.isNaN(upperSum + upperSum2)) return false;
-    for (const part of [upperSum, upperSum2, lowerSum, lowerSum2]) this.add(part);
-    if (even < to) this.add(values[even] as number);
-    if (rests === 0) return true;
-    for (let i = from; i < even; i++) {
-      const below = (values[i] as number) - ((values[i] as number) + upperSplit - upperSplit);
-      this.add(below - (below + lowerSplit - lowerSplit));
-    }
-    // Too large a scale leaves rests of most values: the next block finds its own.
-    if (8 * rests > to - from) this.#scale = 0;
-    return true;
+    for (let at = from; at < end; at += blockNormals)
+      addBlock(this, values.subarray(at, Math.min(end, at + blockNormals)));
   }
 
   merge(other: ExactSum): void {
@@ -164,7 +124,8 @@ class LimbSum implements ExactSum {
   }
 
   value(): number {
-    return this.#special === 0 ? nearestDouble(this.#total()) : this.#special;
+    const { mantissa, exponent } = this.#total();
+    return this.#special === 0 ? nearestRatio(mantissa, 1n, exponent) : this.#special;
   }
 
   encode(): string {

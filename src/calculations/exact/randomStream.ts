@@ -1,6 +1,6 @@
 import { CalculationError } from "../../model/errors.ts";
-import { pathLoops } from "../options/kernel.ts";
-import { blockNormals, type Stream, wordsOf } from "../options/simulate.ts";
+import { blockNormals, doublesAt, pathLoops } from "../options/kernel.ts";
+import { type Stream, wordsOf } from "../options/simulate.ts";
 
 /**
  * Random numbers that depend on their key alone: the same on any machine, in any order of chunks and after any retry. Each
@@ -61,5 +61,5 @@ function blockOf(key: Stream, from: number, asNormals: boolean): Float64Array {
   const { key: keys, counter } = wordsOf(key, from);
   loops.fractions(blockNormals, ...keys, ...counter);
   if (asNormals) loops.quantiles(blockNormals);
-  return new Float64Array(loops.memory.buffer, loops.normals.value, blockNormals).slice();
+  return doublesAt(loops, loops.normals, blockNormals).slice();
 }

@@ -9,6 +9,7 @@ export interface PathLoops {
   readonly normals: KernelGlobal;
   readonly columns: KernelGlobal;
   readonly strideBytes: KernelGlobal;
+  readonly bounds: KernelGlobal;
   readonly rests: KernelGlobal;
   readonly hits: KernelGlobal;
   readonly sums: KernelGlobal;
@@ -32,6 +33,9 @@ export interface PathLoops {
   quantile(q: number): number;
 }
 
+/** Numbers that a kernel takes at a time; `assembly/memory.ts` has room for no more. */
+export const blockNormals = 1024;
+
 export const pathLoops = kernelLoader("options", instantiate<PathLoops>);
 
 /** e^x within 2 units in the last place, beyond ±700 within 4. Not for NaN. */
@@ -42,3 +46,19 @@ export const ln = (x: number): number => pathLoops().logarithm(x);
 
 /** The standard normal quantile of probability 1/2 + q, for -1/2 < q < 1/2, to about 16 digits. */
 export const quantileFromMiddle = (q: number): number => pathLoops().quantile(q);
+
+/** Doubles in the kernel's memory from an address on. */
+export const doublesAt = (loops: PathLoops, at: KernelGlobal, length: number, skipBytes = 0): Float64Array =>
+  new Float64Array(loops.memory.buffer, at.value + skipBytes, length);
+
+/** Returns a function that adds the first `count` numbers of `column`, the kernel's column `k`, to a sum. */
+export function columnAdder(loops: PathLoops) {
+  const parts = doublesAt(loops, loops.sums, 2);
+  const rests = doublesAt(loops, loops.rests, blockNormals);
+  return (sum: { add(x: number): void }, k: number, column: Float64Array, count: number): void => {
+    const left = loops.sumColumn(k, count);
+    if (left >= 0) for (const part of parts) sum.add(part);
+    const each = left < 0 ? column.subarray(0, count) : rests.subarray(0, left);
+    for (const x of each) sum.add(x);
+  };
+}

@@ -1,5 +1,4 @@
-import type { KernelGlobal } from "../loadKernel.ts";
-import { type PathLoops, pathLoops } from "./kernel.ts";
+import { blockNormals, columnAdder, doublesAt, type PathLoops, pathLoops } from "./kernel.ts";
 import { type Contract, type Law, lawOf } from "./law.ts";
 import { type Moments, noMoments, sumNames } from "./moments.ts";
 
@@ -18,9 +17,6 @@ export interface Simulated {
   readonly law: Law;
   readonly antithetic: boolean;
 }
-
-/** Numbers that a kernel takes at a time; `assembly/memory.ts` has room for no more. */
-export const blockNormals = 1024;
 
 /** The hot part of the simulation, block by block. Tests compare `pathKernel` with a reference in JavaScript. */
 export interface PathKernel {
@@ -86,14 +82,12 @@ export const wordsOf = ({ seed, chunk, stream = 0 }: Stream, from: number) => ({
 
 /** The kernel compiled from `assembly/`: the hot loops are there, their inputs and outputs are here. */
 export function pathKernel(loops: PathLoops = pathLoops()): PathKernel {
-  const doubles = (at: KernelGlobal, length: number, skipBytes = 0): Float64Array =>
-    new Float64Array(loops.memory.buffer, at.value + skipBytes, length);
-  const hits = doubles(loops.hits, 2);
-  const parts = doubles(loops.sums, 2);
-  const rests = doubles(loops.rests, blockNormals);
-  const columns = sumNames.map((_, k) => doubles(loops.columns, blockNormals, k * loops.strideBytes.value));
+  const hits = doublesAt(loops, loops.hits, 2);
+  const strideBytes = loops.strideBytes.value;
+  const columns = sumNames.map((_, k) => doublesAt(loops, loops.columns, blockNormals, k * strideBytes));
+  const addColumn = columnAdder(loops);
   return {
-    normals: doubles(loops.normals, blockNormals),
+    normals: doublesAt(loops, loops.normals, blockNormals),
     fillNormals(stream, from, count) {
       const { key, counter } = wordsOf(stream, from);
       loops.fractions(count, ...key, ...counter);
@@ -109,14 +103,7 @@ export function pathKernel(loops: PathLoops = pathLoops()): PathKernel {
       moments.hits2 += hits[1] as number;
       for (const [k, name] of sumNames.entries()) {
         if (name === "payoffHits" && !antithetic) continue;
-        const sum = moments.sums[name];
-        const left = loops.sumColumn(k, count);
-        if (left < 0) {
-          sum.addAll(columns[k] as Float64Array, 0, count);
-          continue;
-        }
-        for (const part of parts) sum.add(part);
-        sum.addAll(rests, 0, left);
+        addColumn(moments.sums[name], k, columns[k] as Float64Array, count);
       }
     },
   };

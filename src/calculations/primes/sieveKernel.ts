@@ -26,8 +26,7 @@ interface SieveLoops {
   preSieve(table: number, at: number, end: number, fresh: boolean): void;
   locateTurns(first: number, last: number, turns: number, start: number, origin: number): void;
   locateSparse(first: number, last: number, start: number): void;
-  crossTurns8(residueClass: number, first: number, last: number, end: number): void;
-  crossTurns48(residueClass: number, first: number, last: number, end: number): void;
+  crossTurns(residueClass: number, strokes: number, first: number, last: number, end: number): void;
   crossSparse(residueClass: number, first: number, last: number, origin: number, bytes: number): void;
   moveStrokes(from: number, to: number, bytes: number): void;
   rewind(first: number, last: number, bytes: number): void;
@@ -122,9 +121,7 @@ function crossTurns(
   const now = turns.filter((run) => run.stepBytes === stepBytes);
   for (let at = origin; at < limit; at += stepBytes) {
     const end = Math.min(at + stepBytes, limit);
-    for (const { residueClass, first, last, strokes } of now) {
-      if (strokes === 48) loops.crossTurns48(residueClass, first, last, end);
-      else loops.crossTurns8(residueClass, first, last, end);
-    }
+    for (const { residueClass, strokes, first, last } of now)
+      loops.crossTurns(residueClass, strokes, first, last, end);
   }
 }

@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Cells } from "../../../src/calculations/aggregate/cells/cells.ts";
-import {
-  ExactSums,
-  mergeTerms,
-  nearestRatio,
-} from "../../../src/calculations/aggregate/measures/exactTerms.ts";
+import { ExactSums, mergeTerms } from "../../../src/calculations/aggregate/measures/exactTerms.ts";
 import type { Columns } from "../../../src/calculations/aggregate/measures/measure.ts";
 import {
   meanOf,
@@ -14,6 +10,7 @@ import {
   sumOf,
   varianceOf,
 } from "../../../src/calculations/aggregate/measures/sums.ts";
+import { nearestRatio } from "../../../src/calculations/exact/dyadic.ts";
 import { bigOf, nearest } from "./rationals.ts";
 
 const finite = fc.oneof(

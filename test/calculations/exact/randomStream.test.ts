@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { randomStream } from "../../../src/calculations/exact/randomStream.ts";
-import { blockNormals } from "../../../src/calculations/options/simulate.ts";
+import { blockNormals } from "../../../src/calculations/options/kernel.ts";
 import { javaScriptPaths } from "../reference/paths/javaScriptPaths.ts";
 
 const key = fc.record({ seed: fc.maxSafeNat(), chunk: fc.nat({ max: 2 ** 32 - 1 }) });

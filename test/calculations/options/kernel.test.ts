@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../../scripts/compileKernel.mjs";
 import { instantiate } from "../../../src/calculations/loadKernel.ts";
-import type { PathLoops } from "../../../src/calculations/options/kernel.ts";
+import { blockNormals, type PathLoops } from "../../../src/calculations/options/kernel.ts";
 import type { Contract } from "../../../src/calculations/options/law.ts";
 import { momentsCodec } from "../../../src/calculations/options/moments.ts";
 import {
-  blockNormals,
   type PathKernel,
   pathKernel,
   type Stream,

@@ -1,4 +1,4 @@
-import { dyadicOf, powerOfTwo, sumOf } from "../../exact/dyadic.ts";
+import { dyadicOf, sumOf } from "../../exact/dyadic.ts";
 import { type ExactSum, exactSum } from "../../exact/exactSum.ts";
 import { grown, type Meter } from "./measure.ts";
 
@@ -55,35 +55,6 @@ export function wholeOf(terms: Terms): bigint {
   const { mantissa, exponent } = sumOf(terms.map(dyadicOf));
   return mantissa << BigInt(exponent + 1074);
 }
-
-/** The double nearest to `numerator` / `denominator` · 2^`exponent`, ties to even. */
-export function nearestRatio(numerator: bigint, denominator: bigint, exponent: number): number {
-  if (numerator < 0n) return -nearestRatio(-numerator, denominator, exponent);
-  if (numerator === 0n) return 0;
-  const shift = 66 + bitsOf(denominator) - bitsOf(numerator);
-  const above = shift > 0 ? numerator << BigInt(shift) : numerator;
-  const below = shift > 0 ? denominator : denominator << BigInt(-shift);
-  const quotient = above / below;
-  // The last of more than 60 bits is set if there is a remainder, so that a tie is not mistaken.
-  const bits = quotient * below === above ? quotient : quotient | 1n;
-  const power = exponent - shift;
-  if (Number(bits) * powerOfTwo(power + 1074) < 2 ** 52) {
-    // Subnormal doubles have fewer bits, so this rounds to whole multiples of the smallest double.
-    return Number(halfEven(bits, BigInt(-1074 - power))) * Number.MIN_VALUE;
-  }
-  const half = Math.trunc(power / 2);
-  return Number(bits) * powerOfTwo(half) * powerOfTwo(power - half);
-}
-
-/** `value` / 2^`bits`, rounded to the nearest whole number, ties to even. */
-function halfEven(value: bigint, bits: bigint): bigint {
-  const floor = value >> bits;
-  const rest = value - (floor << bits);
-  const tie = 1n << (bits - 1n);
-  return rest > tie || (rest === tie && (floor & 1n) === 1n) ? floor + 1n : floor;
-}
-
-const bitsOf = (value: bigint): number => 4 * (value < 0n ? -value : value).toString(16).length;
 
 /** About what an `ExactSum` takes in memory, which is more than it takes in a partial. */
 const exactSumBytes = 400;

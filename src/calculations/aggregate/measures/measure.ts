@@ -88,30 +88,6 @@ export interface Count<Value> {
   readonly count: number;
 }
 
-/** A quarter of what a map takes in memory. */
-const mapBytes = 75;
-
-/** The counts of a group, which begin empty. */
-export function countsOf<Value>(
-  groups: Map<Value, number>[],
-  group: number,
-  meter: Meter,
-): Map<Value, number> {
-  const known = groups[group];
-  if (known !== undefined) return known;
-  meter(mapBytes);
-  const counts = new Map<Value, number>();
-  groups[group] = counts;
-  return counts;
-}
-
-/** The counts of a group in `order`. */
-export const sortedCounts = <Value>(
-  counts: Map<Value, number> | undefined,
-  order: (a: Value, b: Value) => number,
-): Count<Value>[] =>
-  [...(counts ?? [])].map(([value, count]) => ({ value, count })).sort((a, b) => order(a.value, b.value));
-
 /** Adds up counts that are sorted by `order`. */
 export function mergeCounts<Value>(
   a: readonly Count<Value>[],

@@ -1,6 +1,7 @@
+import { nearestRatio } from "../../exact/dyadic.ts";
 import { emptyCell } from "../cells/cells.ts";
 import type { Reader, Writer } from "../partial/bytes.ts";
-import { ExactSums, mergeTerms, nearestRatio, type Terms, wholeOf } from "./exactTerms.ts";
+import { ExactSums, mergeTerms, type Terms, wholeOf } from "./exactTerms.ts";
 import { grown, type Measure } from "./measure.ts";
 
 /** Counts the fields of a column that are not empty; counts rows if `column` is the empty text. */

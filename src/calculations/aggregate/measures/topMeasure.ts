@@ -3,20 +3,13 @@ import type { JsonValue } from "../../contract.ts";
 import { compareFields, sortable } from "../fields.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field } from "../records.ts";
-import {
-  type Count,
-  countsOf,
-  detached,
-  eachField,
-  type Measure,
-  mergeCounts,
-  sortedCounts,
-} from "./measure.ts";
+import { type Count, detached, eachField, type Measure, mergeCounts } from "./measure.ts";
 
 /** Each value of a column and how often it came, in the order of `rawOrder`. */
 type Values = readonly Count<Field>[];
 
-/** A quarter of what an entry of a map with a short text takes in memory. */
+/** A quarter of what a map takes in memory, and an entry of it with a short text. */
+const mapBytes = 75;
 const entryBytes = 24;
 
 /**
@@ -30,7 +23,9 @@ export const topMeasure = (column: string): Measure<Values> => ({
     return {
       add(selection) {
         eachField(selection, index, (field, group) => {
-          const counts = countsOf(groups, group, meter);
+          const counts = groups[group] ?? new Map<Field, number>();
+          if (groups[group] === undefined) meter(mapBytes);
+          groups[group] = counts;
           const before = counts.get(field);
           if (before !== undefined) {
             counts.set(field, before + 1);
@@ -42,7 +37,10 @@ export const topMeasure = (column: string): Measure<Values> => ({
           meter(entryBytes + (typeof value === "string" ? value.length : 0));
         });
       },
-      state: (group) => sortedCounts(groups[group], rawOrder),
+      state(group) {
+        const counts = [...(groups[group] ?? [])].map(([value, count]) => ({ value, count }));
+        return counts.sort((a, b) => rawOrder(a.value, b.value));
+      },
     };
   },
   merge(a, b) {

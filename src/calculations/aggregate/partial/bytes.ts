@@ -1,23 +1,12 @@
 import { CorruptDataError } from "../../../model/errors.ts";
 import type { Field } from "../records.ts";
 
-/** Appends to an array that grows; all numbers are little-endian. */
-export interface Writer {
-  /** A whole number from 0 to 2^53 - 1, seven bits a byte. */
-  count(value: number): void;
-  number(value: number): void;
-  bytes(value: Uint8Array): void;
-  text(value: string): void;
-  field(value: Field): void;
-  readonly length: number;
-  /** The bytes so far; valid until the next call. */
-  written(): Uint8Array;
-  clear(): void;
-}
-
 const encoder = new TextEncoder();
 
-export function byteWriter(capacity = 1024): Writer {
+export type Writer = ReturnType<typeof byteWriter>;
+
+/** Appends to an array that grows; all numbers are little-endian. */
+export function byteWriter(capacity = 1024) {
   let target = new Uint8Array(capacity);
   let view = new DataView(target.buffer);
   let length = 0;
@@ -28,24 +17,25 @@ export function byteWriter(capacity = 1024): Writer {
     target = grown;
     view = new DataView(target.buffer);
   };
-  const writer: Writer = {
-    count(value) {
+  const writer = {
+    /** A whole number from 0 to 2^53 - 1, seven bits a byte. */
+    count(value: number): void {
       reserve(8);
       let rest = value;
       for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) target[length++] = (rest % 0x80) | 0x80;
       target[length++] = rest;
     },
-    number(value) {
+    number(value: number): void {
       reserve(8);
       view.setFloat64(length, value, true);
       length += 8;
     },
-    bytes(value) {
+    bytes(value: Uint8Array): void {
       reserve(value.length);
       target.set(value, length);
       length += value.length;
     },
-    text(value) {
+    text(value: string): void {
       const most = value.length * 3;
       if (most < 0x80) {
         reserve(most + 1);
@@ -58,7 +48,7 @@ export function byteWriter(capacity = 1024): Writer {
       writer.count(bytes.length);
       writer.bytes(bytes);
     },
-    field(value) {
+    field(value: Field): void {
       if (typeof value === "string") {
         writer.count(tags.text);
         writer.text(value);
@@ -69,11 +59,12 @@ export function byteWriter(capacity = 1024): Writer {
         writer.count(value === null ? tags.empty : value ? tags.true : tags.false);
       }
     },
-    get length() {
+    get length(): number {
       return length;
     },
-    written: () => target.subarray(0, length),
-    clear() {
+    /** The bytes so far; valid until the next call. */
+    written: (): Uint8Array => target.subarray(0, length),
+    clear(): void {
       length = 0;
     },
   };
@@ -82,19 +73,10 @@ export function byteWriter(capacity = 1024): Writer {
 
 const tags = { empty: 0, number: 1, false: 2, true: 3, text: 4 } as const;
 
-/** Reads what a `Writer` wrote. Throws `CorruptDataError` past the end. */
-export interface Reader {
-  count(): number;
-  number(): number;
-  /** A view, not a copy. */
-  bytes(length: number): Uint8Array;
-  text(): string;
-  field(): Field;
-  at: number;
-  readonly end: number;
-}
+export type Reader = ReturnType<typeof byteReader>;
 
-export function byteReader(source: Uint8Array): Reader {
+/** Reads what a `Writer` wrote. Throws `CorruptDataError` past the end. */
+export function byteReader(source: Uint8Array) {
   const view = new DataView(source.buffer, source.byteOffset, source.length);
   const buffer = Buffer.from(source.buffer, source.byteOffset, source.length);
   const take = (length: number): number => {
@@ -103,10 +85,10 @@ export function byteReader(source: Uint8Array): Reader {
     reader.at = from + length;
     return from;
   };
-  const reader: Reader = {
+  const reader = {
     at: 0,
     end: source.length,
-    count() {
+    count(): number {
       let value = 0;
       for (let unit = 1; ; unit *= 0x80) {
         const byte = source[take(1)] as number;
@@ -114,17 +96,18 @@ export function byteReader(source: Uint8Array): Reader {
         if (byte < 0x80) return value;
       }
     },
-    number: () => view.getFloat64(take(8), true),
-    bytes(length) {
+    number: (): number => view.getFloat64(take(8), true),
+    /** A view, not a copy. */
+    bytes(length: number): Uint8Array {
       const from = take(length);
       return source.subarray(from, from + length);
     },
-    text() {
+    text(): string {
       const length = reader.count();
       const from = take(length);
       return buffer.toString("utf8", from, from + length);
     },
-    field() {
+    field(): Field {
       const tag = reader.count();
       if (tag === tags.text) return reader.text();
       if (tag === tags.number) return reader.number();

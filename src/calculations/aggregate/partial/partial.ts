@@ -2,7 +2,7 @@ import { CalculationError } from "../../../model/errors.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Measure } from "../measures/measure.ts";
 import type { Field, Offender } from "../records.ts";
-import { byteReader, byteWriter, cutOff, type Writer } from "./bytes.ts";
+import { byteReader, byteWriter, cutOff, type Reader, type Writer } from "./bytes.ts";
 
 const { groupsMax, partialBytesMax, offendersMax } = aggregateLimits;
 
@@ -19,24 +19,23 @@ export function mergePartials(
   b: PartialBytes,
   measures: readonly AnyMeasure[],
 ): PartialBytes {
-  const [left, right] = [partialReader(a), partialReader(b)];
-  const out = partialWriter(mergeReports(left.report, right.report));
-  while (left.key !== undefined || right.key !== undefined) {
-    const order =
-      left.key === undefined ? 1 : right.key === undefined ? -1 : Buffer.compare(left.key, right.key);
-    if (order !== 0) {
-      const first = order < 0 ? left : right;
-      out.copy(first.record);
-      first.next();
-      continue;
+  const [readerA, readerB] = [byteReader(a), byteReader(b)];
+  const out = partialWriter(mergeReports(reportIn(readerA), reportIn(readerB)));
+  const [groupsA, groupsB] = [groupsIn(a, readerA), groupsIn(b, readerB)];
+  let [left, right] = [nextOf(groupsA), nextOf(groupsB)];
+  while (left !== undefined || right !== undefined) {
+    const order = left === undefined ? 1 : right === undefined ? -1 : Buffer.compare(left.key, right.key);
+    if (order === 0) {
+      out.group((left as Group).key, (writer) => {
+        for (const measure of measures) {
+          measure.write(measure.merge(measure.read(readerA), measure.read(readerB)), writer);
+        }
+      });
+    } else {
+      out.copy(((order < 0 ? left : right) as Group).record);
     }
-    out.group(left.key as Uint8Array, (writer) => {
-      for (const measure of measures) {
-        measure.write(measure.merge(measure.read(left.states), measure.read(right.states)), writer);
-      }
-    });
-    left.next();
-    right.next();
+    if (order <= 0) left = nextOf(groupsA);
+    if (order >= 0) right = nextOf(groupsB);
   }
   return out.done();
 }
@@ -46,14 +45,16 @@ export function* readGroups(
   partial: PartialBytes,
   measures: readonly AnyMeasure[],
 ): Generator<{ key: readonly Field[]; states: unknown[] }> {
-  const reader = partialReader(partial);
-  for (; reader.key !== undefined; reader.next()) {
-    const key = readKey(reader.key);
-    yield { key, states: measures.map((measure) => measure.read(reader.states)) };
+  const reader = byteReader(partial);
+  reportIn(reader);
+  for (const { key } of groupsIn(partial, reader)) {
+    yield { key: readKey(key), states: measures.map((measure) => measure.read(reader)) };
   }
 }
 
-export const readReport = (partial: PartialBytes): Report => partialReader(partial).report;
+export const readReport = (partial: PartialBytes): Report => reportIn(byteReader(partial));
+
+const reportIn = (reader: Reader): Report => JSON.parse(reader.text()) as Report;
 
 const keyWriter = byteWriter();
 export function keyBytes(key: readonly Field[]): Uint8Array {
@@ -98,39 +99,25 @@ export function partialWriter(report: Report) {
   };
 }
 
-/** A cursor over the groups of a partial. */
-function partialReader(partial: PartialBytes) {
-  const reader = byteReader(partial);
-  const report = JSON.parse(reader.text()) as Report;
-  let key: Uint8Array | undefined;
-  let from = 0;
-  let to = reader.at;
-  const next = (): void => {
-    reader.at = to;
-    from = to;
-    key = undefined;
-    if (to === reader.end) return;
-    key = reader.bytes(reader.count());
-    const length = reader.count();
-    to = reader.at + length;
-    if (to > reader.end) throw cutOff();
-  };
-  next();
-  return {
-    report,
-    /** Undefined at the end. */
-    get key() {
-      return key;
-    },
-    /** At the states of this group. */
-    states: reader,
-    /** All bytes of this group. */
-    get record() {
-      return partial.subarray(from, to);
-    },
-    next,
-  };
+interface Group {
+  readonly key: Uint8Array;
+  /** All bytes of the group. */
+  readonly record: Uint8Array;
 }
+
+/** Yields the groups of a partial; the reader, which has read the report, is then at the states of the group. */
+function* groupsIn(partial: PartialBytes, reader: Reader): Generator<Group, undefined> {
+  for (let from = reader.at; from < reader.end; from = reader.at) {
+    const key = reader.bytes(reader.count());
+    const length = reader.count();
+    const to = reader.at + length;
+    if (to > reader.end) throw cutOff();
+    yield { key, record: partial.subarray(from, to) };
+    reader.at = to;
+  }
+}
+
+const nextOf = (groups: Generator<Group, undefined>): Group | undefined => groups.next().value;
 
 /** What was read, and what of it was left out. */
 interface Report {

@@ -6,59 +6,32 @@
  * turn starts. A turn that starts before `end` is crossed out completely, so up to one turn is written after `end`.
  */
 
-/** Crosses out primes of one class, 0 to 7, in turns of eight strokes. The compiler writes out each class. */
-export function crossTurns8(residueClass: u32, first: usize, last: usize, end: usize): void {
-  if (residueClass == 0) turnsOf8(1, first, last, end);
-  else if (residueClass == 1) turnsOf8(7, first, last, end);
-  else if (residueClass == 2) turnsOf8(11, first, last, end);
-  else if (residueClass == 3) turnsOf8(13, first, last, end);
-  else if (residueClass == 4) turnsOf8(17, first, last, end);
-  else if (residueClass == 5) turnsOf8(19, first, last, end);
-  else if (residueClass == 6) turnsOf8(23, first, last, end);
-  else turnsOf8(29, first, last, end);
+/** Crosses out primes of one class, 0 to 7, in turns of 8 or 48 strokes. The compiler writes out each class. */
+export function crossTurns(residueClass: u32, strokes: u32, first: usize, last: usize, end: usize): void {
+  if (strokes == 8) turnsOfClass(residueClass, 8, first, last, end);
+  else turnsOfClass(residueClass, 48, first, last, end);
 }
 
-/** The same in turns of 48 strokes. */
-export function crossTurns48(residueClass: u32, first: usize, last: usize, end: usize): void {
-  if (residueClass == 0) turnsOf48(1, first, last, end);
-  else if (residueClass == 1) turnsOf48(7, first, last, end);
-  else if (residueClass == 2) turnsOf48(11, first, last, end);
-  else if (residueClass == 3) turnsOf48(13, first, last, end);
-  else if (residueClass == 4) turnsOf48(17, first, last, end);
-  else if (residueClass == 5) turnsOf48(19, first, last, end);
-  else if (residueClass == 6) turnsOf48(23, first, last, end);
-  else turnsOf48(29, first, last, end);
-}
-
-/** Turns of eight strokes, p bytes long. */
 // @ts-ignore: decorator
 @inline
-function turnsOf8(r: i32, first: usize, last: usize, end: usize): void {
-  for (let record = first; record < last; record += 8) {
-    let at: usize = load<u32>(record, 4);
-    if (at >= end) continue;
-    const a: usize = load<u32>(record) / 30;
-    const a2 = a * 2;
-    const a4 = a * 4;
-    const a6 = a * 6;
-    do {
-      at = stroke(at, r, 1, a6);
-      at = stroke(at, r, 7, a4);
-      at = stroke(at, r, 11, a2);
-      at = stroke(at, r, 13, a4);
-      at = stroke(at, r, 17, a2);
-      at = stroke(at, r, 19, a4);
-      at = stroke(at, r, 23, a6);
-      at = stroke(at, r, 29, a2 + r);
-    } while (at < end);
-    store<u32>(record, at as u32, 4);
-  }
+function turnsOfClass(residueClass: u32, strokes: u32, first: usize, last: usize, end: usize): void {
+  if (residueClass == 0) turnsOf(1, strokes, first, last, end);
+  else if (residueClass == 1) turnsOf(7, strokes, first, last, end);
+  else if (residueClass == 2) turnsOf(11, strokes, first, last, end);
+  else if (residueClass == 3) turnsOf(13, strokes, first, last, end);
+  else if (residueClass == 4) turnsOf(17, strokes, first, last, end);
+  else if (residueClass == 5) turnsOf(19, strokes, first, last, end);
+  else if (residueClass == 6) turnsOf(23, strokes, first, last, end);
+  else turnsOf(29, strokes, first, last, end);
 }
 
-/** Turns of 48 strokes, 7 p bytes long: those that 7 crosses out already are left out, a seventh of the work. */
+/**
+ * Turns of eight strokes are p bytes long. Those of 48 are 7 p bytes long, and leave out what 7 crosses out already, a
+ * seventh of the work.
+ */
 // @ts-ignore: decorator
 @inline
-function turnsOf48(r: i32, first: usize, last: usize, end: usize): void {
+function turnsOf(r: i32, strokes: u32, first: usize, last: usize, end: usize): void {
   for (let record = first; record < last; record += 8) {
     let at: usize = load<u32>(record, 4);
     if (at >= end) continue;
@@ -69,54 +42,65 @@ function turnsOf48(r: i32, first: usize, last: usize, end: usize): void {
     const a8 = a * 8;
     const a10 = a * 10;
     do {
-      at = stroke(at, r, 1, a10);
-      at = stroke(at, r, 11, a2);
-      at = stroke(at, r, 13, a4);
-      at = stroke(at, r, 17, a2);
-      at = stroke(at, r, 19, a4);
-      at = stroke(at, r, 23, a6);
-      at = stroke(at, r, 29, a2);
-      at = stroke(at, r, 31, a6);
-      at = stroke(at, r, 37, a4);
-      at = stroke(at, r, 41, a2);
-      at = stroke(at, r, 43, a4);
-      at = stroke(at, r, 47, a6);
-      at = stroke(at, r, 53, a6);
-      at = stroke(at, r, 59, a2);
-      at = stroke(at, r, 61, a6);
-      at = stroke(at, r, 67, a4);
-      at = stroke(at, r, 71, a2);
-      at = stroke(at, r, 73, a6);
-      at = stroke(at, r, 79, a4);
-      at = stroke(at, r, 83, a6);
-      at = stroke(at, r, 89, a8);
-      at = stroke(at, r, 97, a4);
-      at = stroke(at, r, 101, a2);
-      at = stroke(at, r, 103, a4);
-      at = stroke(at, r, 107, a2);
-      at = stroke(at, r, 109, a4);
-      at = stroke(at, r, 113, a8);
-      at = stroke(at, r, 121, a6);
-      at = stroke(at, r, 127, a4);
-      at = stroke(at, r, 131, a6);
-      at = stroke(at, r, 137, a2);
-      at = stroke(at, r, 139, a4);
-      at = stroke(at, r, 143, a6);
-      at = stroke(at, r, 149, a2);
-      at = stroke(at, r, 151, a6);
-      at = stroke(at, r, 157, a6);
-      at = stroke(at, r, 163, a4);
-      at = stroke(at, r, 167, a2);
-      at = stroke(at, r, 169, a4);
-      at = stroke(at, r, 173, a6);
-      at = stroke(at, r, 179, a2);
-      at = stroke(at, r, 181, a6);
-      at = stroke(at, r, 187, a4);
-      at = stroke(at, r, 191, a2);
-      at = stroke(at, r, 193, a4);
-      at = stroke(at, r, 197, a2);
-      at = stroke(at, r, 199, a10);
-      at = stroke(at, r, 209, a2 + 7 * r);
+      if (strokes == 8) {
+        at = stroke(at, r, 1, a6);
+        at = stroke(at, r, 7, a4);
+        at = stroke(at, r, 11, a2);
+        at = stroke(at, r, 13, a4);
+        at = stroke(at, r, 17, a2);
+        at = stroke(at, r, 19, a4);
+        at = stroke(at, r, 23, a6);
+        at = stroke(at, r, 29, a2 + r);
+      } else {
+        at = stroke(at, r, 1, a10);
+        at = stroke(at, r, 11, a2);
+        at = stroke(at, r, 13, a4);
+        at = stroke(at, r, 17, a2);
+        at = stroke(at, r, 19, a4);
+        at = stroke(at, r, 23, a6);
+        at = stroke(at, r, 29, a2);
+        at = stroke(at, r, 31, a6);
+        at = stroke(at, r, 37, a4);
+        at = stroke(at, r, 41, a2);
+        at = stroke(at, r, 43, a4);
+        at = stroke(at, r, 47, a6);
+        at = stroke(at, r, 53, a6);
+        at = stroke(at, r, 59, a2);
+        at = stroke(at, r, 61, a6);
+        at = stroke(at, r, 67, a4);
+        at = stroke(at, r, 71, a2);
+        at = stroke(at, r, 73, a6);
+        at = stroke(at, r, 79, a4);
+        at = stroke(at, r, 83, a6);
+        at = stroke(at, r, 89, a8);
+        at = stroke(at, r, 97, a4);
+        at = stroke(at, r, 101, a2);
+        at = stroke(at, r, 103, a4);
+        at = stroke(at, r, 107, a2);
+        at = stroke(at, r, 109, a4);
+        at = stroke(at, r, 113, a8);
+        at = stroke(at, r, 121, a6);
+        at = stroke(at, r, 127, a4);
+        at = stroke(at, r, 131, a6);
+        at = stroke(at, r, 137, a2);
+        at = stroke(at, r, 139, a4);
+        at = stroke(at, r, 143, a6);
+        at = stroke(at, r, 149, a2);
+        at = stroke(at, r, 151, a6);
+        at = stroke(at, r, 157, a6);
+        at = stroke(at, r, 163, a4);
+        at = stroke(at, r, 167, a2);
+        at = stroke(at, r, 169, a4);
+        at = stroke(at, r, 173, a6);
+        at = stroke(at, r, 179, a2);
+        at = stroke(at, r, 181, a6);
+        at = stroke(at, r, 187, a4);
+        at = stroke(at, r, 191, a2);
+        at = stroke(at, r, 193, a4);
+        at = stroke(at, r, 197, a2);
+        at = stroke(at, r, 199, a10);
+        at = stroke(at, r, 209, a2 + 7 * r);
+      }
     } while (at < end);
     store<u32>(record, at as u32, 4);
   }

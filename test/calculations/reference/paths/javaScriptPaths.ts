@@ -1,7 +1,7 @@
 import type { ExactSum } from "../../../../src/calculations/exact/exactSum.ts";
+import { blockNormals } from "../../../../src/calculations/options/kernel.ts";
 import type { Moments } from "../../../../src/calculations/options/moments.ts";
 import {
-  blockNormals,
   type PathKernel,
   type Simulated,
   type Stream,
@@ -93,12 +93,12 @@ function addSamples(moments: Moments, samples: Samples, count: number, pairs: bo
   moments.samples += count;
   moments.hits += inMoney;
   moments.hits2 += inMoney2;
-  sums.payoff.addAll(payoff, 0, count);
+  addEach(sums.payoff, payoff, count);
   addProducts(sums.payoff2, payoff, payoff, count);
   if (pairs) addProducts(sums.payoffHits, payoff, hits, count);
-  sums.score.addAll(score, 0, count);
+  addEach(sums.score, score, count);
   addProducts(sums.score2, score, score, count);
-  sums.tilt.addAll(tilt, 0, count);
+  addEach(sums.tilt, tilt, count);
   addProducts(sums.tilt2, tilt, tilt, count);
 }
 
@@ -106,5 +106,10 @@ const products = new Float64Array(blockNormals);
 
 function addProducts(sum: ExactSum, a: Float64Array, b: Float64Array, count: number): void {
   for (let i = 0; i < count; i++) products[i] = (a[i] as number) * (b[i] as number);
-  sum.addAll(products, 0, count);
+  addEach(sum, products, count);
+}
+
+/** One by one: `addAll` takes the kernel that is compared with this. */
+function addEach(sum: ExactSum, values: Float64Array, count: number): void {
+  for (let i = 0; i < count; i++) sum.add(values[i] as number);
 }

@@ -1,4 +1,4 @@
-import { blockNormals } from "../../../../src/calculations/options/simulate.ts";
+import { blockNormals } from "../../../../src/calculations/options/kernel.ts";
 import { ln } from "./elementary.ts";
 
 /**
