@@ -96,11 +96,8 @@ export async function encodePart(
   const bytes: unknown =
     codec === undefined ? encodeWhole(part, what) : await guarded("encode", () => codec.encode(part));
   checkEncoded(bytes);
-  if (bytes.length <= calculationLimits.partialBytesMax) return bytes;
-  throw new CalculationError(
-    "partial-too-large",
-    `${what} has ${bytes.length} bytes; ${limitText("partialBytesMax")}`,
-  );
+  checkBytes(what, bytes, "partialBytesMax", "partial-too-large");
+  return bytes;
 }
 
 export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>
@@ -151,7 +148,17 @@ export const lost = (what: string, { path, was, becomes }: JsonLoss): Calculatio
     `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
   );
 
-/** The limit with its name, so that its reason can be looked up. */
+/** Throws `CalculationError` beyond a limit, which the message names so that its reason can be looked up. */
+export function checkBytes(
+  what: string,
+  { length }: Uint8Array,
+  name: "inputBytesMax" | "partialBytesMax" | "resultBytesMax",
+  code: string,
+): void {
+  if (length > calculationLimits[name])
+    throw new CalculationError(code, `${what} has ${length} bytes; ${limitText(name)}`);
+}
+
 export const limitText = (name: keyof typeof calculationLimits): string =>
   `the limit is ${calculationLimits[name]} (${name})`;
 

@@ -15,17 +15,6 @@ import { ConfigError } from "../model/errors.ts";
 const imports = new Map<string, Map<string, string>>();
 const loaded = new Map<string, string>();
 
-function noteImport(parent: string | undefined, specifier: string, url: string): void {
-  if (parent === undefined || !isFile(parent) || !isFile(url)) return;
-  const known = imports.get(parent) ?? new Map<string, string>();
-  imports.set(parent, known.set(specifier, url));
-}
-
-/** Hashes a file right before Node reads it, so that the hash is that of the code that runs. */
-function noteLoad(url: string): void {
-  if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
-}
-
 /** Hex SHA-256 of the code behind a loaded file: of the file alone if it imports no other. */
 export const loadedHash = (url: string): string => graphHash(url, (file) => loaded.get(file) ?? hashOf(file));
 
@@ -92,11 +81,16 @@ export function resolveLeasefold(): void {
     resolve(specifier, context, next) {
       if (specifier === "leasefold") return { url, shortCircuit: true };
       const found = next(specifier, context);
-      noteImport(context.parentURL, specifier, found.url);
+      const parent = context.parentURL ?? "";
+      if (isFile(parent) && isFile(found.url)) {
+        const known = imports.get(parent) ?? new Map<string, string>();
+        imports.set(parent, known.set(specifier, found.url));
+      }
       return found;
     },
     load(url, context, next) {
-      noteLoad(url);
+      // Right before Node reads it, so that the hash is that of the code that runs.
+      if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
       return next(url, context);
     },
   });

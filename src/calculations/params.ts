@@ -20,7 +20,8 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
   // A whole number beyond what a double holds exactly is beyond a limit of its own too, which says more.
   const own = others.find(({ code, path }) => code === first?.code && path.join() === first.path.join());
   const issue = own ?? first;
-  const field = issue?.path.join(".") || unknownKeys(issue) || "params";
+  const unknownKeys = issue?.code === "unrecognized_keys" ? issue.keys.join(", ") : "";
+  const field = issue?.path.join(".") || unknownKeys || "params";
   throw badParameter(
     calculation,
     field,
@@ -75,17 +76,6 @@ function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
 const isMissing = (issue: { path: readonly PropertyKey[] } | undefined, raw: unknown): boolean =>
   issue?.path.length === 1 && !((issue.path[0] as PropertyKey) in Object(raw));
 
-const unknownKeys = (issue: unknown): string | undefined =>
-  (issue as { keys?: string[] } | undefined)?.keys?.join(", ");
-
-interface JsonSchemaProperty {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly JsonSchemaProperty[];
-  readonly default?: unknown;
-  readonly description?: string;
-}
-
 export type ParamsSchema = Readonly<Record<string, unknown>>;
 
 /** JSON Schema of what is given as parameters. What it cannot say, such as a refinement, is left out. */
@@ -94,8 +84,7 @@ export const paramsSchema = (calculation: AnyCalculation): ParamsSchema =>
 
 /** Describes the parameters, with types, defaults and help from the schema. */
 export function describeParams(calculation: AnyCalculation): ParamRow[] {
-  const schema = paramsSchema(calculation);
-  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchemaProperty>>;
+  const properties = (paramsSchema(calculation)["properties"] ?? {}) as Readonly<Record<string, Property>>;
   return Object.entries(properties).map(([name, property]) => ({
     name,
     type: typeOf(property),
@@ -104,9 +93,12 @@ export function describeParams(calculation: AnyCalculation): ParamRow[] {
   }));
 }
 
-function typeOf(property: JsonSchemaProperty): string {
+type Property = z.core.JSONSchema.JSONSchema;
+
+function typeOf(property: Property): string {
   if (property.enum) return property.enum.map(textOf).join(" | ");
-  if (property.anyOf) return [...new Set(property.anyOf.map(typeOf))].join(" | ");
+  const { anyOf } = property;
+  if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one as Property)))].join(" | ");
   return [property.type ?? "any"].flat().join(" | ");
 }
 

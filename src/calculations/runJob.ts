@@ -3,6 +3,7 @@ import { calculationLimits } from "../model/limits.ts";
 import { rangeText } from "../model/packs.ts";
 import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
 import {
+  checkBytes,
   decodePart,
   encodeJson,
   encodePart,
@@ -14,9 +15,9 @@ import {
   resultBytes,
 } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import type { PlannedChunks } from "./timeChunks.ts";
+import type { ChunkRange, PlannedChunks } from "./timeChunks.ts";
 
-const { inputsPerBatch, batchBytesMax, inputBytesMax, chunksMax, resultBytesMax } = calculationLimits;
+const { inputsPerBatch, batchBytesMax, chunksMax } = calculationLimits;
 
 /**
  * Runs the functions of a calculation in the thread of the caller. Whatever user code throws, and every value that it
@@ -50,14 +51,16 @@ export async function runPlan(
   for (;;) {
     const next = await guarded("plan", () => inputs.next());
     if (next.done) break;
-    const bytes = checkInput(next.value, chunks);
-    if (batch.length === inputsPerBatch || batchBytes + bytes > batchBytesMax) {
+    const name = `the input of chunk ${chunks}`;
+    const input = encodeJson(next.value, name);
+    checkBytes(name, input, "inputBytesMax", "input-too-large");
+    if (batch.length === inputsPerBatch || batchBytes + input.length > batchBytesMax) {
       await sink(batch);
       batch = [];
       batchBytes = 0;
     }
     batch.push(next.value);
-    batchBytes += bytes;
+    batchBytes += input.length;
     chunks += 1;
     checkChunks(chunks);
   }
@@ -69,15 +72,7 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
   yield* planned;
 }
 
-/** The chunks `[from, to)` of a pack. */
-interface Pack {
-  readonly params: unknown;
-  readonly from: number;
-  readonly to: number;
-  /** Chunks of the whole run. */
-  readonly count: number;
-  readonly inputs?: readonly unknown[];
-}
+type Pack = ChunkRange & { readonly params: unknown };
 
 /**
  * Computes the chunks of a pack and folds them in index order. An error names the chunk that caused it; if the folded
@@ -142,12 +137,8 @@ export async function runFinish(
   const finish = calculation.finish?.bind(calculation) ?? ((only: Result) => only);
   const result = await guarded("finish", () => finish(part, context));
   const made = resultBytes(result) ?? jsonResult(result);
-  const { length } = made.body;
-  if (length <= resultBytesMax) return made;
-  throw new CalculationError(
-    "result-too-large",
-    `the result has ${length} bytes; ${limitText("resultBytesMax")}`,
-  );
+  checkBytes("the result", made.body, "resultBytesMax", "result-too-large");
+  return made;
 }
 
 function jsonResult(result: Result): ResultBytes {
@@ -169,16 +160,6 @@ async function foldParts(
     folded = i === 0 ? part : await guarded("merge", () => calculation.merge(folded, part, params));
   }
   return folded;
-}
-
-/** The length of an input as JSON. */
-function checkInput(input: unknown, index: number): number {
-  const bytes = encodeJson(input, `the input of chunk ${index}`).length;
-  if (bytes <= inputBytesMax) return bytes;
-  throw new CalculationError(
-    "input-too-large",
-    `the input of chunk ${index} has ${bytes} bytes; ${limitText("inputBytesMax")}`,
-  );
 }
 
 function checkChunks(chunks: number): void {

@@ -11,8 +11,8 @@ export interface PlannedChunks {
 /** Inputs of a list that are kept to be timed, by chunk. */
 export type Samples = Map<number, unknown>;
 
-/** Chunks `[from, to)` to compute; one where there are inputs. */
-export interface SampleChunk {
+/** Chunks `[from, to)` to compute. */
+export interface ChunkRange {
   readonly from: number;
   readonly to: number;
   /** Chunks of the whole run. */
@@ -39,7 +39,7 @@ export const sampleLimitMs = limits.packMsMax;
 export async function timeChunks(
   { chunks, list }: PlannedChunks,
   samples: ReadonlyMap<number, unknown>,
-  compute: (chunk: SampleChunk) => Promise<SampleTime>,
+  compute: (chunk: ChunkRange) => Promise<SampleTime>,
   rounds: number = limits.planRounds,
 ): Promise<number> {
   const indexes = list ? [...samples.keys()] : spread(chunks, limits.planSamples);

@@ -8,9 +8,9 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { numbersPerByte } from "../../src/calculations/primes/basePrimes.ts";
-import { countPrimes } from "../../src/calculations/primes/countPrimes.ts";
 import { loadSieveKernel } from "../../src/calculations/primes/sieveKernel.ts";
 import { blockBytes } from "../../src/calculations/primes/sieveMemory.ts";
+import { countPrimes } from "../../src/calculations/primes.ts";
 import { javaScriptSieve } from "../calculations/reference/sieve/javaScriptSieve.ts";
 import { quantile } from "./quantile.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  type ChunkRange,
   keepSamples,
   roundsFor,
-  type SampleChunk,
   type Samples,
   spread,
   timeChunks,
@@ -17,7 +17,7 @@ const none: Samples = new Map();
 const costs = { min: 0.001, max: 20_000, noNaN: true };
 
 async function timed(chunks: number, msOf: (chunk: number) => number) {
-  const seen: SampleChunk[] = [];
+  const seen: ChunkRange[] = [];
   const ms = await timeChunks(counted(chunks), none, async (chunk) => {
     seen.push(chunk);
     return { ms: msOf(chunk.from) };
@@ -58,7 +58,7 @@ describe("timing chunks", () => {
       fc.double(costs),
       async (chunks, one) => {
         let spentMs = 0;
-        const costOf = ({ from, to }: SampleChunk): number => (to - from) * one;
+        const costOf = ({ from, to }: ChunkRange): number => (to - from) * one;
         await timeChunks(counted(chunks), none, async (chunk) => {
           spentMs += costOf(chunk);
           return { ms: costOf(chunk) };
@@ -166,7 +166,7 @@ describe("timing chunks", () => {
     keepSamples(samples, 0, ["a", "b", "c", "d", "e", "f", "g", "h"]);
     keepSamples(samples, 8, ["i", "j"]);
     keepSamples(samples, 10, ["k"]);
-    const seen: SampleChunk[] = [];
+    const seen: ChunkRange[] = [];
     await timeChunks({ chunks: 11, list: true }, samples, async (chunk) => {
       seen.push(chunk);
       return { ms: 1 };

@@ -113,7 +113,7 @@ class LimbSum implements ExactSum {
     addBlock ??= blockAdder();
     const end = Math.min(to, values.length);
     for (let at = from; at < end; at += blockNormals)
-      addBlock(this, values.subarray(at, Math.min(end, at + blockNormals)));
+      addBlock(this, values.slice(at, Math.min(end, at + blockNormals)));
   }
 
   merge(other: ExactSum): void {

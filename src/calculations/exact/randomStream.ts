@@ -33,23 +33,22 @@ export function randomStream(seed: number, chunk: number, stream = 0): RandomStr
   }
   let next = 0;
   /** The block that `next` is in, of each kind as soon as one was drawn. */
-  let uniforms: Float64Array | undefined;
+  let fractions: Float64Array | undefined;
   let normals: Float64Array | undefined;
   const advance = (): number => {
     const at = next++ % blockNormals;
-    if (at === 0) [uniforms, normals] = [undefined, undefined];
+    if (at === 0) [fractions, normals] = [undefined, undefined];
     return at;
   };
-  const first = (): number => next - 1 - ((next - 1) % blockNormals);
   return {
     uniform() {
       const at = advance();
-      uniforms ??= blockOf(key, first(), false).map((fraction) => 0.5 + fraction);
-      return uniforms[at] as number;
+      fractions ??= blockOf(key, next - 1 - at, false);
+      return 0.5 + (fractions[at] as number);
     },
     normal() {
       const at = advance();
-      normals ??= blockOf(key, first(), true);
+      normals ??= blockOf(key, next - 1 - at, true);
       return normals[at] as number;
     },
   };

@@ -1,6 +1,5 @@
 import { instantiate, type KernelMemory, kernelLoader } from "../loadKernel.ts";
 import { type BasePrimes, basePrimes, countUpTo } from "./basePrimes.ts";
-import type { SieveKernel } from "./countPrimes.ts";
 import * as memory from "./sieveMemory.ts";
 
 const { blockBytes, marginBytes, origin } = memory;
@@ -44,6 +43,27 @@ interface Runs {
   /** Base primes crossed in turns, all together, and the longer ones. */
   readonly dense: readonly Run[];
   readonly sparse: readonly Run[];
+}
+
+/**
+ * The hot part of the sieve: strikes composites out of one block of numbers after the other, one byte for 30 numbers.
+ * Tests compare `sieveKernel` with a reference in JavaScript.
+ */
+export interface SieveKernel {
+  /** Multiples of the primes up to this one are struck out whatever the root. */
+  readonly preSievedMax: number;
+  /**
+   * Prepares for blocks from byte `start` on, a multiple of 4, in which multiples of the primes up to `root` are
+   * struck out. Returns the length of a block in bytes.
+   */
+  begin(start: number, root: number): number;
+  /**
+   * Sieves the next block, `bytes` long at byte `at`: a whole one, or the last one. Returns its bytes, in which the
+   * primes up to `root` are struck out as well; they are valid until the next call.
+   */
+  sieve(at: number, bytes: number): Uint8Array;
+  /** How many numbers of the block, `bytes` long, are not struck out. */
+  count(bytes: number): number;
 }
 
 /** The kernel compiled from `assembly/`: the hot loops are there, the order in which they run is here. */

@@ -1,10 +1,10 @@
 import type { FileAccess } from "../../calculations/files.ts";
 import type { Calculations } from "../../calculations/registry.ts";
 import {
+  type ChunkRange,
   keepSamples,
   type PlannedChunks,
   roundsFor,
-  type SampleChunk,
   type Samples,
   type SampleTime,
   sampleLimitMs,
@@ -38,7 +38,7 @@ export interface PlanningCode {
     sink: (inputs: readonly unknown[]) => Promise<void>,
     options: TaskOptions,
   ): Promise<PlannedChunks>;
-  compute(task: Task & SampleChunk, options: TaskOptions): Promise<SampleTime>;
+  compute(task: Task & ChunkRange, options: TaskOptions): Promise<SampleTime>;
 }
 
 /** Calls of a calculation on its files, by billing class, and the bytes that it asked for. */
@@ -142,7 +142,7 @@ async function measure(
   const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
   let timed = 0;
   let failed: string | undefined;
-  const compute = (chunk: SampleChunk): Promise<SampleTime> => {
+  const compute = (chunk: ChunkRange): Promise<SampleTime> => {
     timed += chunk.to - chunk.from;
     return code.compute({ ...task, ...chunk }, options).catch((error: unknown) => {
       // A chunk that exceeded the time limit may only be long.

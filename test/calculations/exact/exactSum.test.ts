@@ -131,6 +131,12 @@ describe("an exact sum", () => {
     );
   });
 
+  test("addAll takes a plain list too, which a caller in JavaScript may give", () => {
+    const sum = exactSum();
+    sum.addAll([0.1, 0.2, 0.3] as unknown as Float64Array, 1);
+    expect(sum.encode()).toBe(sumOf([0.2, 0.3]).encode());
+  });
+
   test("an exact sum of many of the largest doubles is finite again when they are subtracted", () => {
     const sum = exactSum();
     for (let i = 0; i < 70_000; i++) sum.add(Number.MAX_VALUE);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../../scripts/compileKernel.mjs";
-import { countPrimes as countWith } from "../../../src/calculations/primes/countPrimes.ts";
 import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
 import { blockBytes } from "../../../src/calculations/primes/sieveMemory.ts";
+import { countPrimes as countWith } from "../../../src/calculations/primes.ts";
 import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 import { countOneByOne } from "./bruteForce.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernel } from "../../../scripts/compileKernel.mjs";
-import { countPrimes } from "../../../src/calculations/primes/countPrimes.ts";
 import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
+import { countPrimes } from "../../../src/calculations/primes.ts";
 import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";

@@ -1,6 +1,6 @@
 import { isAscii } from "node:buffer";
+import { decimalAt } from "../fields.ts";
 import type { Field } from "../records.ts";
-import { decimalAt } from "./decimals.ts";
 
 /** Cuts the batch that `cells` has begun into rows. Returns the records that do not fit. */
 export type CutBatch = (cells: Cells) => readonly Misfit[];
@@ -158,18 +158,12 @@ export class Cells {
   #reserve(count: number): void {
     if (count <= this.#records.length) return;
     const rows = Math.max(64, count, this.rows * 2);
-    const [kinds, starts, ends] = [this.kinds, this.starts, this.ends];
-    const [numbers, records] = [this.#numbers, this.#records];
-    this.kinds = new Uint8Array(rows * this.width);
-    this.starts = new Int32Array(rows * this.width);
-    this.ends = new Int32Array(rows * this.width);
-    this.#numbers = new Float64Array(rows * this.width);
-    this.#records = new Int32Array(rows);
-    this.kinds.set(kinds);
-    this.starts.set(starts);
-    this.ends.set(ends);
-    this.#numbers.set(numbers);
-    this.#records.set(records);
+    const cells = rows * this.width;
+    this.kinds = new Uint8Array(this.kinds.buffer.transfer(cells));
+    this.starts = new Int32Array(this.starts.buffer.transfer(4 * cells));
+    this.ends = new Int32Array(this.ends.buffer.transfer(4 * cells));
+    this.#numbers = new Float64Array(this.#numbers.buffer.transfer(8 * cells));
+    this.#records = new Int32Array(this.#records.buffer.transfer(4 * rows));
     // Never with a gap, which would make the array a slow one.
     while (this.#values.length < this.kinds.length) this.#values.push(null);
   }

@@ -54,11 +54,11 @@ export class TextIds {
     const id = this.#size;
     const start = this.#startOf(id);
     const end = start + text.length;
-    if (end > this.#held.length) this.#held = copied(this.#held, new Uint8Array(end * 2));
+    if (end > this.#held.length) this.#held = new Uint8Array(this.#held.buffer.transfer(end * 2));
     this.#held.set(text, start);
     if (id === this.#ends.length) {
-      this.#ends = copied(this.#ends, new Int32Array(id * 2));
-      this.#hashes = copied(this.#hashes, new Int32Array(id * 2));
+      this.#ends = new Int32Array(this.#ends.buffer.transfer(id * 8));
+      this.#hashes = new Int32Array(this.#hashes.buffer.transfer(id * 8));
     }
     this.#ends[id] = end;
     this.#hashes[id] = hash;
@@ -80,11 +80,6 @@ export class TextIds {
   }
 }
 
-function copied<Numbers extends Uint8Array | Int32Array>(from: Numbers, to: Numbers): Numbers {
-  to.set(from);
-  return to;
-}
-
 function hashOf(bytes: Uint8Array, from: number, to: number): number {
   let hash = seed;
   for (let at = from; at < to; at++)
@@ -92,3 +87,24 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return hash ^ (hash >>> 16);
 }
+
+const encoder = new TextEncoder();
+
+/** The text that was written last as UTF-8, in `bytes[0, length)`. An unpaired surrogate becomes U+FFFD. */
+export const utf8 = {
+  bytes: new Uint8Array(1024),
+  length: 0,
+  write(text: string): void {
+    if (this.bytes.length < text.length * 3) this.bytes = new Uint8Array(text.length * 6);
+    const { bytes } = this;
+    this.length = text.length;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code > 0x7f) {
+        this.length = encoder.encodeInto(text, bytes).written;
+        return;
+      }
+      bytes[at] = code;
+    }
+  },
+};

@@ -69,17 +69,16 @@ export function eachField(
   }
 }
 
-/** `array`, or a copy with at least `length` elements, filled up with `filler`. */
+/** `array`, or its contents with at least `length` elements, filled up with `filler`. */
 export function grown(
   array: Float64Array<ArrayBuffer>,
   length: number,
   filler = 0,
 ): Float64Array<ArrayBuffer> {
   if (array.length >= length) return array;
-  const larger = new Float64Array(Math.max(length, array.length * 2, 16));
-  larger.set(array);
-  if (filler !== 0) larger.fill(filler, array.length);
-  return larger;
+  const before = array.length;
+  const larger = new Float64Array(array.buffer.transfer(8 * Math.max(length, before * 2, 16)));
+  return filler === 0 ? larger : larger.fill(filler, before);
 }
 
 /** How often a value came. */

@@ -1,4 +1,4 @@
-import { utf8 } from "../cells/utf8.ts";
+import { utf8 } from "../cells/textIds.ts";
 
 /**
  * The first 53 bits of MurmurHash3_x86_128 of `bytes[from, to)`, as a whole number: A. Appleby, public domain,

@@ -12,9 +12,7 @@ export function byteWriter(capacity = 1024) {
   let length = 0;
   const reserve = (more: number): void => {
     if (length + more <= target.length) return;
-    const grown = new Uint8Array(Math.max(target.length * 2, length + more));
-    grown.set(target.subarray(0, length));
-    target = grown;
+    target = new Uint8Array(target.buffer.transfer(Math.max(target.length * 2, length + more)));
     view = new DataView(target.buffer);
   };
   const writer = {

@@ -1,7 +1,5 @@
 import { type Cells, textCell } from "../cells/cells.ts";
-import { PairIds } from "../cells/pairIds.ts";
-import { TextIds } from "../cells/textIds.ts";
-import { utf8 } from "../cells/utf8.ts";
+import { TextIds, utf8 } from "../cells/textIds.ts";
 import { aggregateLimits } from "../limits.ts";
 import { detached, type Meter } from "../measures/measure.ts";
 import { tooManyGroups } from "../partial/partial.ts";
@@ -81,4 +79,44 @@ class FieldIds {
     this.#others.set(field, id);
     return id;
   }
+}
+
+/** Numbers pairs of whole numbers in the order in which they first appear, in an open-addressing table at most half full. */
+export class PairIds {
+  #slots = new Int32Array(32);
+  #lefts = new Int32Array(16);
+  #rights = new Int32Array(16);
+  size = 0;
+
+  idOf(left: number, right: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = hashOf(left, right) & mask;
+    for (; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const id = (this.#slots[slot] as number) - 1;
+      if (this.#lefts[id] === left && this.#rights[id] === right) return id;
+    }
+    if (this.size * 2 === this.#slots.length) {
+      this.#grow();
+      return this.idOf(left, right);
+    }
+    const id = this.size++;
+    this.#slots[slot] = id + 1;
+    this.#lefts[id] = left;
+    this.#rights[id] = right;
+    return id;
+  }
+
+  #grow(): void {
+    const known = this.size;
+    this.#slots = new Int32Array(known * 4);
+    this.#lefts = new Int32Array(this.#lefts.buffer.transfer(known * 8));
+    this.#rights = new Int32Array(this.#rights.buffer.transfer(known * 8));
+    this.size = 0;
+    for (let id = 0; id < known; id++) this.idOf(this.#lefts[id] as number, this.#rights[id] as number);
+  }
+}
+
+function hashOf(left: number, right: number): number {
+  const hash = Math.imul(Math.imul(left, 0x9e3779b1) ^ right, 0x85ebca6b);
+  return hash ^ (hash >>> 15);
 }

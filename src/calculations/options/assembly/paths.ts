@@ -73,23 +73,22 @@ export function addPaths(
   storeBounds(5, upper(maxTilt));
 }
 
-/** spot · e^(drift + spread · y) of each y. */
+/** spot · e^(drift + spread · y) of each y. Powers that may be far are checked only where there is one, which is rare. */
 function fillMeans(to: usize, count: usize, spot: f64, drift: f64, spread: f64): void {
+  const farthest = means(to, count, spot, drift, spread, false);
+  if (farthest > farFrom) means(to, count, spot, drift, spread, true);
+}
+
+// @ts-ignore: decorator
+@inline
+function means(to: usize, count: usize, spot: f64, drift: f64, spread: f64, far: bool): f64 {
   let farthest = f64x2.splat(0);
   for (let at: usize = 0; at < 8 * count; at += 16) {
     const x = f64x2.add(f64x2.splat(drift), f64x2.mul(f64x2.splat(spread), v128.load(normals + at)));
     farthest = f64x2.pmax(farthest, f64x2.abs(x));
-    v128.store(to + at, f64x2.mul(f64x2.splat(spot), exp(x)));
+    v128.store(to + at, f64x2.mul(f64x2.splat(spot), far ? farExp(x) : exp(x)));
   }
-  if (upper(farthest) > farFrom) fillFarMeans(to, count, spot, drift, spread);
-}
-
-/** The same where a power may be far: no check for each in the loop that nearly all take. */
-function fillFarMeans(to: usize, count: usize, spot: f64, drift: f64, spread: f64): void {
-  for (let at: usize = 0; at < 8 * count; at += 16) {
-    const x = f64x2.add(f64x2.splat(drift), f64x2.mul(f64x2.splat(spread), v128.load(normals + at)));
-    v128.store(to + at, f64x2.mul(f64x2.splat(spot), farExp(x)));
-  }
+  return upper(farthest);
 }
 
 /** 1 of a gain, else 0. */

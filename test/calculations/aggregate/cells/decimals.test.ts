@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Cells, type CutRows } from "../../../../src/calculations/aggregate/cells/cells.ts";
-import { decimalAt } from "../../../../src/calculations/aggregate/cells/decimals.ts";
-import { numberOf } from "../../../../src/calculations/aggregate/fields.ts";
+import { decimalAt, numberOf } from "../../../../src/calculations/aggregate/fields.ts";
 import { csvCutter } from "../../../../src/calculations/aggregate/reading/cutCsv.ts";
 
 const full = process.env["LEASEFOLD_FULL"] === "1";

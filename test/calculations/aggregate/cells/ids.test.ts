@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PairIds } from "../../../../src/calculations/aggregate/cells/pairIds.ts";
 import { TextIds } from "../../../../src/calculations/aggregate/cells/textIds.ts";
+import { PairIds } from "../../../../src/calculations/aggregate/rows/groupIds.ts";
 
 /** Numbers values in the order in which they first appear, by a map. */
 const numbered = () => {

@@ -1,5 +1,5 @@
 import { countUpTo, numbersPerByte } from "../../../../src/calculations/primes/basePrimes.ts";
-import type { SieveKernel } from "../../../../src/calculations/primes/countPrimes.ts";
+import type { SieveKernel } from "../../../../src/calculations/primes/sieveKernel.ts";
 import { countZeros } from "./countZeros.ts";
 import { crossSparse } from "./crossSparse.ts";
 import { crossTurns } from "./crossTurns.ts";
