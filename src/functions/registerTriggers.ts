@@ -69,8 +69,8 @@ export function tellLate(
   { triggerMetadata }: Pick<InvocationContext, "triggerMetadata">,
   nowMs: number,
 ): void {
-  const waitedS = Math.round((nowMs - Date.parse(String(triggerMetadata?.["insertionTime"]))) / 1_000);
-  if (Number(triggerMetadata?.["dequeueCount"]) !== 1) return;
+  const waitedS = Math.round((nowMs - Date.parse(plain(triggerMetadata?.["insertionTime"]))) / 1_000);
+  if (plain(triggerMetadata?.["dequeueCount"]) !== "1") return;
   if (waitedS > (urgent ? waitMaxS.urgent : waitMaxS.packs)) log(logEvents.messageWaited({ queue, waitedS }));
 }
 
@@ -129,7 +129,7 @@ export function deliveryOf(
   queue: string,
   urgent: boolean,
 ): Delivery {
-  const attempt = Number(context.triggerMetadata?.["dequeueCount"] ?? 1);
+  const attempt = Number(plain(context.triggerMetadata?.["dequeueCount"]) || 1);
   return {
     queue,
     urgent,
@@ -147,6 +147,13 @@ function textOf(body: unknown, { triggerMetadata }: Pick<InvocationContext, "tri
   try {
     return JSON.stringify(body) ?? "";
   } catch (error) {
-    return `message ${triggerMetadata?.["id"]} cannot be serialized: ${messageOf(error)}`;
+    return `message ${plain(triggerMetadata?.["id"])} cannot be serialized: ${messageOf(error)}`;
   }
 }
+
+/**
+ * A value of the trigger metadata as text. The host writes properties of the body over its own, and an object among them
+ * may not be convertible: a handler that threw for it would never record the message.
+ */
+const plain = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";

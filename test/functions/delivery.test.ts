@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deliveryOf } from "../../src/functions/registerTriggers.ts";
+import { deliveryOf, tellLate } from "../../src/functions/registerTriggers.ts";
 import { triggerMetadata } from "../../src/local/host/queueDelivery.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
@@ -33,3 +33,15 @@ test("a body nested too deeply has no property among the trigger's metadata, and
   });
   expect(Object.keys(metadata)).toHaveLength(8);
 });
+
+test.each(["dequeueCount", "insertionTime", "id"])(
+  "a body whose %s cannot be a text is delivered like any other",
+  (name) => {
+    const inner = { toString: 1, valueOf: 2 };
+    const context = { triggerMetadata: { dequeueCount: 1, insertionTime: "2026-11-22", [name]: inner } };
+    expect(() => tellLate("q", false, context, 0)).not.toThrow();
+    expect(deliveryOf({ [name]: inner }, context, "q", false)).toMatchObject({ attempt: 1 });
+    const deep: unknown = JSON.parse(`${'{"a":'.repeat(8_000)}1${"}".repeat(8_000)}`);
+    expect(deliveryOf(deep, context, "q", false).attempt).toBe(1);
+  },
+);
