@@ -106,6 +106,7 @@ const sorted = (codes: readonly string[]): string[] => [...new Set(codes)].sort(
 test("every code that a calculation can fail with has been decided", () => {
   const found = [
     ...matches(/new CalculationError\(\s*"([^"]+)"/g),
+    ...matches(/checkBytes\([^)]*,\s*"([^"]+)",?\s*\)/g),
     // What is thrown in a thread arrives as a calculation's error, whatever its class.
     ...matches(/new (?:Config|Input)Error\(\s*(?:"(?:invalid|unknown)",\s*)?"([^"]+)"/g, "calculations"),
     // Why a file cannot be read.

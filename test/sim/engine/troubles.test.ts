@@ -242,7 +242,8 @@ test("a term that ends in the middle of many sends leaves no rejection unhandled
     await Promise.resolve();
     throw new Error("aborted");
   };
-  const term = { leader, names: { urgent: "u", packs: "p" }, storage: { queues: { send } } };
+  const clock = { after: () => () => {} };
+  const term = { leader, clock, names: { urgent: "u", packs: "p" }, storage: { queues: { send } } };
   const sends = Array.from({ length: 5 }, () => ({ message: { kind: "plan" }, urgent: true }));
   const args = [term, sends] as unknown as Parameters<typeof sendAll>;
   await expect(sendAll(...args)).rejects.toThrow();
