@@ -54,6 +54,7 @@ export const calculationsBench: Bench = {
           "CPU s: one thread": rounded(whole.oneCpuS),
           "both instances": rounded(whole.twoCpuS),
           "× one thread": rounded(whole.cpuRatio),
+          "first run": rounded(whole.coldCpuRatio),
           Azurite: rounded(whole.azuriteCpuS),
           "MB of one instance": Math.round(whole.peakBytes / 1e6),
           "when idle": Math.round(whole.idleBytes / 1e6),

@@ -20,8 +20,13 @@ export type TwoRuns = {
   /** CPU time of the one thread's process, of both instances, and of the emulator beside the latter. */
   readonly oneCpuS: number;
   readonly twoCpuS: number;
-  /** Of both instances over that of the one thread, which reads the same files from the same storage. */
+  /**
+   * Of both instances over that of the one thread, which reads the same files from the same storage. Where there are
+   * files, both sides have done the same once before.
+   */
   readonly cpuRatio: number;
+  /** The same of that first run on instances that have just started; NaN without files. */
+  readonly coldCpuRatio: number;
   readonly azuriteCpuS: number;
   /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
   readonly peakBytes: number;
@@ -59,13 +64,17 @@ export async function runOnTwo(
   const cpuNow = () => [app.azuritePid, ...pids].map(cpuSecondsOf);
   const peak = () => Math.max(...pids.map(peakBytesOf));
   const idleBytes = peak();
-  const before = cpuNow();
-  const startedMs = performance.now();
-  const { run } = await submit(app.client, { calculation, params });
-  await app.until(run, (view) => !view.active, 3_600_000, 500);
-  const twoS = (performance.now() - startedMs) / 1000;
-  const [azuriteCpuS = 0, ...instancesCpuS] = cpuNow().map((now, place) => now - (before[place] ?? 0));
-  const twoCpuS = instancesCpuS.reduce((sum, seconds) => sum + seconds, 0);
+  const onBoth = async () => {
+    const before = cpuNow();
+    const startedMs = performance.now();
+    const { run } = await submit(app.client, { calculation, params });
+    await app.until(run, (view) => !view.active, 3_600_000, 500);
+    const seconds = (performance.now() - startedMs) / 1000;
+    const [azuriteS = 0, ...spentS] = cpuNow().map((now, place) => now - (before[place] ?? 0));
+    return { run, seconds, azuriteS, cpuS: spentS.reduce((sum, one) => sum + one, 0) };
+  };
+  const cold = fill === undefined ? undefined : await onBoth();
+  const { run, seconds: twoS, azuriteS: azuriteCpuS, cpuS: twoCpuS } = await onBoth();
   const { sha256 } = await findManifest(app.client, run);
   if (sha256 !== createHash("sha256").update(first.body).digest("hex")) {
     throw new Error(`${calculation} on two instances has another result than in one thread`);
@@ -78,7 +87,8 @@ export async function runOnTwo(
   const oneCpuS = (first.cpuS + second.cpuS) / 2;
   return {
     ...{ oneBeforeS, oneAfterS, oneS, twoS, speedUp: oneS / twoS },
-    ...{ oneCpuS, twoCpuS, cpuRatio: twoCpuS / oneCpuS, azuriteCpuS, peakBytes, idleBytes },
+    ...{ oneCpuS, twoCpuS, cpuRatio: twoCpuS / oneCpuS, coldCpuRatio: (cold?.cpuS ?? Number.NaN) / oneCpuS },
+    ...{ azuriteCpuS, peakBytes, idleBytes },
   };
 }
 
