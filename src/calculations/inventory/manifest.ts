@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CalculationError } from "../../model/errors.ts";
-import type { FileFact, Files } from "../files.ts";
+import { type FileFact, type Files, releasePiece } from "../files.ts";
 
 /** A file in the manifest. */
 interface Entry {
@@ -71,6 +71,9 @@ export async function hashFiles(facts: readonly FileFact[], files: Files): Promi
 /** Reads one piece at a time: a file of any size takes at most two pieces of memory. */
 async function hashFile(fact: FileFact, files: Files): Promise<string> {
   const hash = createHash("sha256");
-  for await (const piece of files.read(fact)) hash.update(piece);
+  for await (const piece of files.read(fact)) {
+    hash.update(piece);
+    releasePiece(piece);
+  }
   return hash.digest("hex");
 }
