@@ -77,7 +77,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     instances = await startInstances({
       count: options.instances,
       appDir,
-      // Also where this file runs from source: what users run is the bundle, which takes less memory and starts sooner.
+      // Also where this file runs from source: what users run is the bundle, which takes less memory.
       instanceEntry: join(appDir, "dist", "instance.cjs"),
       connectionString: azurite.connectionString,
       env: (_name, index) => embeddedEnv({ ...options, calculations, index, cores: availableParallelism() }),

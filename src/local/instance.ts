@@ -23,14 +23,14 @@ const argumentsSchema = z.tuple([
 /** Time between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
 const timeoutGraceMs = 2_000;
 const statsEveryMs = 1_000;
+/** By then an instance has ticked, and loaded what it does that with. */
+const startedMs = 5_000;
 
 /**
  * By default V8 lets the small heap of an instance grow by a third or so until it collects. Each piece of a file, 8 MB outside
  * of that heap, counts as growth, so it collected for nearly every piece: a quarter of the CPU of a run over data.
  */
 setFlagsFromString("--heap-growing-percent=200");
-/** By then an instance has ticked, and loaded what it does that with. */
-const startedMs = 5_000;
 
 let host: EmbeddedHost | undefined;
 let ending = false;

@@ -129,7 +129,7 @@ async function kills(report: Report, { packs, kills }: Amounts): Promise<void> {
   const exact = runs.filter((run) => run.exact).length;
   const what = `${packs} packs on four instances, one killed each 3 s until ${kills} were`;
   report.row(`${what}: seconds of a run, median of ${runs.length}`, round(seconds));
-  report.row("packs sent again; of them computed although another had", `${again}; ${duplicates}`);
+  report.row("packs resent; of them computed although another had", `${again}; ${duplicates}`);
   report.figures({ "killed-seconds": seconds, "killed-again": again, "killed-duplicates": duplicates });
   report.goal(
     `each result is byte for byte that of one loop (${exact} of ${runs.length})`,

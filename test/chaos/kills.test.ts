@@ -69,7 +69,7 @@ test("the leader is killed in the middle of a run: another takes over and the re
   expect(before.kind).toBe("leading");
 });
 
-test("a worker is killed in the middle of its pack: the pack is sent again and the result is exact", async () => {
+test("a worker is killed in the middle of its pack: the pack is resent and the result is exact", async () => {
   const { run } = await submit(app.client, {
     calculation: "slow-squares",
     params: { chunks: 24, ms: 500 },

@@ -50,6 +50,11 @@ test("every link of a page leads to a file, and to a heading where it names one"
   expect(broken).toEqual([]);
 });
 
+test("no page and no source has the marks of a merge that was not resolved", () => {
+  const marked = [...pages, ...code].filter((file) => /^(?:<{7}|>{7}) /m.test(read(file)));
+  expect(marked).toEqual([]);
+});
+
 test("every page that code cites exists, and so does every file of the project that a page names", () => {
   const cited = code.flatMap((file) =>
     [...read(file).matchAll(/\b((?:docs\/)?[A-Z]{4,}\.md)\b/g)]

@@ -14,7 +14,7 @@ import { bitsOf, tally } from "./track.ts";
 /**
  * Takes over what the marker wants. A cancel before `finishing` ends the run, or with `keep` what is not done of it;
  * from then on it is too late. A new turn (a pause or resume that this state has not seen) makes workers drop what was
- * sent under the old one and they have not begun, so every unfinished pack will be sent again.
+ * sent under the old one and they have not begun, so every unfinished pack will be resent.
  */
 export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): void {
   const { state } = draft;

@@ -39,7 +39,7 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
 }
 
 /**
- * Writes a state. `adopted`: an earlier write of mine stands instead. What was sent since is not sent again when it is
+ * Writes a state. `adopted`: an earlier write of mine stands instead. What was sent since is not resent when it is
  * decided again, so the notes keep it.
  */
 export async function writeState(run: TermRun, next: State): Promise<"written" | "adopted"> {

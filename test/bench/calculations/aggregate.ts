@@ -37,7 +37,9 @@ export const aggregateBench: CalculationBench = {
       const truth = await duckdb(sqlOf(`read_csv('${path}')`));
       const other = (performance.now() - startedMs) / 1000;
       compareRows(jsonOf(result)["rows"] as Row[], truth);
-      say(`of ${size} bytes; ${(size / both.seconds / 1e6).toFixed(0)} MB/s with quoted newlines looked for`);
+      say(
+        `of ${size} bytes; ${(size / both.seconds / 1e6).toFixed(0)} MB/s with quoted newlines searched for`,
+      );
       return {
         perS: size / seconds,
         seconds,

@@ -21,7 +21,7 @@ const packSize = 10;
 /** Packs of half to one and a half of the mean, so that they do not all end at once. */
 const unlike = (chunk: number): number => 0.5 + ((Math.floor(chunk / packSize) * 0.618_034) % 1);
 
-/** Runs it in virtual time, its leader apart from its workers; what each called, and what was foreseen for that time. */
+/** Runs it in virtual time, its leader apart from its workers; what each called, and what was estimated for that time. */
 async function measured(run: { packs: number; packMs: number; instances: number }, seed = 5) {
   const chunks = run.packs * packSize;
   const [leader, workers] = [countedStorage(), countedStorage()];
@@ -64,8 +64,8 @@ async function measured(run: { packs: number; packMs: number; instances: number 
   };
 }
 
-const offBy = (found: CallCounts, foreseen: CallCounts): number =>
-  Math.abs(billedCalls(found) / billedCalls(foreseen) - 1);
+const offBy = (found: CallCounts, estimated: CallCounts): number =>
+  Math.abs(billedCalls(found) / billedCalls(estimated) - 1);
 
 describe.each([
   { packs: 250, packMs: 1_500, instances: 2 },
@@ -74,7 +74,7 @@ describe.each([
 ])("a simulated run of $packs packs of $packMs ms", (run) => {
   const measuring = measured(run);
 
-  it("calls for its packs, nodes, finish and clean-up exactly what was foreseen", async () => {
+  it("calls for its packs, nodes, finish and clean-up exactly what was estimated", async () => {
     const { layout, cost, byWorkers, inQueues, again } = await measuring;
     const { plan, packs, nodes, finish, cleanUp } = cost;
     const exact = [plan, packs, nodes, finish, cleanUp].reduce(addCalls);
@@ -86,7 +86,7 @@ describe.each([
     expect(shardsOf(layout)).toBe(run.packs > 256 ? nodes.write / 2 : 1);
   });
 
-  it("looks at the marker about as often as foreseen, and less than twice a pack", async () => {
+  it("looks at the marker about as often as estimated, and less than twice a pack", async () => {
     const { cost, byWorkers } = await measuring;
     const heads = byWorkers.other - cost.cleanUp.other;
     expect(heads).toBeLessThan(2 * run.packs);
@@ -98,7 +98,7 @@ describe.each([
     expect(Math.abs(durationMs / expected - 1)).toBeLessThan(0.15);
   });
 
-  it("is led for what was foreseen for its time, within a tenth", async () => {
+  it("is led for what was estimated for its time, within a tenth", async () => {
     // One world may have its last packs at a moment of slow polls, so three count together.
     const worlds = [await measuring, await measured(run, 6), await measured(run, 7)];
     for (const { durationMs } of worlds) expect(durationMs).toBeGreaterThan(60_000);
@@ -117,13 +117,13 @@ describe.each([
     expect(billedCalls(leading) / (durationMs / 60_000)).toBeLessThan(300);
   });
 
-  it("calls in all what was foreseen, within a tenth", async () => {
+  it("calls in all what was estimated, within a tenth", async () => {
     const { cost, total } = await measuring;
     expect(offBy(total, cost.total)).toBeLessThan(0.1);
   });
 });
 
-it("short packs share messages, at least two thirds as many to a message as foreseen", async () => {
+it("short packs share messages, at least two thirds as many to a message as estimated", async () => {
   const { cost, byWorkers, inQueues } = await measured({ packs: 2_000, packMs: 12, instances: 2 });
   expect(byWorkers.write).toBeLessThan(1.05 * 2_000);
   expect(inQueues).toBeLessThan(3 * 700);

@@ -102,7 +102,7 @@ describe("faults", () => {
     expect((await engine.state("r"))?.terms.length).toBeGreaterThan(1);
   });
 
-  test("a killed worker's packs are sent again instead of waiting for ten minutes", async () => {
+  test("a killed worker's packs are resent instead of waiting for ten minutes", async () => {
     const engine = engineWorld({ seed: 3, code: { chunkMs: () => 1_000 } });
     const [first] = [engine.start(), engine.start(), engine.start()];
     await engine.submit({ id: "r", chunks: 60, packSize: 1 });

@@ -7,7 +7,7 @@ import { checkEnds } from "./checks/leftovers.ts";
 import { newerVersion } from "./newerVersion.ts";
 import type { SimulationResult, Stage } from "./stage.ts";
 
-/** After its last fault a run ends within this: what is silent is sent again after a quarter of an hour. */
+/** After its last fault a run ends within this: what is silent is resent after a quarter of an hour. */
 const endsWithinMs = 45 * 60_000;
 /** A dead worker hides its last message for ten minutes, five times at most before it is set aside. */
 const drainsWithinMs = 60 * 60_000;

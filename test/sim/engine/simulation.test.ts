@@ -91,7 +91,7 @@ test("worlds with changing code: whoever has which code, no result folds two unl
   expect(sum.retries).toBeGreaterThan(5);
 }, 3_600_000);
 
-test("worlds of short packs: those that share a message are each computed, recorded and sent again as if alone", async () => {
+test("worlds of short packs: those that share a message are each computed, recorded and resent as if alone", async () => {
   const count = thorough ? to : shortPacksWorlds;
   const seeds = Array.from({ length: count }, (_, index) => shortPacksFrom + index);
   let sum = noFigures;

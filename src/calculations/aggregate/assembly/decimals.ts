@@ -4,7 +4,7 @@ const powersOfTen: usize = memory.data<f64>([
 const digitsMax: i32 = 15;
 
 /**
- * The number of a decimal in `[from, to)` that has at most 15 digits and no exponent, the same double as ../cells/decimals.ts
+ * The number of a decimal in `[from, to)` that has at most 15 digits and no exponent, the same double as ../fields.ts
  * gives; NaN for anything else. Reads 16 bytes.
  */
 export function decimalAt(from: usize, to: usize): f64 {

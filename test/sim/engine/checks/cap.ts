@@ -6,7 +6,7 @@ const oldCapMs = 300_000;
 
 /**
  * Never more packs of one generation and turn have been sent and have no outcome than the cap allows. A pack that is
- * sent again counts once. Its outcome is its partial, or a record of a send that failed.
+ * resent counts once. Its outcome is its partial, or a record of a send that failed.
  */
 export function capIsKept({ ledger, nowMs, report }: Scene): Check {
   const inFlight = new Map<string, Set<number>>();

@@ -35,7 +35,7 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       const { message } = effect;
       if (message?.kind !== "compute") return;
       if (before.get(`${message.uid} ${message.gen}`)?.has(message.pack)) {
-        report(checker, `pack ${message.pack} of ${message.run} is sent again in generation ${message.gen}`);
+        report(checker, `pack ${message.pack} of ${message.run} is resent in generation ${message.gen}`);
       }
     }
   };

@@ -44,7 +44,7 @@ const bytesPerShard = 220;
 const bytesPerResend = 120;
 const bytesElse = 16_000;
 
-/** The state grows with its shards, and with packs that were sent again only until they have ended. */
+/** The state grows with its shards, and with packs that were resent only until they have ended. */
 export const stateStaysSmall =
   ({ report }: Scene): Check =>
   (effect) => {

@@ -9,7 +9,7 @@ import type { SimulationResult } from "../stage.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** Short packs share messages; each of them is computed, recorded and sent again as if it had come alone. */
+/** Short packs share messages; each of them is computed, recorded and resent as if it had come alone. */
 
 const packs = 200;
 /** Behind the packs that are sent one by one because nobody knows yet how long they take. */

@@ -84,7 +84,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
         run()?.sent.filter(({ message }) => message.kind === "combine" && message.index === 1) ?? [];
       must(
         sends.some(({ message }) => message.send === 2),
-        "the combine was sent again",
+        "the combine was resent",
       );
     }),
 
@@ -142,7 +142,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
       await script.submit({ id: "r", chunks: 12, packSize: 1 });
       const sends = () =>
         (run()?.sent ?? []).filter(({ message }) => message.kind === "compute" && message.pack === 5);
-      await script.until("the late pack is sent again", () => partial.isHeld() && sends().length >= 2);
+      await script.until("the late pack is resent", () => partial.isHeld() && sends().length >= 2);
       const [first] = sends();
       await engine.storage.queues.send(poisonOf(names.packs), JSON.stringify(first?.message));
       const record = runBlobs("r", run()?.uid ?? "").failure({ kind: "pack", shard: 0, pack: 5 }, 1, 1);
