@@ -1,20 +1,20 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { buildCommit } from "./buildCommit.mjs";
 import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 import { buildOwnCalculations } from "./ownCalculations.mjs";
 
 /**
- * Builds `dist/`: the app that the Functions host loads (`index.cjs` with its thread entries, and the compiled kernels,
- * which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user calculations import,
- * `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The app is CommonJS
- * because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`. Calculations in `calculations/` become part
- * of it.
+ * Builds `dist/`: the app that the Functions host loads (`index.cjs` with `shared-*.cjs`, its thread entries, and the
+ * compiled kernels, which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user
+ * calculations import, `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The
+ * app is CommonJS because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
+ * Calculations in `calculations/` become part of it.
  */
 const root = join(import.meta.dirname, "..");
 const appBytesMax = 2 * 1024 * 1024;
@@ -45,7 +45,7 @@ const piscinaWorker = {
   },
 };
 
-const shared = {
+const options = {
   absWorkingDir: root,
   bundle: true,
   platform: "node",
@@ -63,6 +63,49 @@ const shared = {
   outdir: "dist",
   outExtension: { ".js": ".cjs" },
 };
+
+const program = {
+  ...options,
+  // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
+  // the blob SDK only for a format of lists that is not asked for here.
+  external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow"],
+  define: {
+    "import.meta.dirname": "__dirname",
+    "import.meta.filename": "__filename",
+    "process.env.BUILD_COMMIT": JSON.stringify(buildCommit(root, process.env) ?? ""),
+  },
+  plugins: [piscinaWorker],
+};
+
+/**
+ * The app and the host that loads it here. What both need, such as the Azure SDK, is in files of its own, so that an embedded
+ * instance holds it once; so is the identity library, which is loaded with the first token. esbuild splits only ES modules.
+ */
+async function buildApp() {
+  const { outputFiles, metafile } = await build({
+    ...program,
+    entryPoints: {
+      index: "src/index.ts",
+      instance: "src/local/instance.ts",
+    },
+    format: "esm",
+    splitting: true,
+    chunkNames: "shared-[hash]",
+    sourcemap: "inline",
+    write: false,
+  });
+  const { target, platform, lineLimit } = options;
+  const same = { target, platform, lineLimit, minify: true, sourcesContent: false, sourcemap: true };
+  await Promise.all(
+    outputFiles.map(async ({ path, text }) => {
+      const name = basename(path);
+      const { code, map } = await transform(text, { ...same, format: "cjs", sourcefile: name });
+      await writeFile(path, `${code}//# sourceMappingURL=${name}.map\n`);
+      await writeFile(`${path}.map`, map);
+    }),
+  );
+  return { metafile };
+}
 
 /**
  * esbuild leaves other characters in templates and regular expressions as they are. One of them makes V8 keep the whole
@@ -82,36 +125,26 @@ await rm(join(root, "dist"), { recursive: true, force: true });
 await mkdir(join(root, "dist"));
 const made = await Promise.all([
   ...kernels.map((name, i) => writeFile(join(root, "dist", name), compiled[i])),
+  buildApp(),
   build({
-    ...shared,
+    ...program,
     entryPoints: {
-      index: "src/index.ts",
       thread: "src/worker/threads/thread.ts",
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       checkThread: "src/cli/check/checkThread.ts",
-      instance: "src/local/instance.ts",
       election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",
-    // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
-    // the blob SDK only for a format of lists that is not asked for here.
-    external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow"],
-    define: {
-      "import.meta.dirname": "__dirname",
-      "import.meta.filename": "__filename",
-      "process.env.BUILD_COMMIT": JSON.stringify(buildCommit(root, process.env) ?? ""),
-    },
-    plugins: [piscinaWorker],
   }),
   build({
-    ...shared,
+    ...options,
     entryPoints: { leasefold: "src/calculations/leasefold.ts" },
     format: "esm",
     outExtension: { ".js": ".mjs" },
   }),
   build({
-    ...shared,
+    ...options,
     entryPoints: { app: "src/dashboard/main.tsx" },
     outdir: "dist/ui",
     platform: "browser",
@@ -135,7 +168,9 @@ const made = await Promise.all([
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
-await Promise.all(["index.cjs", "instance.cjs", "thread.cjs"].map(inAscii));
+const programFiles = (await readdir(join(root, "dist"))).filter((name) => name.endsWith(".cjs"));
+const sharedFiles = programFiles.filter((name) => name.startsWith("shared-"));
+await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
 await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
 await buildOwnCalculations(root).catch((error) => {
   console.error(error.message);
@@ -145,7 +180,9 @@ await buildOwnCalculations(root).catch((error) => {
 await cp(join(root, "src/dashboard/index.html"), join(root, "dist/ui/index.html"));
 const pages = await Promise.all(pageFiles.map((name) => readFile(join(root, "dist/ui", name))));
 const pageBytes = pages.reduce((sum, page) => sum + gzipSync(page, { level: 9 }).length, 0);
-const sizes = await Promise.all(appFiles.map(async (name) => (await stat(join(root, "dist", name))).size));
+const sizes = await Promise.all(
+  [...appFiles, ...sharedFiles].map(async (name) => (await stat(join(root, "dist", name))).size),
+);
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
 if (!process.argv.includes("--quiet"))
   console.log(

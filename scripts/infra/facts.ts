@@ -59,6 +59,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
       ...all(build, /pageFiles = \[([^\]]*)\]/g).flatMap((list) =>
         all(list, /"([^"]+)"/g).map((name) => `ui/${name}`),
       ),
+      ...all(build, /chunkNames: "([^"]+)"/g).map((name) => `${name}.cjs`),
       // What calculations of a user's own import.
       "leasefold.mjs",
     ],

@@ -78,7 +78,8 @@ test("the package is host.json, package.json, the bundle and the own calculation
   const files = makePackage(clone, folder);
   const ownFiles = ["collatz.mjs", "doubles.mjs", "factor.txt"].map((name) => `${own.built}/${name}`);
   const expected = [...bundle.map((name) => `dist/${name}`), ...ownFiles, "host.json", "package.json"];
-  expect(files).toEqual(expected.sort());
+  const withoutHashes = files.map((name) => name.replace(/-[A-Z0-9]{8}\./, "-[hash]."));
+  expect([...new Set(withoutHashes)]).toEqual(expected.sort());
 
   started = await startInstances({
     count: 2,
