@@ -21,6 +21,9 @@ export const limits = {
   // The size of packs.
   /** Intended number of packs in a run: enough to balance a few hundred workers, few enough to cost nothing. */
   packsAimed: 200,
+  /** The same where more packs would be shorter than `packMsShort`: short runs are computed by few workers. */
+  packsAimedShort: 40,
+  packMsShort: 500,
   /** A shorter pack is mostly overhead. */
   packMsMin: 250,
   /** A longer pack would be slow to balance; the host first renews a message after five minutes. */

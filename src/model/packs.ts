@@ -57,11 +57,15 @@ export function packsPerMessage(packMs: number, left: number): number {
   return Math.max(1, Math.floor(most));
 }
 
-/** Chunks per pack: the total work divided by 200 packs, but at least a quarter second and at most 25 s for a pack. */
+/**
+ * Chunks per pack: the total work divided by 200 packs, or by 40 while packs are shorter than half a second, but at least a
+ * quarter second and at most 25 s for a pack.
+ */
 export function packSizeFor(chunks: number, chunkMs: number): number {
   if (chunks === 0) return 1;
   const totalMs = Math.max(chunks * chunkMs, 0.001);
-  const packMs = Math.min(Math.max(totalMs / limits.packsAimed, limits.packMsMin), limits.packMsMax);
+  const shortMs = Math.min(totalMs / limits.packsAimedShort, limits.packMsShort);
+  const packMs = Math.min(Math.max(totalMs / limits.packsAimed, shortMs, limits.packMsMin), limits.packMsMax);
   const chunksPerPack = Math.round(packMs / Math.max(chunkMs, 0.000_001));
   return Math.min(Math.max(chunksPerPack, 1), chunks);
 }

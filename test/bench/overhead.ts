@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { noAccess, noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
-import { readManifest } from "../../src/client/runDocuments.ts";
-import { submit } from "../../src/client/submit.ts";
 import { billingClasses, type CallCounts } from "../../src/model/calls.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import type { Bench } from "./bench.ts";
 import { othersDuring } from "./cpu.ts";
 import { quantile } from "./quantile.ts";
+import { timedRun } from "./timedRun.ts";
 
 const threads = 2;
 const published: Readonly<Record<string, number>> = {
@@ -126,14 +124,9 @@ async function coldRuns(to: string, repeats: number, say: (line: string) => void
 
 /** Until the manifest can be read; a run that is still closed afterwards is waited for. */
 async function appRun(app: RealApp, to: string): Promise<Timed> {
-  const { others, seconds, made } = await timed(app, async () => {
-    const startedMs = performance.now();
-    const submitted = await submit(app.client, { calculation: "primes", params: { to } });
-    // A poll takes CPU from the run: polls are as far apart as a two-hundredth of the time so far.
-    while ((await readManifest(app.client, submitted, 1)) === undefined)
-      await sleep(Math.max(20, (performance.now() - startedMs) / 200));
-    return submitted;
-  });
+  const { others, seconds, made } = await timed(app, () =>
+    timedRun(app, { calculation: "primes", params: { to } }),
+  );
   const view = await app.until(made.run, (one) => !one.active);
   const answer = (JSON.parse(await app.result(made.run)) as { primes: number }).primes;
   if (answer !== published[to]) throw new Error(`primes to ${to}: ${answer} is wrong`);

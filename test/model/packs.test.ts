@@ -62,6 +62,10 @@ describe("packs and shards", () => {
   test.each([
     // The work of a run in ms per chunk, and the pack that comes of it.
     { chunks: 1_000_000, chunkMs: 1, packSize: 5_000, why: "200 packs of five seconds" },
+    { chunks: 20_000, chunkMs: 1, packSize: 500, why: "40 packs of half a second" },
+    { chunks: 12_000, chunkMs: 1, packSize: 300, why: "40 packs of less" },
+    { chunks: 60_000, chunkMs: 1, packSize: 500, why: "fewer than 200 packs, since they would be shorter" },
+    { chunks: 4_000, chunkMs: 1, packSize: 250, why: "packs of a quarter second" },
     { chunks: 1_000, chunkMs: 0.01, packSize: 1_000, why: "less than a quarter second is one pack" },
     { chunks: 100_000, chunkMs: 1_000, packSize: 25, why: "no pack is longer than 25 s" },
     { chunks: 100, chunkMs: 60_000, packSize: 1, why: "a chunk is never divided" },

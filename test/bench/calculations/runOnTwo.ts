@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { filesOver } from "../../../src/calculations/files.ts";
 import { findManifest } from "../../../src/client/result.ts";
-import { submit } from "../../../src/client/submit.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
 import { type RealApp, startRealApp } from "../../support/realApp.ts";
 import { cpuSecondsOf } from "../cpu.ts";
+import { timedRun } from "../timedRun.ts";
 import type { Upload, WholeRun } from "./measure.ts";
 import { serialRun } from "./serialRun.ts";
 
@@ -20,12 +20,9 @@ export type TwoRuns = {
   /** CPU time of the one thread's process, of both instances, and of the emulator beside the latter. */
   readonly oneCpuS: number;
   readonly twoCpuS: number;
-  /**
-   * Of both instances over that of the one thread, which reads the same files from the same storage. Where there are
-   * files, both sides have done the same once before.
-   */
+  /** Of both instances, which are warm, over that of the one thread, which reads the same files from the same storage. */
   readonly cpuRatio: number;
-  /** The same of that first run on instances that have just started; NaN without files. */
+  /** The same of the first run on instances that have just started; NaN where `warmUp` is another run. */
   readonly coldCpuRatio: number;
   readonly azuriteCpuS: number;
   /** Most memory that one of the instances has had in use since it started; NaN where the system does not tell. */
@@ -38,11 +35,12 @@ export type TwoRuns = {
 export const startTwo = (): Promise<RealApp> =>
   startRealApp({ instances: 2, env: { LEASEFOLD_THREADS: "1", LEASEFOLD_SOURCES: "bench" } });
 
-/** Throws unless the run has the very bytes of one thread. */
+/** The instances compute `warmUp` before. Throws unless the run has the very bytes of one thread. */
 export async function runOnTwo(
   app: RealApp,
   calculation: string,
   { params, fill }: WholeRun,
+  warmUp: WholeRun["params"],
 ): Promise<TwoRuns> {
   const { blobs } = app.client.storage;
   const upload: Upload = async (path, body) => {
@@ -58,36 +56,36 @@ export async function runOnTwo(
     const { seconds, result } = await serialRun(one, params, filesOver(blobFiles(blobs)));
     return { seconds, cpuS: cpuSecondsOf(process.pid) - before, body: result.body };
   };
-  const first = await alone();
+  const before = await alone();
 
   const pids = app.instances.instances.map(({ pid = 0 }) => pid);
   const cpuNow = () => [app.azuritePid, ...pids].map(cpuSecondsOf);
   const peak = () => Math.max(...pids.map(peakBytesOf));
   const idleBytes = peak();
-  const onBoth = async () => {
+  const onBoth = async (params: WholeRun["params"]) => {
     const before = cpuNow();
-    const startedMs = performance.now();
-    const { run } = await submit(app.client, { calculation, params });
-    await app.until(run, (view) => !view.active, 3_600_000, 500);
-    const seconds = (performance.now() - startedMs) / 1000;
+    const { run, seconds } = await timedRun(app, { calculation, params });
+    // What follows the manifest counts for the CPU.
+    await app.until(run, (view) => !view.active);
     const [azuriteS = 0, ...spentS] = cpuNow().map((now, place) => now - (before[place] ?? 0));
     return { run, seconds, azuriteS, cpuS: spentS.reduce((sum, one) => sum + one, 0) };
   };
-  const cold = fill === undefined ? undefined : await onBoth();
-  const { run, seconds: twoS, azuriteS: azuriteCpuS, cpuS: twoCpuS } = await onBoth();
+  const first = await onBoth(warmUp);
+  const { run, seconds: twoS, azuriteS: azuriteCpuS, cpuS: twoCpuS } = await onBoth(params);
   const { sha256 } = await findManifest(app.client, run);
-  if (sha256 !== createHash("sha256").update(first.body).digest("hex")) {
+  if (sha256 !== createHash("sha256").update(before.body).digest("hex")) {
     throw new Error(`${calculation} on two instances has another result than in one thread`);
   }
   const peakBytes = peak();
   // The speed of a shared machine changes while it is measured.
-  const second = await alone();
-  const [oneBeforeS, oneAfterS] = [first.seconds, second.seconds];
+  const after = await alone();
+  const [oneBeforeS, oneAfterS] = [before.seconds, after.seconds];
   const oneS = (oneBeforeS + oneAfterS) / 2;
-  const oneCpuS = (first.cpuS + second.cpuS) / 2;
+  const oneCpuS = (before.cpuS + after.cpuS) / 2;
+  const coldCpuRatio = warmUp === params ? first.cpuS / oneCpuS : Number.NaN;
   return {
     ...{ oneBeforeS, oneAfterS, oneS, twoS, speedUp: oneS / twoS },
-    ...{ oneCpuS, twoCpuS, cpuRatio: twoCpuS / oneCpuS, coldCpuRatio: (cold?.cpuS ?? Number.NaN) / oneCpuS },
+    ...{ oneCpuS, twoCpuS, cpuRatio: twoCpuS / oneCpuS, coldCpuRatio },
     ...{ azuriteCpuS, peakBytes, idleBytes },
   };
 }
