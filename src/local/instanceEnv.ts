@@ -62,7 +62,7 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     AzureFunctionsWebHost__hostid: `leasefold-${name}`,
     LEASEFOLD_INSTANCE: name,
     // By default glibc keeps a heap for each of a dozen threads, and what is freed at their ends, up to 64 MB.
-    ...{ MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" },
+    ...{ MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "4194304", MALLOC_MMAP_THRESHOLD_: "33554432" },
     ...given,
   };
 }

@@ -65,7 +65,8 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
         throw new CalculationError("file-missing", `${file.path} is no longer there`);
       if (found.kind === "conflict")
         throw new CalculationError("file-changed", `${file.path} was changed after the run was planned`);
-      return filled(new Uint8Array(to - from), found.body, file.path);
+      // Not zeroed before, since `filled` writes every byte or throws.
+      return filled(new Uint8Array(Buffer.allocUnsafeSlow(to - from).buffer), found.body, file.path);
     });
   },
 });
