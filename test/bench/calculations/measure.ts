@@ -29,6 +29,8 @@ interface CalculationGoal {
   readonly goal: string;
   /** Sizes of `quick` tell enough. */
   readonly quick?: boolean;
+  /** A figure that is not there where another program is not installed: then the goal says nothing. */
+  readonly needs?: string;
   /** Of the figures of `measure`, and of `TwoRuns`. */
   met(figures: Readonly<Record<string, number>>): boolean;
 }
