@@ -64,6 +64,7 @@ const options = {
   outExtension: { ".js": ".cjs" },
 };
 
+/** Of all programs for Node. */
 const program = {
   ...options,
   // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
@@ -168,8 +169,7 @@ const made = await Promise.all([
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
-const programFiles = (await readdir(join(root, "dist"))).filter((name) => name.endsWith(".cjs"));
-const sharedFiles = programFiles.filter((name) => name.startsWith("shared-"));
+const sharedFiles = (await readdir(join(root, "dist"))).filter((name) => /^shared-.*\.cjs$/.test(name));
 await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
 await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
 await buildOwnCalculations(root).catch((error) => {

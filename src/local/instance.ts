@@ -28,7 +28,7 @@ const startedMs = 5_000;
 
 /**
  * By default V8 lets the small heap of an instance grow by a third or so until it collects. Each piece of a file, 8 MB outside
- * of that heap, counts as growth, so it collected for nearly every piece: a quarter of the CPU of a run over data.
+ * of that heap, counts as growth, so it collected for nearly every piece.
  */
 setFlagsFromString("--heap-growing-percent=200");
 

@@ -61,8 +61,8 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     // Host ids are 1 to 32 lower-case letters, digits and single dashes; one each, or their timers would share a lock.
     AzureFunctionsWebHost__hostid: `leasefold-${name}`,
     LEASEFOLD_INSTANCE: name,
-    // By default glibc keeps up to 64 MB freed at the ends of a dozen heaps. Thresholds that are too low give memory back
-    // with each piece of a file, and the next one has its pages cleared.
+    // By default glibc keeps up to 64 MB freed at the ends of a dozen heaps. Thresholds that are too low release
+    // the memory of each piece of a file, and the pages of the next one are cleared.
     ...{ MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "4194304", MALLOC_MMAP_THRESHOLD_: "33554432" },
     ...given,
   };

@@ -68,7 +68,7 @@ export const calculationsBench: Bench = {
         }
         // Sizes that only try the bench tell nothing about most of its goals.
         const told = (one.goals ?? []).filter(
-          (each) => (!quick || each.quick === true) && (each.needs ?? "perS") in found,
+          (each) => (!quick || each.quick === true) && (each.needs === undefined || each.needs in found),
         );
         for (const { goal, met } of told) goals.push({ goal, met: met({ ...found, ...whole }) });
         if (quick || whole.oneS < longRunS) continue;

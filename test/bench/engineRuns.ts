@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readManifest } from "../../src/client/runDocuments.ts";
 import type { RunView } from "../../src/client/runView.ts";
-import { submit } from "../../src/client/submit.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import { othersDuring } from "./cpu.ts";
+import { runUntilManifest } from "./runUntilManifest.ts";
 
 /** Runs of the calculation `chain` on the built app in real processes, timed and counted. */
 export interface TimedRun {
@@ -76,14 +75,7 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
     process.pid,
     ...app.instances.instances.map(({ pid = 0 }) => pid),
   ]);
-  const startedMs = performance.now();
-  const { run, uid } = await submit(app.client, { calculation: "chain", params, packSize });
-  for (;;) {
-    if ((await readManifest(app.client, { run, uid }, 1)) !== undefined) break;
-    if (performance.now() - startedMs > runMsMax) throw new Error(`no result after ${runMsMax / 1000} s`);
-    await sleep(lookEveryMs);
-  }
-  const seconds = (performance.now() - startedMs) / 1000;
+  const { run, seconds } = await runUntilManifest(app, { calculation: "chain", params, packSize });
   const { spentS, share: othersShare } = others();
   const view = await app.until(run, (one) => !one.active);
   const exact = (await app.result(run)) === (await serialChain(params.chunks));
@@ -92,9 +84,6 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
   const calls = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
   return { seconds, view, calls, azuriteShare: (spentS[0] ?? 0) / seconds, othersShare, exact };
 }
-
-const lookEveryMs = 100;
-const runMsMax = 900_000;
 
 /** Polls, deletes and renewals of messages by the hosts of all instances, as they last told. */
 function hostCalls(app: RealApp): CallCounts {

@@ -6,7 +6,7 @@ import { type RealApp, startRealApp } from "../support/realApp.ts";
 import type { Bench } from "./bench.ts";
 import { othersDuring } from "./cpu.ts";
 import { quantile } from "./quantile.ts";
-import { timedRun } from "./timedRun.ts";
+import { runUntilManifest } from "./runUntilManifest.ts";
 
 const threads = 2;
 const published: Readonly<Record<string, number>> = {
@@ -125,7 +125,7 @@ async function coldRuns(to: string, repeats: number, say: (line: string) => void
 /** Until the manifest can be read; a run that is still closed afterwards is waited for. */
 async function appRun(app: RealApp, to: string): Promise<Timed> {
   const { others, seconds, made } = await timed(app, () =>
-    timedRun(app, { calculation: "primes", params: { to } }),
+    runUntilManifest(app, { calculation: "primes", params: { to } }),
   );
   const view = await app.until(made.run, (one) => !one.active);
   const answer = (JSON.parse(await app.result(made.run)) as { primes: number }).primes;

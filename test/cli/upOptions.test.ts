@@ -133,8 +133,8 @@ it("Up prints where everything is, and the command that comes next", () => {
   const dashboard = "http://127.0.0.1:7071/api/ui#token=k";
   expect(addressLines(local, "kept", dashboard)[2]).toBe(`dashboard  ${dashboard}`);
   expect(addressLines(local, undefined)[0]).toContain("(in memory)");
-  expect(nextStep("/work", [])).toBe("leasefold submit primes --to 1e9 --wait");
-  expect(nextStep("/work", ["/other/a.ts", "/work/my/b.ts"])).toBe("leasefold submit ./my/b.ts --wait");
+  expect(nextStep("/app", [])).toBe("leasefold submit primes --to 1e9 --wait");
+  expect(nextStep("/app", ["/other/a.ts", "/app/my/b.ts"])).toBe("leasefold submit ./my/b.ts --wait");
 });
 
 describe("a line of the status", () => {

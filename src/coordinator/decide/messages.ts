@@ -30,17 +30,16 @@ export function packMessages(state: State, sends: readonly PackSend[]): PackMess
     sends.length > 1 ? packsTogether(state, packsOf(layoutOf(state)) - packsDone - packsFailed) : 1;
   const rows: [PackSend, ...PackSend[]][] = [];
   for (const [index, one] of sends.entries()) {
-    const row = rows.at(-1);
-    if (row !== undefined && row.length < most && mayFollow(state, sends[index - 1], one)) row.push(one);
+    const [row, before] = [rows.at(-1), sends[index - 1]];
+    if (row && before && row.length < most && mayFollow(state, before, one)) row.push(one);
     else rows.push([one]);
   }
   return rows.map((row) => packMessage(state, row));
 }
 
 /** Only plain first sends share a message: what was sent before, or must not wait, comes alone. */
-function mayFollow(state: State, before: PackSend | undefined, one: PackSend): boolean {
+function mayFollow(state: State, before: PackSend, one: PackSend): boolean {
   const layout = layoutOf(state);
-  if (before === undefined) return false;
   const inRow = one.pack === before.pack + 1 && shardOf(layout, one.pack) === shardOf(layout, before.pack);
   return inRow && [before, one].every(({ urgent, repeat, alone }) => !urgent && !repeat && alone !== true);
 }

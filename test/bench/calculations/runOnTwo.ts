@@ -5,7 +5,7 @@ import { findManifest } from "../../../src/client/result.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
 import { type RealApp, startRealApp } from "../../support/realApp.ts";
 import { cpuSecondsOf } from "../cpu.ts";
-import { timedRun } from "../timedRun.ts";
+import { runUntilManifest } from "../runUntilManifest.ts";
 import type { Upload, WholeRun } from "./measure.ts";
 import { serialRun } from "./serialRun.ts";
 
@@ -56,15 +56,15 @@ export async function runOnTwo(
     const { seconds, result } = await serialRun(one, params, filesOver(blobFiles(blobs)));
     return { seconds, cpuS: cpuSecondsOf(process.pid) - before, body: result.body };
   };
-  const before = await alone();
+  const oneBefore = await alone();
 
   const pids = app.instances.instances.map(({ pid = 0 }) => pid);
   const cpuNow = () => [app.azuritePid, ...pids].map(cpuSecondsOf);
   const peak = () => Math.max(...pids.map(peakBytesOf));
   const idleBytes = peak();
-  const onBoth = async (params: WholeRun["params"]) => {
+  const onBoth = async (given: WholeRun["params"]) => {
     const before = cpuNow();
-    const { run, seconds } = await timedRun(app, { calculation, params });
+    const { run, seconds } = await runUntilManifest(app, { calculation, params: given });
     // What follows the manifest counts for the CPU.
     await app.until(run, (view) => !view.active);
     const [azuriteS = 0, ...spentS] = cpuNow().map((now, place) => now - (before[place] ?? 0));
@@ -73,15 +73,15 @@ export async function runOnTwo(
   const first = await onBoth(warmUp);
   const { run, seconds: twoS, azuriteS: azuriteCpuS, cpuS: twoCpuS } = await onBoth(params);
   const { sha256 } = await findManifest(app.client, run);
-  if (sha256 !== createHash("sha256").update(before.body).digest("hex")) {
+  if (sha256 !== createHash("sha256").update(oneBefore.body).digest("hex")) {
     throw new Error(`${calculation} on two instances has another result than in one thread`);
   }
   const peakBytes = peak();
   // The speed of a shared machine changes while it is measured.
-  const after = await alone();
-  const [oneBeforeS, oneAfterS] = [before.seconds, after.seconds];
+  const oneAfter = await alone();
+  const [oneBeforeS, oneAfterS] = [oneBefore.seconds, oneAfter.seconds];
   const oneS = (oneBeforeS + oneAfterS) / 2;
-  const oneCpuS = (before.cpuS + after.cpuS) / 2;
+  const oneCpuS = (oneBefore.cpuS + oneAfter.cpuS) / 2;
   const coldCpuRatio = warmUp === params ? first.cpuS / oneCpuS : Number.NaN;
   return {
     ...{ oneBeforeS, oneAfterS, oneS, twoS, speedUp: oneS / twoS },
