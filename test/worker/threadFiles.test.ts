@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { MessageChannel } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { aggregate } from "../../src/calculations/aggregate.ts";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
@@ -7,6 +9,7 @@ import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts
 import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { threadPort } from "../../src/worker/threads/threadTask.ts";
 import type { TaskOptions } from "../../src/worker/threads/userCode.ts";
 import { repeated } from "../support/generatedFiles.ts";
 import { syntheticFiles } from "../support/syntheticFiles.ts";
@@ -86,7 +89,7 @@ describe("a thread that reads files", () => {
     const waiting: (() => void)[] = [];
     /** One more read would begin while these wait for some turns of the event loop. */
     const release = async () => {
-      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      for (let turns = 0; turns < 20; turns += 1) await turn();
       for (const go of waiting.splice(0)) go();
     };
     current = accessTo([], async (file, from, to) => {
@@ -301,5 +304,29 @@ describe("a pool that is stopped", () => {
     await begun;
     await pool.stop();
     expect(await ended).toMatchObject({ code: "stopping", retry: "later" });
+  });
+});
+
+describe("reads of one turn", () => {
+  const sentBy = async (files: readonly FileFact[]) => {
+    const { port1, port2 } = new MessageChannel();
+    const messages: { readonly file: FileFact }[][] = [];
+    port1.on("message", (message) => messages.push(message));
+    const { access } = threadPort(port2);
+    const refused: string[] = [];
+    for (const file of files) access.read(file, 0, 10).catch(() => refused.push(file.path));
+    while (messages.flat().length + refused.length < files.length) await turn();
+    port1.close();
+    return { messages: messages.map((message) => message.map(({ file }) => file.path)), refused };
+  };
+
+  test("are two messages", async () => {
+    const sent = await sentBy(facts(5));
+    expect(sent.messages).toEqual([["c/0"], ["c/1", "c/2", "c/3", "c/4"]]);
+  });
+
+  test("fail one by one where a file is nothing that can be sent", async () => {
+    const files = facts(4).map((file, index) => (index === 2 ? { ...file, open: () => {} } : file));
+    expect(await sentBy(files)).toEqual({ messages: [["c/0"], ["c/1"], ["c/3"]], refused: ["c/2"] });
   });
 });

@@ -159,7 +159,7 @@ function runningTask(
     }
     return { say: "go" };
   };
-  port1.on("message", async (message: FromThread) => {
+  const answerTo = async (message: FromThread) => {
     const answer = await reply(message).catch((error: unknown): Reply => {
       failure.refusal ??= error;
       return { say: "drop" };
@@ -169,6 +169,9 @@ function runningTask(
     if (answer.say === "drop" && message.say !== "taken") return stop.abort();
     const moved = answer.say === "bytes" ? [answer.bytes.buffer as ArrayBuffer] : [];
     port1.postMessage({ ...answer, id: message.id }, moved);
+  };
+  port1.on("message", (messages: readonly FromThread[]) => {
+    for (const message of messages) void answerTo(message);
   });
 
   return {

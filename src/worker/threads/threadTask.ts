@@ -63,24 +63,46 @@ export type ThreadAnswer =
       readonly stack?: string | undefined;
     };
 
-/** The thread's end of a task's port: asks, and waits for the reply to that question. */
+/**
+ * The thread's end of a task's port: asks, and waits for the reply to that question. The first question of a turn goes at
+ * once, for the calculation may compute before the turn ends; the others share a message, since each wakes the process.
+ */
 export function threadPort(port: MessagePort): {
   ask(question: Question): Promise<Reply>;
   readonly access: FileAccess;
 } {
-  const waiting = new Map<number, (reply: Reply) => void>();
+  const waiting = new Map<number, ReturnType<typeof Promise.withResolvers<Reply>>>();
   let asked = 0;
   port.on("message", (reply: ToThread) => {
-    waiting.get(reply.id)?.(reply);
+    waiting.get(reply.id)?.resolve(reply);
     waiting.delete(reply.id);
   });
 
-  const ask = (question: Question): Promise<Reply> =>
-    new Promise((resolve) => {
-      const id = asked++;
-      waiting.set(id, resolve);
-      port.postMessage({ ...question, id });
-    });
+  const post = (questions: readonly FromThread[]): void => {
+    try {
+      port.postMessage(questions);
+    } catch (error) {
+      // One of them is of something that cannot be sent, such as a function: the others can.
+      if (questions.length > 1) for (const question of questions) post([question]);
+      else for (const { id } of questions) waiting.get(id)?.reject(error);
+    }
+  };
+  /** Those of this turn, after its first. */
+  let others: FromThread[] | undefined;
+  const ask = (question: Question): Promise<Reply> => {
+    const id = asked++;
+    const answer = Promise.withResolvers<Reply>();
+    waiting.set(id, answer);
+    if (others === undefined) {
+      others = [];
+      post([{ ...question, id }]);
+      queueMicrotask(() => {
+        if (others !== undefined && others.length > 0) post(others);
+        others = undefined;
+      });
+    } else others.push({ ...question, id });
+    return answer.promise;
+  };
 
   const access: FileAccess = {
     async list(source, cursor) {
