@@ -14,8 +14,8 @@ import { traceBench } from "./trace.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
- * processes on a real Azurite; `leading` and `scale` answer on a model in virtual time. Without names all of them run. `--full` takes the sizes that take minutes,
- * `--quick` so few that only the bench itself is tried.
+ * processes on a real Azurite; `leading` and `scale` answer on a model in virtual time. Without names all of them run.
+ * `--full` takes the sizes that take minutes, `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {
   readonly name: string;
