@@ -13,10 +13,10 @@ const frame = (where: string): string => `    at compute (${where})`;
 
 describe("the file and line where user code failed", () => {
   test.each([
-    ["the first frame of user code", ["Error: boom", frame("/home/me/mine.ts:3:9")], " (mine.ts:3)"],
+    ["the first frame of user code", ["Error: boom", frame("/app/mine.ts:3:9")], " (mine.ts:3)"],
     [
       "behind frames of this program, of both kinds of modules",
-      ["Error: boom", frame(`${ownUrl}:1:2`), frame(`${ownFile}:1:2`), frame("file:///home/me/mine.mjs:4:9")],
+      ["Error: boom", frame(`${ownUrl}:1:2`), frame(`${ownFile}:1:2`), frame("file:///app/mine.mjs:4:9")],
       " (mine.mjs:4)",
     ],
     [
@@ -25,16 +25,12 @@ describe("the file and line where user code failed", () => {
         "Error: boom",
         "    at JSON.parse (<anonymous>)",
         frame("node:internal/fs:1:2"),
-        frame("/home/me/node_modules/d3/d3.js:1:2"),
-        "    at async file:///home/me/mine.js:5:9",
+        frame("/app/node_modules/d3/d3.js:1:2"),
+        "    at async file:///app/mine.js:5:9",
       ],
       " (mine.js:5)",
     ],
-    [
-      "a file that does not parse",
-      ["/home/me/mine.ts:6", "const", "     ^", "SyntaxError: no"],
-      " (mine.ts:6)",
-    ],
+    ["a file that does not parse", ["/app/mine.ts:6", "const", "     ^", "SyntaxError: no"], " (mine.ts:6)"],
     [
       "a folder that only begins like this program's",
       ["Error: boom", frame(`${own}-of-mine/mine.ts:7:9`)],
@@ -42,7 +38,7 @@ describe("the file and line where user code failed", () => {
     ],
     [
       "no file that the message names",
-      ["Error: see /home/me/other.js:1", "  /home/me/other.js:1", frame("/home/me/mine.ts:8:9")],
+      ["Error: see /app/other.js:1", "  /app/other.js:1", frame("/app/mine.ts:8:9")],
       " (mine.ts:8)",
     ],
     ["nothing if no stack frame is of user code", ["Error: boom", frame(`${ownFile}:1:2`)], ""],
@@ -59,7 +55,7 @@ describe("the file and line where user code failed", () => {
   });
 
   test("userFrames returns every frame of user code in order", () => {
-    const frames = [frame("/home/me/deep.ts:2:9"), frame("/home/me/mine.ts:9:9")];
+    const frames = [frame("/app/deep.ts:2:9"), frame("/app/mine.ts:9:9")];
     const error = withStack(
       "Error: boom",
       ...frames,

@@ -13,7 +13,7 @@ describe("the log line of an error that a handler threw", () => {
   });
 
   test("is the stack of user code where a calculation failed, and has no frame of a bundle", () => {
-    const stack = "CalculationError: chunk 7: boom (deep.ts:2)\n    at deep (/home/me/deep.ts:2:9)";
+    const stack = "CalculationError: chunk 7: boom (deep.ts:2)\n    at deep (/app/deep.ts:2:9)";
     const error = new CalculationError("calculation-threw", "chunk 7: boom (deep.ts:2)", {
       details: { stack },
     });

@@ -27,7 +27,7 @@ export type ThreadWork =
 
 /**
  * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by
- * `go`; or it asks for files, several at a time. A reply has its question's `id`.
+ * `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
  */
 export type FromThread = { readonly id: number } & Question;
 export type Question =
