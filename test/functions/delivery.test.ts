@@ -6,9 +6,10 @@ import { virtualWorld } from "../support/virtualClock.ts";
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const context = { triggerMetadata: { id: "m1", dequeueCount: 3 } };
 
-test("a body nested too deeply to be written out is delivered as a text that is no message", () => {
-  const body: unknown = JSON.parse(nested(50_000));
-  expect(() => JSON.stringify(body)).toThrow(RangeError);
+test("a body that cannot be written out is delivered as a text that is no message", () => {
+  // As deep ones cannot before Node 26.
+  const body: Record<string, unknown> = {};
+  body["a"] = body;
   expect(deliveryOf(body, context, "q", false)).toEqual({
     ...{ queue: "q", urgent: false, attempt: 3 },
     text: expect.stringMatching(/^message m1 cannot be serialized: /),
@@ -25,10 +26,11 @@ test.each([
   expect(deliveryOf(body, context, "q", true).text).toBe(text);
 });
 
-test("a body nested too deeply has no property among the trigger's metadata, and does not fail its delivery", () => {
+test("a deeply nested body does not fail its delivery, whether its property can be among the trigger's metadata or not", () => {
+  expect(deliveryOf(JSON.parse(nested(50_000)), context, "q", false)).toMatchObject({ attempt: 3 });
   const { random } = virtualWorld();
   const message = { id: "m1", text: "", dequeueCount: 1, insertedMs: 0, popReceipt: "r" };
-  const metadata = triggerMetadata({
+  const { a: _, ...metadata } = triggerMetadata({
     ...{ message, body: nested(50_000), functionName: "f", nowMs: 0, hiddenUntilMs: 0, random },
   });
   expect(Object.keys(metadata)).toHaveLength(8);

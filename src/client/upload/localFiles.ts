@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
-import { basename, join, relative, resolve, sep } from "node:path";
+import { basename, join, resolve } from "node:path";
 import pMap from "p-map";
 import { InputError } from "../../model/errors.ts";
 import { checkInputName } from "../../model/names.ts";
@@ -62,17 +62,24 @@ export async function findLocalFiles(folder: string, paths: readonly string[], t
 
 /** The files below a folder, whose blobs begin with `name`, and how many other entries there are. */
 async function filesBelow(root: string, { name, shown }: { name: string; shown: string }) {
-  const options = { withFileTypes: true, recursive: true } as const;
-  const entries = await readdir(root, options).catch((error: NodeJS.ErrnoException) => {
-    const below = relative(root, error.path ?? root);
-    throw badFile(`cannot read the folder ${below === "" ? shown : join(shown, below)} (${codeOf(error)})`);
-  });
-  const files = entries.flatMap((entry): Found[] => {
-    const file = join(entry.parentPath, entry.name);
-    return entry.isFile() ? [{ file, name: name + relative(root, file).replaceAll(sep, "/") }] : [];
-  });
-  const folders = entries.filter((entry) => entry.isDirectory()).length;
-  return { files, leftOut: entries.length - folders - files.length };
+  const files: Found[] = [];
+  let leftOut = 0;
+  // One folder at a time: what a recursive read does with links depends on the version of Node.
+  const folders = [{ folder: root, name, shown }];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const { folder, name, shown } = next;
+    const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+      throw badFile(`cannot read the folder ${shown} (${codeOf(error)})`);
+    });
+    for (const entry of entries) {
+      const file = join(folder, entry.name);
+      if (entry.isFile()) files.push({ file, name: name + entry.name });
+      else if (entry.isDirectory())
+        folders.push({ folder: file, name: `${name}${entry.name}/`, shown: join(shown, entry.name) });
+      else leftOut += 1;
+    }
+  }
+  return { files, leftOut };
 }
 
 async function checked(found: readonly Found[]): Promise<LocalFile[]> {
