@@ -129,15 +129,18 @@ function serveFiles(
   onError: (error: unknown) => void,
 ): void {
   const answer = taskFiles(access, signal);
-  port.on("message", async (message: FromThread) => {
-    if (message.say !== "list" && message.say !== "read") return;
+  const answerTo = async (question: FromThread): Promise<void> => {
+    if (question.say !== "list" && question.say !== "read") return;
     try {
-      const reply = await answer(message);
+      const reply = await answer(question);
       const moved = reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [];
-      if (!signal.aborted) port.postMessage({ ...reply, id: message.id }, moved);
+      if (!signal.aborted) port.postMessage({ ...reply, id: question.id }, moved);
     } catch (error) {
       onError(error);
     }
+  };
+  port.on("message", (questions: readonly FromThread[]) => {
+    for (const question of questions) void answerTo(question);
   });
   port.unref();
 }
