@@ -136,9 +136,9 @@ describe("a cancel that keeps what is done", () => {
 
   test("given up twice is the same as once", () => {
     const draft = draftOf({ ...step(computing(400)).state, keep: true });
-    giveUpRest(draft);
+    giveUpRest(draft, { shards: new Set() });
     const once = structuredClone(draft.state);
-    giveUpRest(draft);
+    giveUpRest(draft, { shards: new Set() });
     expect(draft.state).toEqual(once);
   });
 });
@@ -197,4 +197,24 @@ describe("a deadline", () => {
     );
     expect(draft.ending).toBeUndefined();
   });
+});
+
+test("a pause after the deadline of a run that keeps what is done does not hold up its end", () => {
+  const within = { ...spec, deadline: { ms: 60_000, keep: true } };
+  const notes = runNotes();
+  const begun = { ...step(computing(400), {}, notes).state, createdMs: startMs };
+  // Past its deadline: the rest is given up, and twenty shards are combined.
+  const late = step(begun, { spec: within, parts: [part(0)] }, notes, 61_000).state;
+  expect(late).toMatchObject({ keep: true, phase: "computing", open: {} });
+  const paused = { ...marker, want: "paused" as const, turn: 1, command: 1 };
+  const nodes = Object.keys(late.sealed).map((index) => ({
+    level: 1,
+    index: Number(index),
+    contentType: "",
+  }));
+  const after = step(late, { spec: within, marker: paused, nodes }, notes, 62_000).state;
+  // All is there that a finish needs; "it counts from when a leader first sees the run, pauses included" (rule 22).
+  expect(Object.values(after.sealed).every(({ node }) => node)).toBe(true);
+  const end = step(after, { spec: within, marker: paused }, notes, 86_400_000).state;
+  expect(end.phase).toBe("finishing");
 });

@@ -1,4 +1,4 @@
-import { emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import { countBits, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
@@ -22,12 +22,14 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
   state.command = marker.command;
   state.cap = marker.cap;
-  state.paused = marker.want === "paused" && state.phase !== "finishing";
+  // What is left of a run that keeps what is done are its folds, which a pause would not hold back.
+  const tooLate = state.phase === "finishing" || (state.keep === true && marker.want === "paused");
+  state.paused = marker.want === "paused" && !tooLate;
   if (state.paused) state.pausedAtMs = draft.at.nowMs;
   state.turn = marker.turn;
   state.answer = "done";
   draft.decided = true;
-  if (state.phase === "finishing" && marker.want !== "run") state.answer = "too-late";
+  if (tooLate && marker.want !== "run") state.answer = "too-late";
   else if (marker.want === "cancelled" && marker.keep !== undefined && state.layout !== undefined)
     state.keep = true;
   else if (marker.want === "cancelled") draft.ending = { phase: "cancelled" };
@@ -53,10 +55,11 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
  * Gives up every pack that has no partial, so that its shard can be sealed. Where partials may be there that nobody
  * has counted, the shard is listed first.
  */
-export function giveUpRest(draft: Draft): void {
+export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void {
   const { state } = draft;
   const { layout } = state;
   if (state.phase !== "computing" || layout === undefined) return;
+  const sent = state.cursor;
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
     if (!(shard in state.open) && !(shard in state.sealed)) {
       openShards(state, shard);
@@ -65,7 +68,13 @@ export function giveUpRest(draft: Draft): void {
     }
     const open = state.open[shard];
     if (open === undefined || open.recount === true) continue;
-    const { size, done } = bitsOf(layout, shard, open);
+    const { packs, size, done, failed } = bitsOf(layout, shard, open);
+    if (countBits(done) + countBits(failed) === size) continue;
+    // It was sent, and no page was left for it in this poll: its partials are listed before any is given up.
+    if (packs.from < sent && !shards.has(shard)) {
+      open.recount = true;
+      continue;
+    }
     const missing = emptyBitmap(size);
     for (let index = 0; index < size; index += 1) if (!hasBit(done, index)) setBit(missing, index);
     open.failed = encodeBitmap(missing);

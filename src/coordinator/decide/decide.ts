@@ -33,7 +33,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
     trackRefused(draft, seen);
   }
   if (draft.ending !== undefined) return draft;
-  if (draft.state.keep === true) giveUpRest(draft);
+  if (draft.state.keep === true) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
   resendPacks(draft, seen);

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { packsOf, shardOf } from "../../src/model/packs.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
+import { planOf } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+/** Runs side by side; when all that was sent is computed, each is cancelled with `keep`. Partials and those that count. */
+async function keptOf(runs: number, packs = 300) {
+  const twin = leadOnTwin();
+  const plan = planOf(packs);
+  const ids = Array.from({ length: runs }, (_, index) => `r${index}`);
+  for (const id of ids) await twin.addRun(id, plan);
+  await twin.lead(60_000);
+  const there = new Map<string, number>();
+  for (const id of ids) {
+    const { cursor, layout } = await twin.stateOf(id);
+    if (layout === undefined) throw new Error("no layout");
+    expect(cursor).toBeLessThanOrEqual(packsOf(layout));
+    for (let pack = 0; pack < cursor; pack += 1) {
+      const name = runBlobs(id, `uid${id}`).part(shardOf(layout, pack), pack);
+      const contentType = "application/octet-stream; ms=1000; attempt=1; calls=0.0.0.0.0.0";
+      await twin.storage.blobs.create(twin.names.runs, name, "x", { contentType });
+    }
+    there.set(id, cursor);
+  }
+  for (const id of ids) await twin.mark(id, { want: "cancelled", keep: "1", command: 1 });
+  twin.nextTerm();
+  await twin.lead(60_000);
+  const lost: string[] = [];
+  for (const id of ids) {
+    const { packsDone, packsFailed } = await twin.stateOf(id);
+    if (packsDone !== there.get(id))
+      lost.push(`${id}: ${there.get(id)} partials, ${packsDone} kept, ${packsFailed} given up`);
+  }
+  return lost;
+}
+
+// More runs than a loop has list pages for: some are polled without a page for their shards.
+test.each([
+  [1, 300],
+  [13, 200],
+  [30, 300],
+])(
+  "%i runs that are cancelled with keep at once, of %i packs each, lose no partial that is there",
+  async (runs, packs) => {
+    expect(await keptOf(runs, packs)).toEqual([]);
+  },
+);
+
+test("forty runs that share a deadline keep what was done before it", async () => {
+  const twin = leadOnTwin();
+  const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
+  for (const id of ids)
+    await twin.addRun(id, planOf(200), { spec: { deadline: { ms: 60_000, keep: true } } });
+  const contentType = "application/octet-stream; ms=1000; attempt=1; calls=0.0.0.0.0.0";
+  const clock = twin.world.clock();
+  // 150 of the 200 packs of each run: 100 early, 50 at 59 s, when the deadline is at 60 s.
+  const done = (from: number, to: number) => {
+    for (const id of ids)
+      for (let pack = from; pack < to; pack += 1)
+        void twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, pack), "x", {
+          contentType,
+        });
+  };
+  clock.after(30_000, () => done(0, 100));
+  clock.after(59_500, () => done(100, 150));
+  await twin.lead(120_000);
+  const lost: string[] = [];
+  for (const id of ids) {
+    const { packsDone } = await twin.stateOf(id);
+    if (packsDone < 150) lost.push(`${id}: 150 partials, ${packsDone} kept`);
+  }
+  expect(lost).toEqual([]);
+});
