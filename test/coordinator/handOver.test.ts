@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
@@ -107,4 +108,48 @@ test("a leader whose lease is lost writes nothing in the end", async () => {
   });
   await twin.lead(10_000, slowly).catch(() => {});
   expect(writes).toEqual(new Map([["r", 1]]));
+});
+
+test("a planned end records what was sent after a write without a reply, too", async () => {
+  const twin = leadOnTwin();
+  const { storage, names, world, leader } = twin;
+  await twin.addRun("r", planOf(100), { marker: { cap: 10 } });
+  const clock = world.clock();
+  const contentType = "application/octet-stream; ms=100; attempt=1; calls=0.0.0.0.0.0";
+  const done = async (from: number, to: number) => {
+    for (let pack = from; pack < to; pack += 1)
+      await storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
+  };
+  const sent: number[] = [];
+  const { send } = storage.queues;
+  storage.queues.send = async (queue, text, options) => {
+    const {
+      kind,
+      pack,
+      from,
+      to,
+      until = to,
+    } = JSON.parse(text) as Record<string, number> & { kind: unknown };
+    if (kind === "compute")
+      for (let one = 0; one < (until as number) - (from as number); one += 1)
+        sent.push((pack as number) + one);
+    return send(queue, text, options);
+  };
+  // From the first outcomes on no write of the state gets an answer, until the leader ends its term as planned.
+  let cut = false;
+  const { replace } = storage.blobs;
+  storage.blobs.replace = async (container, name, body, write) => {
+    if (cut && name.endsWith("state.json") && !leader.signal.aborted)
+      throw new StorageError("busy", "", undefined, "no answer");
+    return replace(container, name, body, write);
+  };
+  clock.after(3_000, () => {
+    cut = true;
+    void done(0, 5);
+  });
+  clock.after(7_000, () => void done(5, 10));
+  await twin.lead(20_000);
+  const { cursor } = await twin.stateOf("r");
+  const most = Math.max(...sent);
+  expect(cursor).toBe(most + 1);
 });

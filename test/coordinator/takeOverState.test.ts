@@ -109,8 +109,14 @@ describe("packs that the leader before may have sent and did not live to record"
     ["one that handed over", { cameBy: "handed-over" }, 0],
   ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
     await storeState(old());
-    const chain = await takeOverState(store(), leader(9, more), request);
+    const chain = await takeOverState(store(), leader(old().term + 1, more), request);
     expect(chain.state().doubtUpTo).toBe(doubtUpTo);
+  });
+
+  test("are doubted too where the term that handed over never came to the run", async () => {
+    await storeState(old());
+    const chain = await takeOverState(store(), leader(old().term + 2, { cameBy: "handed-over" }), request);
+    expect(chain.state().doubtUpTo).toBe(30 + limits.sendsPerWriteMax);
   });
 
   test("stay doubted over several leaders that die, and are never doubted less", async () => {

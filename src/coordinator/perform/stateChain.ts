@@ -65,8 +65,10 @@ export async function takeOverState(
     const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     const written = { ...next, terms, updatedMs: nowMs };
-    // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan.
-    if (!retried && !ours && leader.cameBy !== "handed-over")
+    // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan. A term that
+    // handed over vouches for its own writes, not for a state that it never came to.
+    const inOrder = leader.cameBy === "handed-over" && state.term === leader.term - 1;
+    if (!retried && !ours && !inOrder)
       written.doubtUpTo = Math.max(next.doubtUpTo, next.cursor + limits.sendsPerWriteMax);
     try {
       await chain.write(written);
