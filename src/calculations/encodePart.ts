@@ -97,7 +97,7 @@ export async function encodePart(
     codec === undefined ? encodeWhole(part, what) : await guarded("encode", () => codec.encode(part));
   checkEncoded(bytes);
   checkBytes(what, bytes, "partialBytesMax", "partial-too-large");
-  return bytes;
+  return alone(bytes);
 }
 
 export const decodePart = ({ codec }: AnyCalculation, bytes: Uint8Array): unknown =>

@@ -28,7 +28,7 @@ const { inputsPerBatch, batchBytesMax, chunksMax } = calculationLimits;
 export async function runPlan(
   calculation: AnyCalculation,
   params: unknown,
-  sink: (inputs: readonly unknown[]) => Promise<void>,
+  sink: (inputs: readonly unknown[], given: readonly unknown[]) => Promise<void>,
   context: PlanContext = { files: noFiles },
 ): Promise<PlannedChunks> {
   const planned = await guarded("plan", () => calculation.plan(params, context));
@@ -45,7 +45,8 @@ export async function runPlan(
     throw new CalculationError("bad-plan", "plan gave neither a number nor a list of inputs");
   }
   let chunks = 0;
-  let batch: unknown[] = [];
+  /** As they are stored, since a plan may change one object for all its inputs; and as the plan gave them. */
+  let [batch, given]: [unknown[], unknown[]] = [[], []];
   let batchBytes = 0;
   const inputs = inputsOf(planned as AsyncIterable<unknown>);
   for (;;) {
@@ -53,18 +54,21 @@ export async function runPlan(
     if (next.done) break;
     const name = `the input of chunk ${chunks}`;
     const input = encodeJson(next.value, name);
+    const loss = [...jsonLosses(next.value)].find(isSilentLoss);
+    if (loss !== undefined) throw lost(name, loss);
     checkBytes(name, input, "inputBytesMax", "input-too-large");
     if (batch.length === inputsPerBatch || batchBytes + input.length > batchBytesMax) {
-      await sink(batch);
-      batch = [];
+      await sink(batch, given);
+      [batch, given] = [[], []];
       batchBytes = 0;
     }
-    batch.push(next.value);
+    batch.push(JSON.parse(Buffer.from(input).toString()));
+    given.push(next.value);
     batchBytes += input.length;
     chunks += 1;
     checkChunks(chunks);
   }
-  if (batch.length > 0) await sink(batch);
+  if (batch.length > 0) await sink(batch, given);
   return { chunks, list: true };
 }
 

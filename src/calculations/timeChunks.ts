@@ -9,7 +9,7 @@ export interface PlannedChunks {
 }
 
 /** Inputs of a list that are kept to be timed, by chunk. */
-export type Samples = Map<number, unknown>;
+export type Samples<Input = unknown> = Map<number, Input>;
 
 /** Chunks `[from, to)` to compute. */
 export interface ChunkRange {
@@ -100,9 +100,9 @@ const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Keeps inputs to time: some spread over the first batch of a list, and the first of later batches up to the limit. */
-export function keepSamples(samples: Samples, from: number, inputs: readonly unknown[]): void {
+export function keepSamples<Input>(samples: Samples<Input>, from: number, inputs: readonly Input[]): void {
   const indexes = from === 0 ? spread(inputs.length, limits.planSamples - 1) : [0];
-  for (const i of indexes) if (samples.size < limits.planSamples) samples.set(from + i, inputs[i]);
+  for (const i of indexes) if (samples.size < limits.planSamples) samples.set(from + i, inputs[i] as Input);
 }
 
 /** At most `samples` indexes spread evenly over `[0, count)`. */

@@ -22,7 +22,7 @@ export async function paramsLaw(_subject: Subject, parsed: unknown): Promise<Ver
 export async function planLaw(subject: Subject): Promise<Verdict> {
   const first = await planOnce(subject);
   subject.count = first.chunks;
-  const asWorkersSee = [...first.kept].map(([index, input]) => [index, throughJson(input)] as const);
+  const asWorkersSee = [...first.kept].map(([index, { input }]) => [index, input] as const);
   subject.inputs = first.list ? new Map(asWorkersSee) : undefined;
   await subject.options.clock?.sleep(pauseMs);
   const second = await planOnce(subject);
@@ -57,9 +57,9 @@ export const pauseMs = 15;
 export async function inputsLaw(subject: Subject): Promise<Verdict> {
   if (subject.inputs === undefined) return { tried: "plan gives a count" };
   let found: { readonly index: number; readonly loss: JsonLoss; readonly text: string } | undefined;
-  for (const [index, input] of (await planOnce(subject)).kept) {
-    const loss = firstJsonLoss(input);
-    const text = JSON.stringify(input) ?? "";
+  for (const [index, { input, given }] of (await planOnce(subject)).kept) {
+    const loss = firstJsonLoss(given);
+    const text = JSON.stringify(input);
     if (loss !== undefined && (found === undefined || text.length < found.text.length))
       found = { index, loss, text };
   }
@@ -72,29 +72,36 @@ export async function inputsLaw(subject: Subject): Promise<Verdict> {
   );
 }
 
+/** An input as it is stored, and as the plan gave it. */
+interface Input {
+  readonly input: unknown;
+  readonly given: unknown;
+}
+
 interface Planned {
   readonly chunks: number;
   readonly list: boolean;
   /** The first inputs and a spread of others. */
-  readonly kept: ReadonlyMap<number, unknown>;
+  readonly kept: ReadonlyMap<number, Input>;
   readonly texts: readonly string[];
 }
 
 async function planOnce(subject: Subject): Promise<Planned> {
-  const kept: Samples = new Map();
-  const spread: Samples = new Map();
+  const kept = new Map<number, Input>();
+  const spread: Samples<Input> = new Map();
   const texts: string[] = [];
   let from = 0;
-  let last: readonly [number, unknown] | undefined;
-  const sink = async (inputs: readonly unknown[]): Promise<void> => {
-    keepSamples(spread, from, inputs);
-    for (const [i, input] of inputs.entries()) {
+  let last: readonly [number, Input] | undefined;
+  const sink = async (inputs: readonly unknown[], given: readonly unknown[]): Promise<void> => {
+    const both = inputs.map((input, i) => ({ input, given: given[i] }));
+    keepSamples(spread, from, both);
+    for (const [i, one] of both.entries()) {
       const index = from + i;
-      if (index < subject.chunksWanted) kept.set(index, input);
-      if (index < inputsCompared) texts.push(JSON.stringify(input));
+      if (index < subject.chunksWanted) kept.set(index, one);
+      if (index < inputsCompared) texts.push(JSON.stringify(one.input));
+      last = [index, one];
     }
     from += inputs.length;
-    last = [from - 1, inputs.at(-1)];
   };
   const planned = await runPlan(subject.calculation, subject.params, sink, { files: subject.files });
   for (const [index, input] of spread) kept.set(index, input);

@@ -94,11 +94,17 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     likely: /your code threw/,
   },
   {
+    name: "an input that is a Date",
+    law: "inputs",
+    make: () => ({ plan: () => [{ row: 1 }, { row: 2, by: new Date(0) }, { by: new Date(0) }] }),
+    example: 'input of chunk 2: by is a Date, which JSON makes "1970-01-01T00:00:00.000Z"',
+    likely: /compute gets \{"by":"1970-01-01T00:00:00\.000Z"\} there/,
+  },
+  {
     name: "an input that is a Map",
     law: "inputs",
-    make: () => ({ plan: () => [{ row: 1 }, { row: 2, by: new Map([["a", 1]]) }, { by: new Map() }] }),
-    example: "input of chunk 2: by is a Map, which JSON makes {}",
-    likely: /compute gets \{"by":\{\}\} there/,
+    make: () => ({ plan: () => [{ row: 1 }, { row: 2, by: new Map([["a", 1]]) }] }),
+    example: "the input of chunk 1 cannot be JSON: by is a Map, which would become {}",
   },
   {
     name: "an input of more than 64 KB",

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineCalculation } from "../../src/calculations/contract.ts";
+import { runPlan } from "../../src/calculations/runJob.ts";
+
+const of = (plan: () => Iterable<unknown>) =>
+  defineCalculation({
+    name: "reused",
+    summary: "s",
+    params: z.object({}),
+    plan: plan as never,
+    compute: () => 0,
+    merge: (a: number, b: number) => a + b,
+    zero: () => 0,
+  });
+const inputsOf = async (plan: () => Iterable<unknown>): Promise<unknown[]> => {
+  const stored: unknown[] = [];
+  await runPlan(
+    of(plan),
+    {},
+    async (inputs) => void stored.push(...(JSON.parse(JSON.stringify(inputs)) as unknown[])),
+  );
+  return stored;
+};
+
+test("an input is what it was when the plan gave it, also where the plan uses one object for all", async () => {
+  const plan = function* () {
+    const range = { from: 0, to: 0 };
+    for (let chunk = 0; chunk < 3; chunk += 1) {
+      range.from = 10 * chunk;
+      range.to = 10 * chunk + 10;
+      yield range;
+    }
+  };
+  expect(await inputsOf(plan)).toEqual([
+    { from: 0, to: 10 },
+    { from: 10, to: 20 },
+    { from: 20, to: 30 },
+  ]);
+});
+
+test("an input that JSON would empty is refused, as a partial is", async () => {
+  const plan = () => [new Map([["a", 1]]), { when: new Set([1]) }, { bytes: new Uint8Array(2) }];
+  await expect(inputsOf(plan)).rejects.toThrow(/JSON/);
+});
