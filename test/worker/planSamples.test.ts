@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { command } from "../../src/client/commands/command.ts";
+import { noCalls } from "../../src/model/calls.ts";
+import { limits } from "../../src/model/limits.ts";
+import { namesOf } from "../../src/model/names.ts";
+import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { planRun } from "../../src/worker/plan.ts";
+import type { WorkerPorts } from "../../src/worker/ports.ts";
+import type { TaskOptions } from "../../src/worker/threads/userCode.ts";
+import { engineWorld } from "../support/engineWorld.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+test("a cancel ends the sample that a plan is timing within five seconds of the run's end", async () => {
+  const begun: { kind: string; atMs: number }[] = [];
+  const engine = engineWorld({
+    seed: 5,
+    code: {
+      chunkMs: () => 3_600_000,
+      onTask: ({ kind }) => void begun.push({ kind, atMs: engine.world.nowMs() }),
+    },
+  });
+  const { world, client } = engine;
+  engine.start({ threads: 1 });
+  await engine.submit({ id: "r", chunks: 4 });
+  await world.until(() => begun.some(({ kind }) => kind === "compute"), 60_000);
+  await world.finish(command(client, "r", { kind: "cancel" }));
+  const { phase } = await engine.untilEnd("r");
+  expect(phase).toBe("cancelled");
+  const endedMs = world.nowMs();
+  await engine.submit({ id: "next", chunks: 4 });
+  await world.until(() => begun.filter(({ kind }) => kind === "plan").length === 2, 120_000);
+  // The thread is free for the next run.
+  const waitedMs = (begun.findLast(({ kind }) => kind === "plan")?.atMs ?? 0) - endedMs;
+  expect(waitedMs).toBeLessThan(8_000);
+});
+
+test("the samples of a plan that is computed alone run alone", async () => {
+  const given: { kind: string; alone: unknown; signal: boolean }[] = [];
+  const noteOf = (kind: string, { alone, signal }: TaskOptions) =>
+    void given.push({ kind, alone, signal: signal !== undefined });
+  const twin = memoryStorage({ clock: virtualWorld().clock(), random: virtualWorld().random });
+  await twin.blobs.ensureContainer("t-runs");
+  const ports = {
+    storage: twin,
+    names: namesOf("t"),
+    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "c", params: {} }) },
+    watch: { unwanted: async () => undefined },
+    versionOf: () => "c@1",
+    takeCalls: () => noCalls,
+    tree: limits,
+    packLimitMs: 300_000,
+    userCode: {
+      plan: async (_task: unknown, _sink: unknown, options: TaskOptions) => {
+        noteOf("plan", options);
+        return { chunks: 100, list: false };
+      },
+      compute: async (_task: unknown, options: TaskOptions) => {
+        noteOf("sample", options);
+        return { bytes: new Uint8Array(), ms: 1_000 };
+      },
+    },
+  } as unknown as WorkerPorts;
+  const message = { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0, alone: true } as const;
+  const { signal } = new AbortController();
+  const attempt = {
+    message,
+    tag: "3-1-abcdefgh",
+    limitMs: 1_000,
+    alone: true,
+    wanted: {},
+    signal,
+    begin: async () => {},
+  };
+  await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
+  expect(given.map(({ alone, signal }) => ({ alone, signal }))).toEqual(
+    given.map(() => ({ alone: true, signal: true })),
+  );
+});
+
+/** Runs 13 chunks, one of which always ends its process; the run tolerates one failed chunk. */
+async function runWith(doomed: number) {
+  const engine = engineWorld({
+    seed: 3,
+    code: {
+      doom: ({ kind, from = 0, to = 0 }) =>
+        kind === "compute" && from <= doomed && doomed < to ? "kills" : undefined,
+    },
+  });
+  const platform = async () => {
+    for (;;) {
+      while (engine.instances.filter((one) => !one.isDead()).length < 3)
+        engine.start({ breakAfterMs: 4_000 });
+      await engine.client.clock.sleep(2_000);
+    }
+  };
+  void platform();
+  await engine.submit({ id: "r", chunks: 13, packSize: 1, tolerate: { chunks: 1 } });
+  const { phase, error, chunksFailed } = await engine.untilEnd("r", 4 * 3_600_000);
+  const missing = (await engine.manifest("r"))?.missing;
+  return { phase, error: error?.message, chunksFailed, missing };
+}
+
+// Not a sample of the plan.
+test("a chunk that ends its process is a gap that the run tolerates", async () => {
+  expect(await runWith(5)).toEqual({ phase: "complete", chunksFailed: 1, missing: [{ from: 5, to: 6 }] });
+});
+
+// The first chunk that the plan times, which is always timed: floor(13 / 10).
+test("so is one that the plan takes as a sample", async () => {
+  expect(await runWith(1)).toEqual({ phase: "complete", chunksFailed: 1, missing: [{ from: 1, to: 2 }] });
+});
