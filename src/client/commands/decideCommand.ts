@@ -64,8 +64,9 @@ export function decideCommand(id: string, change: Change, facts: CommandFacts): 
 
 /** A run can be deleted at any time, also if its documents are incomplete or unreadable. */
 function decideDeletion({ uid, marker, state }: CommandFacts): Decision {
-  if (marker?.want === "delete") return { kind: "unchanged", marker };
-  const from = marker ?? closedMarker(uid, state);
+  if (marker?.want === "delete" && marker.by === undefined) return { kind: "unchanged", marker };
+  // A person's word replaces the expiry's, which counts for one state only.
+  const { by: _by, judged: _judged, ...from } = marker ?? closedMarker(uid, state);
   return { kind: "write", marker: { ...from, want: "delete", command: from.command + 1 } };
 }
 

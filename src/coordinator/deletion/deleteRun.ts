@@ -62,13 +62,21 @@ export async function deleteUnder(
   prefix: string,
   pages: PageBudget,
 ): Promise<boolean> {
-  if (takePages(pages, 1) === 0) return false;
   const { lost: signal } = leader;
-  const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerPoll, signal });
-  leader.assertLeading();
-  const names = page.blobs.map((blob) => blob.name);
-  if (names.length > 0) await blobs.removeMany(container, names, { signal });
-  return page.cursor === undefined;
+  let cursor: string | undefined;
+  // An empty page may not be the last: it is passed, as from the beginning it would come again.
+  do {
+    if (takePages(pages, 1) === 0) return false;
+    const page = await blobs.list(container, prefix, { pageSize: limits.deletesPerPoll, cursor, signal });
+    leader.assertLeading();
+    const names = page.blobs.map((blob) => blob.name);
+    if (names.length > 0) {
+      await blobs.removeMany(container, names, { signal });
+      return page.cursor === undefined;
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return true;
 }
 
 /**
