@@ -33,6 +33,8 @@ export type ClosedRun = Omit<z.infer<typeof closedRunSchema>, "v">;
 
 /** Metadata has at most 8 KB, names included. */
 const metadataBytesMax = 8_000;
+/** Parameters whose JSON has more characters are in no summary: they do not fit in base64. */
+export const closedParamsMax = (metadataBytesMax * 3) / 4;
 /** Longer texts are cut: names of calculations are shorter, and of a message a list shows the beginning. */
 const [nameMax, messageMax] = [100, 500];
 

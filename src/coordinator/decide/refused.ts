@@ -26,7 +26,7 @@ export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode"
   );
   const quietMs = at.nowMs - notes.ended.atMs;
   const advances = quietMs < usualMs(state, at.limitMs) || isAtWork(notes, at.nowMs);
-  if (told.length === 0 || state.paused || isFinal(state.phase) || advances) forget(draft);
+  if (told.length === 0 || hasNothingToDo(state) || isFinal(state.phase) || advances) forget(draft);
   else note(draft, told);
   const refused = state.otherCode;
   // A pack that was begun by the right code may still come.
@@ -63,6 +63,9 @@ function usualMs(state: State, limitMs: number): number {
     ? stragglerAfterMs(state, limitMs) + outOfOrderMs(state)
     : 2 * state.layout.packMs + 1_000;
 }
+
+/** A pause holds packs back, but no task: where no instance has the code of one, a paused run would never come to rest. */
+const hasNothingToDo = ({ paused, tasks }: State): boolean => paused && Object.keys(tasks).length === 0;
 
 /** Plan, combine and finish say so while they work. */
 const isAtWork = ({ aliveMs }: RunNotes, nowMs: number): boolean =>

@@ -1,3 +1,4 @@
+import { closedParamsMax } from "../../model/closedRun.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
@@ -109,7 +110,11 @@ export interface Submitted {
 export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Submitted | undefined> {
   const at = [names.runs, specBlob(id)] as const;
   const found = await readDocument(storage.blobs, at, specSchema, { signal: leader.lost });
-  return found && { spec: found.value, submittedMs: found.lastModifiedMs };
+  if (found === undefined) return undefined;
+  // A leader holds the specs of all its runs. No decision asks for parameters, and a summary only for short ones.
+  const { given: _, params, ...spec } = found.value;
+  const short = JSON.stringify(params ?? null).length <= closedParamsMax ? params : undefined;
+  return { spec: { ...spec, params: short }, submittedMs: found.lastModifiedMs };
 }
 
 /** What a read gives, or undefined where its bytes do not decode. */
