@@ -76,36 +76,3 @@ test("the samples of a plan that is computed alone run alone", async () => {
     given.map(() => ({ alone: true, signal: true })),
   );
 });
-
-/** Runs 13 chunks, one of which always ends its process; the run tolerates one failed chunk. */
-async function runWith(doomed: number) {
-  const engine = engineWorld({
-    seed: 3,
-    code: {
-      doom: ({ kind, from = 0, to = 0 }) =>
-        kind === "compute" && from <= doomed && doomed < to ? "kills" : undefined,
-    },
-  });
-  const platform = async () => {
-    for (;;) {
-      while (engine.instances.filter((one) => !one.isDead()).length < 3)
-        engine.start({ breakAfterMs: 4_000 });
-      await engine.client.clock.sleep(2_000);
-    }
-  };
-  void platform();
-  await engine.submit({ id: "r", chunks: 13, packSize: 1, tolerate: { chunks: 1 } });
-  const { phase, error, chunksFailed } = await engine.untilEnd("r", 4 * 3_600_000);
-  const missing = (await engine.manifest("r"))?.missing;
-  return { phase, error: error?.message, chunksFailed, missing };
-}
-
-// Not a sample of the plan.
-test("a chunk that ends its process is a gap that the run tolerates", async () => {
-  expect(await runWith(5)).toEqual({ phase: "complete", chunksFailed: 1, missing: [{ from: 5, to: 6 }] });
-});
-
-// The first chunk that the plan times, which is always timed: floor(13 / 10).
-test("so is one that the plan takes as a sample", async () => {
-  expect(await runWith(1)).toEqual({ phase: "complete", chunksFailed: 1, missing: [{ from: 1, to: 2 }] });
-});

@@ -112,8 +112,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
       "coordinator/decide/command.ts",
-      'if (state.phase === "finishing" && marker.want',
-      'if (state.phase === "planning" && marker.want',
+      'const tooLate = state.phase === "finishing"',
+      'const tooLate = state.phase === "planning"',
     ),
   },
   {
