@@ -1,21 +1,4 @@
-import type { CameBy } from "./record/record.ts";
-
-/** Why a term, or a lease held without a term, came to its end. */
-export type EndCause =
-  /** The task ended by itself. */
-  | "done"
-  /** The task threw. */
-  | "failed"
-  /** The invocation's time is nearly spent. */
-  | "budget"
-  /** The process was asked to stop. */
-  | "stopping"
-  /** No progress was reported for too long. */
-  | "stalled"
-  /** No renewal or beat was confirmed in time. */
-  | "stop-work"
-  /** Storage answered definitely that the lease is not ours any more. */
-  | "lost";
+import type { CameBy, EndCause } from "./record/record.ts";
 
 interface Common {
   readonly holder: string;

@@ -14,7 +14,7 @@ export type { BlobConnection, ElectionLocation as ElectionPlace } from "./api/el
 export { type Leader, type LeadOptions, type LeadResult, lead } from "./api/lead.ts";
 export { type ObservedTerm, type ObserveOptions, observe } from "./api/observe.ts";
 export { TermOvertaken, type TermState } from "./api/termState.ts";
-export type { ElectionEvent, EndCause } from "./events.ts";
+export type { ElectionEvent } from "./events.ts";
 export { LostLeadership } from "./hold/leadership.ts";
 export type { Content, NextContent } from "./leases/contents.ts";
 export {
@@ -27,5 +27,5 @@ export {
 export { type LeaseEnd, LeaseLost, type NamedLease } from "./leases/namedLease.ts";
 export type { RenewalStats } from "./leases/renewals.ts";
 export type { CurrentLeader } from "./record/leaderView.ts";
-export type { CameBy } from "./record/record.ts";
+export type { CameBy, EndCause } from "./record/record.ts";
 export { type ElectionSettings, fastTakeover } from "./settings.ts";

@@ -62,8 +62,12 @@ function cameByOf(poll: Poll, record: LeaderRecord | undefined, settings: Electi
   if (poll.leaseState === "broken") return "broken";
   const byLeader = record?.state === "ended" && record.term > 0 && record.led === undefined;
   const justEnded = byLeader && poll.ageMs <= settings.leaseDurationS * 1_000;
-  return justEnded ? "handed-over" : "free";
+  return justEnded && endedAsPlanned(record) ? "handed-over" : "free";
 }
+
+/** Its leader had time to write what it knew. Records of older versions do not say, and they were relied on. */
+const endedAsPlanned = ({ ending }: LeaderRecord): boolean =>
+  ending === undefined || ending === "done" || ending === "budget" || ending === "stopping";
 
 /** A read after a write whose reply is unknown: `mine` by the write's own mark, `unwritten` by the old ETag. */
 export function decideAfterReadBack(

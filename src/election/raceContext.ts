@@ -1,12 +1,12 @@
 import { ConfigError, CorruptDataError, NewerVersionError, StorageError } from "../model/errors.ts";
 import type { Clock, LeaseStore, Random } from "../storage/ports.ts";
 import { cappedCall, type Reply } from "./cappedCall.ts";
-import type { ElectionEventDetail, EndCause, OnElectionEvent } from "./events.ts";
+import type { ElectionEventDetail, OnElectionEvent } from "./events.ts";
 import type { Leadership } from "./hold/leadership.ts";
 import { classifyFailure, storageCodeOf } from "./leaseFailure.ts";
 import { decideBudget } from "./policy.ts";
 import type { CurrentLeader } from "./record/leaderView.ts";
-import type { LeaderRecord } from "./record/record.ts";
+import type { EndCause, LeaderRecord } from "./record/record.ts";
 import type { ElectionSettings } from "./settings.ts";
 
 /** What one race needs from outside. */

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
+import type { CameBy, EndCause } from "../../src/election/record/record.ts";
+import type { ElectionSettings } from "../../src/election/settings.ts";
 import { contenders } from "./contenders.ts";
 import { faultyLease, type LeaseOp } from "./faultyLease.ts";
 
@@ -172,4 +174,41 @@ test("remaining time is the confirmed part of the lease, or the remaining budget
   expect(one.leadership?.remainingMs()).toBeCloseTo(12_000, -2);
   await arena.world.advance(22_000);
   expect(one.leadership?.remainingMs()).toBeCloseTo(2_000, -2);
+});
+
+test.each<[EndCause, CameBy, Partial<ElectionSettings> & { readonly deafAfterMs?: number }]>([
+  ["done", "handed-over", {}],
+  ["budget", "handed-over", { budgetMs: 30_000 }],
+  ["stopping", "handed-over", {}],
+  ["failed", "free", {}],
+  ["stalled", "free", { stallAfterMs: 10_000 }],
+  ["stop-work", "free", { deafAfterMs: 6_000 }],
+  // The lease was lost while the task drained.
+  ["budget", "free", { budgetMs: 17_500, deafAfterMs: 6_000 }],
+])("after a term that ended by %s the next finds the lease %s", async (cause, cameBy, setting) => {
+  const { deafAfterMs, ...settings } = setting;
+  let deaf = false;
+  const arena = contenders({
+    settings,
+    between: (lease) => faultyLease(lease, (op) => (deaf && op === "renew" ? "lost request" : "none")),
+  });
+  const one = arena.contender("node-1");
+  const stopping = new AbortController();
+  const race = one.race({
+    stopping: stopping.signal,
+    work: async ({ signal }) => {
+      if (cause === "failed") throw new Error("no disk");
+      if (cause !== "done") await one.clock.sleep(600_000, signal);
+      await one.clock.sleep(1_000);
+    },
+  });
+  await arena.world.advance(deafAfterMs ?? 6_000);
+  deaf = deafAfterMs !== undefined;
+  if (cause === "stopping") stopping.abort();
+  expect(await arena.world.finish(race)).toMatchObject({ kind: "led", cause, handedOver: true });
+  deaf = false;
+  const two = arena.contender("node-2");
+  void two.race();
+  expect(await arena.world.until(() => two.leadership !== undefined, 5_000)).toBe(true);
+  expect(two.leadership?.cameBy).toBe(cameBy);
 });

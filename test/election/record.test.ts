@@ -61,6 +61,13 @@ test("unknown metadata is ignored", () => {
   expect(decodeRecord({ ...encodeRecord(full), colour: "red" })).toEqual({ kind: "record", record: full });
 });
 
+test("why a term ended survives, and a cause of a later version is none to rely on", () => {
+  const ended = { ...full, state: "ended", ending: "budget" } as const;
+  expect(decodeRecord(encodeRecord(ended))).toEqual({ kind: "record", record: ended });
+  const later = decodeRecord({ ...encodeRecord(ended), ending: "tired" });
+  expect(later).toMatchObject({ record: { ending: "failed" } });
+});
+
 test("what a holder says about itself survives, and a malformed value does not make the record unreadable", () => {
   const about = { app: "küche", LEASEFOLD_LEASE_S: "15" };
   expect(decodeRecord(encodeRecord({ ...full, about }))).toEqual({

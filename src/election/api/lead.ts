@@ -1,10 +1,11 @@
 import { ConfigError } from "../../model/errors.ts";
 import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
-import type { EndCause, OnElectionEvent } from "../events.ts";
+import type { OnElectionEvent } from "../events.ts";
 import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";
 import { errorOfOutcome, type RaceOutcome } from "../raceContext.ts";
 import type { CurrentLeader } from "../record/leaderView.ts";
+import type { EndCause } from "../record/record.ts";
 import { type ElectionSettings, electionSettings } from "../settings.ts";
 import { defaultHolder, type ElectionLocation, type ElectionPorts, openElection } from "./electionPorts.ts";
 import { openTermState, TermOvertaken, type TermState } from "./termState.ts";

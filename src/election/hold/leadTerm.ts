@@ -1,7 +1,6 @@
-import type { EndCause } from "../events.ts";
 import { endsLease } from "../leaseFailure.ts";
 import type { RaceContext } from "../raceContext.ts";
-import { encodeRecord, type LeaderRecord } from "../record/record.ts";
+import { type EndCause, encodeRecord, type LeaderRecord } from "../record/record.ts";
 import { type Leadership, LostLeadership } from "./leadership.ts";
 import type { LeaseHold } from "./leaseHold.ts";
 
@@ -74,11 +73,13 @@ export async function releaseLease(context: RaceContext, hold: LeaseHold, cause:
   const { lease } = ports;
   await hold.stopCalls();
   const marginMs = hold.deadline.remainingMs();
+  const ending = hold.lost.aborted ? "stop-work" : cause;
   hold.close();
   if (hold.isDefinitelyLost) return false;
   if (hold.record?.state === "leading") {
     const { leaseLeftMs: _, ...last } = hold.record;
-    const ended = { ...last, state: "ended" as const, beat: context.nextBeat(), breakAfterMs: 0 };
+    const beat = context.nextBeat();
+    const ended = { ...last, state: "ended" as const, ending, beat, breakAfterMs: 0 };
     hold.record = ended;
     // Only for those who read the record; its condition is the lease id, and the release does not depend on it.
     await call((signal) => lease.writeRecord(hold.leaseId, encodeRecord(ended), { signal }));

@@ -1,6 +1,5 @@
 import { LeasefoldError } from "../../model/errors.ts";
-import type { EndCause } from "../events.ts";
-import type { CameBy } from "../record/record.ts";
+import type { CameBy, EndCause } from "../record/record.ts";
 
 /**
  * The right to act as a leader, for one term. Whatever has an effect takes this object, calls `assertLeading()` right

@@ -1,11 +1,10 @@
 import type { AcquiredLease } from "../acquire/acquireLease.ts";
 import { cappedCall, elapsedMs, readClocks } from "../cappedCall.ts";
-import type { EndCause } from "../events.ts";
 import { endsLease, storageCodeOf } from "../leaseFailure.ts";
 import { budgetEndsAtMs, nextRenewalMs } from "../policy.ts";
 import type { RaceContext } from "../raceContext.ts";
 import type { Poll } from "../record/leaderView.ts";
-import { type CameBy, encodeRecord, type LeaderRecord } from "../record/record.ts";
+import { type CameBy, type EndCause, encodeRecord, type LeaderRecord } from "../record/record.ts";
 import { LostLeadership } from "./leadership.ts";
 import { type StopWorkDeadline, stopWorkDeadline } from "./stopWorkDeadline.ts";
 

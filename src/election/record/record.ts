@@ -21,6 +21,8 @@ export interface LeaderRecord {
   /** Confirmed remaining time of the lease when this was written. Absent in records of older versions and of no leader. */
   readonly leaseLeftMs?: number | undefined;
   readonly cameBy: CameBy;
+  /** Why the term ended. Absent before its end and in records of older versions. */
+  readonly ending?: EndCause | undefined;
   readonly notes: Readonly<Record<string, string>>;
   /** What the holder says about itself. Shown and compared, never used to decide anything. */
   readonly about?: Readonly<Record<string, string>> | undefined;
@@ -41,8 +43,28 @@ export interface Led {
   readonly untilMs?: number | undefined;
 }
 
-/** How the holder acquired the lease: nobody held it, or after a release by its leader, an expiry or a break. */
+/**
+ * How the holder acquired the lease: nobody held it, or after an expiry or a break, or `handed-over`: released just now
+ * by a leader that had led to the planned end of its term.
+ */
 export type CameBy = "free" | "handed-over" | "expired" | "broken";
+
+/** Why a term, or a lease held without a term, came to its end. */
+export type EndCause =
+  /** The task ended by itself. */
+  | "done"
+  /** The task threw. */
+  | "failed"
+  /** The invocation's time is nearly spent. */
+  | "budget"
+  /** The process was asked to stop. */
+  | "stopping"
+  /** No progress was reported for too long. */
+  | "stalled"
+  /** No renewal or beat was confirmed in time. */
+  | "stop-work"
+  /** Storage answered definitely that the lease is not ours any more. */
+  | "lost";
 
 export interface PastTerm {
   readonly term: number;
@@ -85,6 +107,7 @@ const count = z
 const instant = z.iso.datetime().transform(Date.parse);
 
 const cameBy = z.enum(["free", "handed-over", "expired", "broken"]);
+const ending = z.enum(["done", "failed", "budget", "stopping", "stalled", "stop-work", "lost"]);
 
 const wire = z.object({
   term: count,
@@ -97,6 +120,8 @@ const wire = z.object({
   breakafterms: count,
   leaseleftms: count.optional(),
   cameby: cameBy,
+  // A cause that this version does not know is none to rely on.
+  ending: ending.optional().catch("failed"),
   notes: unpackJson.pipe(z.record(z.string(), z.string())).optional(),
   // Only shown, so an election must not fail because of it.
   about: unpackJson.pipe(z.record(z.string(), z.string())).optional().catch(undefined),
@@ -175,6 +200,7 @@ function encodeAll(record: LeaderRecord): Record<string, string> {
     breakafterms: String(record.breakAfterMs),
     ...(record.leaseLeftMs === undefined ? {} : { leaseleftms: String(record.leaseLeftMs) }),
     cameby: record.cameBy,
+    ...(record.ending === undefined ? {} : { ending: record.ending }),
     ...(Object.keys(record.notes).length === 0 ? {} : { notes: pack(JSON.stringify(record.notes)) }),
     ...(record.about === undefined ? {} : { about: pack(JSON.stringify(record.about)) }),
     ...(terms.length === 0
