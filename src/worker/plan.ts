@@ -7,6 +7,7 @@ import {
 } from "../calculations/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
+import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan } from "../model/run.ts";
@@ -53,12 +54,15 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     ...taskOptions(ports, attempt),
     limitMs: Math.min(ports.packLimitMs, sampleLimitMs),
   };
-  const chunkMs = await timeChunks(
-    planned,
-    samples,
-    (chunk) => ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
-    roundsFor(spec.packSize),
-  );
+  // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
+  const chunkMs = attempt.alone
+    ? limits.packMsMin
+    : await timeChunks(
+        planned,
+        samples,
+        (chunk) => ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
+        roundsFor(spec.packSize),
+      );
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs);
   const plan: Plan = {
     v: wireVersion,

@@ -34,16 +34,23 @@ test("a cancel ends the sample that a plan is timing within five seconds of the 
   expect(waitedMs).toBeLessThan(8_000);
 });
 
-test("the samples of a plan that is computed alone run alone", async () => {
-  const given: { kind: string; alone: unknown; signal: boolean }[] = [];
-  const noteOf = (kind: string, { alone, signal }: TaskOptions) =>
-    void given.push({ kind, alone, signal: signal !== undefined });
-  const twin = memoryStorage({ clock: virtualWorld().clock(), random: virtualWorld().random });
-  await twin.blobs.ensureContainer("t-runs");
+test.each([
+  { alone: false, tasks: ["plan", ...Array.from({ length: limits.planSamples }, () => "sample")] },
+  { alone: true, tasks: ["plan"] },
+])("the tasks of a plan, with alone: $alone, end with its run", async ({ alone, tasks }) => {
+  const { signal } = new AbortController();
+  const given: string[] = [];
+  const take = (kind: string, options: TaskOptions) => {
+    given.push(kind);
+    expect(options).toMatchObject({ alone, signal });
+  };
+  const world = virtualWorld();
+  const storage = memoryStorage({ clock: world.clock(), random: world.random });
+  await storage.blobs.ensureContainer("t-runs");
   const ports = {
-    storage: twin,
+    storage,
     names: namesOf("t"),
-    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "c", params: {} }) },
+    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "c", params: {}, packSize: 1 }) },
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
     takeCalls: () => noCalls,
@@ -51,28 +58,25 @@ test("the samples of a plan that is computed alone run alone", async () => {
     packLimitMs: 300_000,
     userCode: {
       plan: async (_task: unknown, _sink: unknown, options: TaskOptions) => {
-        noteOf("plan", options);
+        take("plan", options);
         return { chunks: 100, list: false };
       },
       compute: async (_task: unknown, options: TaskOptions) => {
-        noteOf("sample", options);
-        return { bytes: new Uint8Array(), ms: 1_000 };
+        take("sample", options);
+        return { bytes: new Uint8Array(), ms: 1 };
       },
     },
   } as unknown as WorkerPorts;
-  const message = { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0, alone: true } as const;
-  const { signal } = new AbortController();
+  const message = { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0 };
   const attempt = {
     message,
     tag: "3-1-abcdefgh",
     limitMs: 1_000,
-    alone: true,
+    alone,
     wanted: {},
     signal,
     begin: async () => {},
   };
   await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
-  expect(given.map(({ alone, signal }) => ({ alone, signal }))).toEqual(
-    given.map(() => ({ alone: true, signal: true })),
-  );
+  expect(given).toEqual(tasks);
 });

@@ -56,8 +56,15 @@ export const rules14to25: readonly Mutant[] = [
     without: "turns of attempts whose work ended processes before",
     rule: 16,
     killedBy: "the scenario's own end",
-    cases: ["a plan that ends the process of the only instance, which also leads"],
+    cases: ["two packs that ended processes do not die of each other"],
     edits: edit("worker/handleWork.ts", "alone ? ports.inTurn(work) : work()", "work()"),
+  },
+  {
+    without: "a plan that no longer times chunks once its process ended twice",
+    rule: 16,
+    killedBy: "the scenario's own end",
+    cases: ["two packs that ended processes do not die of each other"],
+    edits: edit("worker/plan.ts", "attempt.alone", "!attempt"),
   },
   {
     without: "begun packs that a new leader knows of",

@@ -1,6 +1,7 @@
 import { workOf } from "../../../../src/model/message.ts";
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Role } from "../../../support/engineInstance.ts";
+import type { FarCall } from "../../../support/farStorage.ts";
 import type { DoomedTask } from "../../../support/rangesCode.ts";
 import { play, type Script } from "../script.ts";
 import { deepTree, type SimulationResult } from "../stage.ts";
@@ -52,9 +53,7 @@ async function doomed(
   packLimitMs: number,
   instances: number,
 ): Promise<SimulationResult> {
-  // With one instance: a world in which doomed work takes its turn just when other work that is done is to be written.
-  const seed = instances === 1 ? 36 : 50 + instances;
-  return play({ seed, tree: deepTree, chunkMs: () => 400, packLimitMs }, async (script) => {
+  return play({ seed: 50 + instances, tree: deepTree, chunkMs: () => 400, packLimitMs }, async (script) => {
     const { world, judge, engine, broken, must, run } = script;
     broken.doom = (task, id) => (id === "r" && isDoomed(kind, task) ? doom : undefined);
     platform(script, instances, { breakAfterMs: 4_000 });
@@ -91,6 +90,38 @@ async function doomed(
   });
 }
 
+/**
+ * Two packs end the process of the only instance, and end the plan's that times them. Their third attempts meet in one
+ * process: the first of them works, but its partial needs five tries; the other one ends the process once more.
+ */
+const takeTurns = () =>
+  play({ seed: 53, chunkMs: () => 400 }, async (script) => {
+    const { broken, engine, judge, must } = script;
+    const { clock } = engine.client;
+    const begun = new Map<number, number>();
+    let worked: number | undefined;
+    broken.doom = ({ kind, from = 0 }) => {
+      if (kind !== "compute") return undefined;
+      if (judge.by()?.message?.kind === "plan") return "kills";
+      const times = (begun.get(from) ?? 0) + 1;
+      begun.set(from, times);
+      const instance = engine.instances.at(-1);
+      if (times <= 2) clock.after(2_000, () => instance?.kill());
+      else worked ??= from;
+      return times <= 2 ? "hangs" : worked === from ? undefined : "kills";
+    };
+    let refusals = 4;
+    const fateOf = ({ op, args }: FarCall) => {
+      const isLate = worked !== undefined && op === "blobs.create" && String(args[1]).includes("/parts/");
+      return isLate && refusals-- > 0 ? "lost request" : "arrives";
+    };
+    platform(script, 1, { breakAfterMs: 4_000, weather: { calm: false, fateOf } });
+    await script.submit({ id: "r", chunks: 2, packSize: 1, tolerate: { chunks: 1 } });
+    await script.untilEnded();
+    script.mustBe("complete");
+    must(begun.get(0) === 3 && begun.get(1) === 3, `attempts begun: ${[...begun.values()].join(", ")}`);
+  });
+
 const cases = kinds.flatMap((kind) =>
   limitsMs.flatMap((limitMs) => [
     [
@@ -105,6 +136,7 @@ const cases = kinds.flatMap((kind) =>
 );
 
 export const endless: Readonly<Record<string, Scenario>> = {
+  "two packs that ended processes do not die of each other": takeTurns,
   ...Object.fromEntries(cases),
   ...Object.fromEntries(
     kinds.map((kind) => [
