@@ -26,7 +26,12 @@ export const newTerm = (ports: CoordinatorPorts, leader: Leader, newer: Term["ne
  * write that matters is create-only, or conditional on an ETag that a newer term has already changed. Nor that every run
  * is polled in every loop: where there are more than a loop's list pages reach, they take turns.
  */
-export async function coordinate(term: Term, settings: CoordinateSettings): Promise<void> {
+export async function coordinate(
+  term: Term,
+  settings: CoordinateSettings,
+  /** What the leader does beside its runs, after each loop. */
+  beside: () => Promise<void> = async () => {},
+): Promise<void> {
   const { leader, runs, clock } = term;
   const turns = turnTaking();
   let calls = term.storage.meter.counts();
@@ -44,6 +49,7 @@ export async function coordinate(term: Term, settings: CoordinateSettings): Prom
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
     calls = shareCalls(term, calls);
+    if (!leader.signal.aborted) await beside();
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
     const pauseMs = loop.skipPause ? 0 : pauseBetween([...runs.values()], settings, clock.monotonicMs());
     await clock.sleep(pauseMs, leader.signal);

@@ -5,7 +5,7 @@ import { race } from "../election/race.ts";
 import type { RaceOutcome } from "../election/raceContext.ts";
 import type { LeaderRecord } from "../election/record/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
-import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
+import { edgeOf, LeasefoldError, messageOf, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { type Log, logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
@@ -155,7 +155,7 @@ export class Coordinator {
     );
     const term = newTerm(this.#ports, leadership, this.#newer);
     try {
-      await coordinate(term, this.#options.loop);
+      await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
       // Between two slices a run that came meanwhile has its turn.
       while (!leadership.signal.aborted && (await this.#expiry.due(leadership.lost))) {
         await this.#expiry.slice(leadership);
@@ -170,6 +170,25 @@ export class Coordinator {
       const active = term.runs.size > 0 || (await anyRunToLead({ storage, names }).catch(() => true));
       if (active) await wake.handOver();
       else await wake.remove();
+    };
+  }
+
+  /**
+   * A slice of the expiry now and then beside the runs: where one follows the other all day, no term ever comes to its
+   * end without any. What storage refuses or does not answer must not end the term of the runs.
+   */
+  #expiryBeside(leadership: Leadership): () => Promise<void> {
+    const { clock, log } = this.#ports;
+    let slicedMs = clock.monotonicMs();
+    return async () => {
+      if (clock.monotonicMs() - slicedMs < limits.expiryBesideEveryMs) return;
+      slicedMs = clock.monotonicMs();
+      try {
+        if (await this.#expiry.due(leadership.lost)) await this.#expiry.slice(leadership);
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
+      }
     };
   }
 

@@ -17,8 +17,8 @@ import {
 
 /**
  * Deletes finished runs once they are old, and what late workers left behind. It works in slices, at the end of a
- * term and once a day on an idle tick, and remembers in this process where it was. Where runs are kept for ever it
- * only deletes what belongs to no run.
+ * term, once a minute beside runs and once a day on an idle tick, and remembers in this process where it was. Where runs
+ * are kept for ever it only deletes what belongs to no run.
  *
  * An old run is not deleted here: its marker is made to say `delete`, and the leader does the rest.
  *
@@ -68,7 +68,7 @@ export function expiry(ports: Ports, keepDays: number) {
   }
 
   return {
-    /** At the end of a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
+    /** In a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
     due: (signal?: AbortSignal): Promise<boolean> => due(true, signal),
     /**
      * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last

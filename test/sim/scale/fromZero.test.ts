@@ -6,40 +6,53 @@ import { runScale, type ScaleCase } from "./runScale.ts";
 
 type Ready = NonNullable<ScaleCase["apart"]>["ready"];
 
-/** Seconds from the submit of 400 packs of a second to the first partial and to the end, in the middle of three worlds. */
-async function measured(ready: Ready): Promise<readonly [firstS: number, endS: number]> {
-  const runs: (readonly [number, number])[] = [];
-  for (const seed of [1, 2, 3]) {
+interface Measured {
+  readonly firstS: number;
+  readonly leastS: number;
+  readonly mostS: number;
+}
+
+/**
+ * Seconds from the submit of 400 packs of a second to the first partial (in the middle of nine worlds) and to the end. The
+ * end comes in steps, because the platform decides at intervals, so the least and the most of the worlds are given.
+ */
+async function measured(ready: Ready): Promise<Measured> {
+  const firsts: number[] = [];
+  const ends: number[] = [];
+  for (let seed = 1; seed <= 9; seed += 1) {
     const run = await runScale({ packs: 400, packMs: 1_000, workers: azureScaling, apart: { ready }, seed });
     expect(run.result).toBe("[[0,40000]]");
-    const firstS = run.perSecond.findIndex((partials) => partials > 0);
-    runs.push([firstS, Math.round(run.wallMs / 1_000)]);
+    firsts.push(run.perSecond.findIndex((partials) => partials > 0));
+    ends.push(Math.round(run.wallMs / 1_000));
   }
-  return runs.sort(([, a], [, b]) => a - b)[1] ?? [Number.NaN, Number.NaN];
+  const firstS = firsts.sort((a, b) => a - b)[4] ?? Number.NaN;
+  return { firstS, leastS: Math.min(...ends), mostS: Math.max(...ends) };
 }
 
 /** What docs/DEPLOY.md says of each, in its table of functions that are always ready. */
 const page = readFileSync(join(import.meta.dirname, "../../../docs/DEPLOY.md"), "utf8");
-const rows = [...page.matchAll(/^\| (.+) \| (\d+) s \| (\d+) s \|$/gm)].map(
-  ([, ready, first, end]) => [ready, Number(first), Number(end)] as const,
+const rows = [...page.matchAll(/^\| (.+) \| (\d+) s \| (\d+) to (\d+) s \|$/gm)].map(
+  ([, ready, first, least, most]) => ({ ready, said: [first, least, most].map(Number) }),
 );
 
 test("from zero a run waits for one start after the other, and each function that is always ready saves one", async () => {
   const cases: readonly Ready[] = [[], ["wake"], ["wake", "urgent"], ["wake", "urgent", "packs"]];
-  const all: (readonly [number, number])[] = [];
+  const all: Measured[] = [];
   for (const ready of cases) all.push(await measured(ready));
-  const [none = [0, 0], wake = [0, 0], urgent = [0, 0], packs = [0, 0]] = all;
+  const [none, wake, urgent, packs] = all as [Measured, Measured, Measured, Measured];
   const startS = azureScaling.decideEveryMs / 1_000;
   // The plan and the first packs of a run are urgent, so the third start delays the rest and not the first partial.
-  expect(none[0] - wake[0]).toBeGreaterThan(0.7 * startS);
-  expect(wake[0] - urgent[0]).toBeGreaterThan(0.7 * startS);
-  expect(urgent[0]).toBeLessThan(10);
-  expect(urgent[1] - packs[1]).toBeGreaterThan(0);
-  expect(rows.map(([ready]) => ready)).toEqual(["none", "`wake`", "`wake`, `workerUrgent`", "all three"]);
+  expect(none.firstS - wake.firstS).toBeGreaterThan(0.7 * startS);
+  expect(wake.firstS - urgent.firstS).toBeGreaterThan(0.7 * startS);
+  expect(urgent.firstS).toBeLessThan(10);
+  expect(urgent.leastS - packs.leastS).toBeGreaterThan(0);
+  expect(rows.map(({ ready }) => ready)).toEqual(["none", "`wake`", "`wake`, `workerUrgent`", "all three"]);
   // A change of the engine may move them a little; the page is then measured again.
-  const far = all.filter(([first, end], at) => {
-    const [, firstSaid = 0, endSaid = 0] = rows[at] ?? [];
-    return Math.abs(first - firstSaid) > 3 + 0.1 * firstSaid || Math.abs(end - endSaid) > 0.1 * endSaid;
-  });
+  const far = all.filter(({ firstS, leastS, mostS }, at) =>
+    [firstS, leastS, mostS].some((s, which) => {
+      const said = rows[at]?.said[which] ?? Number.NaN;
+      return !(Math.abs(s - said) <= 3 + 0.1 * said);
+    }),
+  );
   expect(far, JSON.stringify(all)).toEqual([]);
 });
