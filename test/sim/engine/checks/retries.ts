@@ -26,8 +26,10 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       if (place.kind === "marker") {
         const { uid = "", generation, redo } = effect.metadata;
         const key = `${uid} ${generation}`;
-        if (Number(generation) > 1 && !before.has(key))
-          before.set(key, redo === "recompute" ? new Map() : new Map(ledger.record(place.id, uid).parts));
+        const { state, parts, origin } = ledger.record(place.id, uid);
+        // What came before a recompute counts no more, though that one was cancelled before it had a plan.
+        const anew = redo === "recompute" || (state?.origin ?? 1) !== origin;
+        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(anew ? [] : parts));
       } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }
