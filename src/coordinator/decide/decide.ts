@@ -19,9 +19,10 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   const draft = newDraft(state, notes, at);
   notes.wantsFailures = false;
   notes.stragglerInMs = Number.POSITIVE_INFINITY;
+  // A plan that this poll has found makes something that can be kept.
+  trackPlan(draft, seen);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
-  trackPlan(draft, seen);
   trackParts(draft, seen);
   trackNodes(draft, seen);
   tally(draft.state);

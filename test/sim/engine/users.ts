@@ -83,7 +83,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
       const kind = random.number();
       if (kind < 0.2) tell(request.id, { kind: "pause" });
       else if (kind < 0.4) tell(request.id, { kind: "resume" });
-      else if (kind < 0.5) tell(request.id, { kind: "cancel" });
+      else if (kind < 0.5) tell(request.id, { kind: "cancel", keep: kind < 0.45 });
       else if (kind < 0.65) tell(request.id, { kind: "cap", cap: 1 + Math.floor(random.number() * 20) });
       else if (kind < 0.78) tell(request.id, retry());
       else if (kind < 0.88) tell(request.id, { kind: "delete" });

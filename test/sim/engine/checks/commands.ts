@@ -26,7 +26,8 @@ function wrongWith(state: State, marker: Marker): string | undefined {
   if (state.turn !== marker.turn) return `its turn is ${state.turn}, not ${marker.turn}`;
   if (state.answer === "too-late") return undefined;
   if (isFinal(state.phase)) {
-    const failed = marker.want === "cancelled" && state.phase === "failed";
+    // What was done is folded first where it is kept, and that may fail.
+    const failed = marker.want === "cancelled" && state.phase === "failed" && state.keep !== true;
     return failed ? "it failed instead of being cancelled" : undefined;
   }
   if (state.paused !== (marker.want === "paused"))

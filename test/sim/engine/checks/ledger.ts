@@ -18,6 +18,8 @@ export interface RunRecord {
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
   deleteAskedMs?: number;
+  /** Of generations that were to end with what was done: the partials that were there then, by pack. */
+  readonly kept: Map<number, ReadonlyMap<number, string>>;
   /** Everything of this uid that is there, spec and marker left out: name by when it was written. */
   readonly blobs: Map<string, number>;
   /** ETags of the partials that are there, by pack; of the newest plan. */
@@ -95,7 +97,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
-      ...{ codes: new Map(), origin: 1, redone: new Map() },
+      ...{ codes: new Map(), origin: 1, redone: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
@@ -133,8 +135,10 @@ export class Ledger {
       const marker = markerIn(effect.metadata);
       const run = this.record(place.id, marker.uid);
       run.marker = marker;
-      const { redo, code = "" } = effect.metadata;
+      const { redo, code = "", keep } = effect.metadata;
       if (redo !== undefined) run.redone.set(marker.generation, { redo, code });
+      if (keep !== undefined && !run.kept.has(marker.generation))
+        run.kept.set(marker.generation, new Map(run.parts));
       if (marker.want === "delete") run.deleteAskedMs ??= this.#nowMs();
     } else if (place.kind === "spec") {
       const spec = parsed<Spec>(body);

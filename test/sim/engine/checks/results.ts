@@ -8,7 +8,8 @@ const checker = "the result is the fold of what the manifest says";
 
 /**
  * A manifest names a result that holds exactly the chunks which it says are folded, in order, each once; it is
- * complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word.
+ * complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word, or
+ * was given up: it was not there when somebody asked to end the run with what was done.
  */
 export const resultIsTheFold =
   ({ ledger, report }: Scene): Check =>
@@ -53,7 +54,13 @@ function* wrongWith(
       ({ work, generation }) =>
         work.kind === "pack" && work.pack === pack && generation === manifest.generation,
     );
-    if (!failed && run.forged !== true) yield `pack ${pack} is missing, but nothing says that it failed`;
+    if (failed || run.forged === true) continue;
+    const kept = run.kept.get(manifest.generation);
+    const etag = run.parts.get(pack);
+    if (kept === undefined) yield `pack ${pack} is missing, but nothing says that it failed`;
+    // A partial of other code counts for nothing.
+    else if (etag !== undefined && etag === kept.get(pack) && run.codes.get(pack) === run.plan.code)
+      yield `pack ${pack} is given up, but its partial was there`;
   }
 }
 

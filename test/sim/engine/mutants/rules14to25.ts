@@ -89,6 +89,24 @@ export const rules14to25: readonly Mutant[] = [
     ),
   },
   {
+    without: "a list of what may be there before the rest is given up",
+    rule: 22,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: ["the rest is given up after a leader died that had not recorded its sends"],
+    edits: edit("coordinator/decide/command.ts", "fresh.recount = true;", "void fresh;"),
+  },
+  {
+    without: "taking note of a plan before a command that ends the run",
+    rule: 22,
+    killedBy: "the scenario's own end",
+    cases: ["the rest is given up after a leader died that had not recorded its sends"],
+    edits: edit(
+      "coordinator/decide/decide.ts",
+      "  trackPlan(draft, seen);\n  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n",
+      "  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  trackPlan(draft, seen);\n",
+    ),
+  },
+  {
     without: "rest for a paused run",
     rule: 24,
     killedBy: "what has nothing to do costs nothing",

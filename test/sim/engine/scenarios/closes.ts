@@ -116,6 +116,27 @@ export const closes: Readonly<Record<string, Scenario>> = {
     return last as SimulationResult;
   },
 
+  "the rest is given up after a leader died that had not recorded its sends": () =>
+    play({ seed: 17, chunkMs: () => 2_000 }, async (script) => {
+      const { run, must } = script;
+      const first = script.start(leaderOnly);
+      script.start(workerOnly);
+      script.hold = ({ op, args }) => {
+        const records = op === "blobs.replace" && String(args[1]).endsWith("/state.json");
+        return records && run()?.plan !== undefined ? new Promise(() => {}) : undefined;
+      };
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await script.until("most packs are done", () => (run()?.parts.size ?? 0) >= 8);
+      must(run()?.state?.cursor === 0, "no send is recorded");
+      first.kill();
+      script.hold = undefined;
+      await script.tell({ kind: "cancel", keep: true });
+      script.start(leaderOnly);
+      await script.untilEnded();
+      script.mustBe("complete");
+      must((run()?.manifests.get(1)?.missing.length ?? 0) > 0, "some packs are given up");
+    }),
+
   "a combiner wakes minutes after its run was cleaned up": () =>
     play({ seed: 16, tree: deepTree, chunkMs: () => 200 }, async (script) => {
       const { world, run, must } = script;
