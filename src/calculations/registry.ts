@@ -92,13 +92,22 @@ async function loadFile(file: string): Promise<AnyCalculation> {
 /** What makes an export no calculation, to follow the file's name. */
 function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined {
   if (found === undefined) return " exports no calculation: it lacks a default export";
-  const parts = ["name", "params", "plan", "compute", "merge", "zero"];
+  const parts = ["name", "summary", "params", "plan", "compute", "merge", "zero"];
   const missing = parts.filter((part) => !(part in Object(found)));
   if (missing.length > 0) return ` exports no calculation: it lacks ${missing.join(", ")}`;
-  const { name, version } = found;
+  const { name, version, summary, params, plan, compute, merge, zero, finish, codec } = found;
   if (!namePattern.test(String(name)))
     return `: the name ${JSON.stringify(name)} is not 1 to 40 lower-case letters, digits and dashes`;
   if (version !== undefined && !declaredVersionPattern.test(String(version)))
     return `: the version ${JSON.stringify(version)} is not 1 to 40 letters, digits, ".", "_", "+" and "-"`;
-  return undefined;
+  if (typeof summary !== "string") return ": summary is not a text";
+  // A schema of zod 3 has no `_zod`, and neither its help nor its JSON Schema can be made.
+  if (!("_zod" in Object(params))) return ': params is no schema of zod 4: import { z } from "leasefold"';
+  const optional = {
+    ...(finish === undefined ? {} : { finish }),
+    ...(codec === undefined ? {} : { "codec.encode": codec?.encode, "codec.decode": codec?.decode }),
+  };
+  const called = Object.entries({ plan, compute, merge, zero, ...optional });
+  const other = called.find(([, part]) => typeof part !== "function");
+  return other && `: ${other[0]} is not a function`;
 }

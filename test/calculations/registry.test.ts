@@ -88,15 +88,35 @@ describe("the registry", () => {
     await expectRefused(await put("empty.ts", "export const a = 1;"), /empty\.ts exports no calculation/);
     await expectRefused(
       await put("half.ts", "export default { name: 'half' };"),
-      /it lacks params, plan, .*zero$/,
+      /it lacks summary, params, plan, .*zero$/,
     );
-    const parts = "params: {}, plan() {}, compute() {}, merge() {}, zero() {}";
-    await expectRefused(await put("name.ts", `export default { name: "A b", ${parts} };`), /"A b"/);
+    await expectRefused(await put("name.ts", exported('name: "A b"')), /"A b"/);
+  });
+
+  test("a calculation whose parts are of the wrong kind is refused by its file and the part", async () => {
+    const words = 'is no schema of zod 4: import { z } from "leasefold"$';
+    for (const [change, message] of [
+      ["params: {}", `: params ${words}`],
+      ["params: { safeParse: () => ({ success: true }), _def: {} }", `: params ${words}`],
+      ["params: undefined", `: params ${words}`],
+      ["summary: 5", ": summary is not a text$"],
+      ["plan: 5", ": plan is not a function$"],
+      ["compute: undefined", ": compute is not a function$"],
+      ["merge: 'sum'", ": merge is not a function$"],
+      ["zero: 0", ": zero is not a function$"],
+      ["finish: null", ": finish is not a function$"],
+      ["codec: null", ": codec.encode is not a function$"],
+      ["codec: { encode() {} }", ": codec.decode is not a function$"],
+    ] as const) {
+      const file = await put(`kind${change.replaceAll(/\W/g, "")}.ts`, exported(change));
+      await expectRefused(file, new RegExp(`${file}${message}`));
+    }
+    const whole = exported("finish: undefined, codec: { contentType: 'a/b', encode() {}, decode() {} }");
+    expect((await loadCalculations([await put("whole.ts", whole)])).get("whole").summary).toBe("");
   });
 
   test("two calculations cannot have the same name", async () => {
-    const parts = "params: {}, plan() {}, compute() {}, merge() {}, zero() {}";
-    const file = await put("twin.ts", `export default { name: "primes", ${parts} };`);
+    const file = await put("twin.ts", exported('name: "primes"'));
     await expectRefused(file, /already a calculation named primes/);
   });
 });
@@ -106,6 +126,11 @@ async function put(name: string, text: string): Promise<string> {
   await writeFile(file, text);
   return file;
 }
+
+/** The text of a calculation file, with a change. */
+const exported = (change: string): string =>
+  `import { z } from "leasefold";
+   export default { name: "whole", summary: "", params: z.object({}), plan() {}, compute() {}, merge() {}, zero() {}, ${change} };`;
 
 async function expectRefused(file: string, message: RegExp): Promise<void> {
   const error = await loadCalculations([file]).then(

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -6,7 +7,8 @@ import { knownCalculations } from "../../src/cli/askedCalculation.ts";
 import { failureOf } from "../client/clientWorld.ts";
 
 const calculation = (name: string) =>
-  `export default { name: "${name}", summary: "", params: {}, plan() {}, compute() {}, merge() {}, zero() {} };`;
+  `import z from ${JSON.stringify(createRequire(import.meta.url).resolve("zod"))};
+   export default { name: "${name}", summary: "", params: z.object({}), plan() {}, compute() {}, merge() {}, zero() {} };`;
 
 describe("the calculations that the CLI knows", () => {
   let folder: string;
