@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { InputError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import type { AnyCalculation } from "./contract.ts";
 
 /** One parameter of a calculation, for help. */
@@ -13,6 +14,7 @@ export interface ParamRow {
 
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
 export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
+  checkNesting(calculation, raw);
   refuseNonNumbers(calculation, raw);
   const decoded = calculation.params.safeParse(raw, { error: plainRule });
   if (decoded.success) return decoded.data;
@@ -57,8 +59,33 @@ const typeRules: Readonly<Record<string, string>> = {
   int: "must be a whole number",
 };
 
-const badParameter = ({ name }: AnyCalculation, field: string, why: string): InputError =>
+type Named = Pick<AnyCalculation, "name">;
+
+const badParameter = ({ name }: Named, field: string, why: string): InputError =>
   new InputError("invalid", "bad-parameter", `${field}: ${why}`, { field, calculation: name });
+
+/** Refuses nesting that would overflow the stack, and the key that schemas drop without a word; throws as `parseParams`. */
+export function checkNesting(calculation: Named, raw: unknown): void {
+  for (const [field, value] of Object.entries(Object(raw))) checkOne(calculation, field, value);
+}
+
+function checkOne(calculation: Named, field: string, value: unknown): void {
+  const proto = "__proto__";
+  if (field === proto) throw badParameter(calculation, field, "no parameter may have this name");
+  const { paramsLevelsMax } = limits;
+  let inner = [value].filter(isNesting);
+  for (let level = 1; inner.length > 0; level += 1) {
+    if (level > paramsLevelsMax) {
+      const why = `nested deeper than ${paramsLevelsMax} levels (paramsLevelsMax)`;
+      throw badParameter(calculation, field, why);
+    }
+    if (inner.some((one) => Object.hasOwn(one, proto)))
+      throw badParameter(calculation, field, `no key in it may be ${proto}`);
+    inner = inner.flatMap((one) => Object.values(one)).filter(isNesting);
+  }
+}
+
+const isNesting = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1, NaN or Infinity. */
 function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {

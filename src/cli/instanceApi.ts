@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ApiPorts } from "../api/apiRequest.ts";
+import { checkNesting } from "../calculations/params.ts";
 import { clientLimits } from "../client/client.ts";
 import { calculationSchema } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
@@ -29,8 +30,12 @@ export async function findInstanceApi(
   const { local } = found;
   return {
     calculations: async () => listSchema.parse(await ask(local, "GET", "calculations")).calculations,
-    submit: async (request) => submittedSchema.parse(await ask(local, "POST", "runs", { body: request })),
+    submit: async (request) => {
+      checkNesting({ name: request.calculation }, request.params);
+      return submittedSchema.parse(await ask(local, "POST", "runs", { body: request }));
+    },
     plan: async (request) => {
+      checkNesting({ name: request.calculation }, request.params);
       const options = { body: request, waitMs: planAnswerMs };
       return planSchema.parse(await ask(local, "POST", "plan", options)) as unknown as RunEstimate;
     },

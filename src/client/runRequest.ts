@@ -9,10 +9,14 @@ import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
 
+const isRecord = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** A request of a person or program, before any check of its values. */
 export const requestSchema = z.strictObject({
   calculation: z.string(),
-  params: z.record(z.string(), z.unknown()).optional(),
+  // A record would drop the key `__proto__`, which the check of the parameters refuses.
+  params: z.custom<Readonly<Record<string, unknown>>>(isRecord, "must be an object").optional(),
   /** Makes the submit idempotent; drawn by default. */
   id: z.string().optional(),
   /** Chunks per pack; chosen by the planning worker by default. */

@@ -202,6 +202,8 @@ export const limits = {
 
   /** Parameters of a run, as JSON. */
   paramsBytesMax: 256 * 1024,
+  /** Levels of lists and objects in one parameter: some thousands would overflow the stack of recursive code. */
+  paramsLevelsMax: 100,
 } as const;
 
 /** Limits of what a calculation may plan and return. */

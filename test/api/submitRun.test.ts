@@ -115,6 +115,18 @@ describe("POST runs", () => {
     ],
     ["an unknown calculation", { ...body, calculation: "x" }, "calculation", "unknown-calculation"],
     ["a bad parameter", { ...body, params: { to: -1 } }, "to", "bad-parameter"],
+    [
+      "a parameter that nests 100,000 deep",
+      `{"calculation":"sum","params":{"to":1,"label":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
+      "label",
+      "bad-parameter",
+    ],
+    [
+      "a parameter named __proto__",
+      '{"calculation":"sum","params":{"to":1,"__proto__":{"to":2}}}',
+      "__proto__",
+      "bad-parameter",
+    ],
     ["an id with a slash", { ...body, id: "a/b" }, "id", "bad-run-id"],
     ["an id of 300 characters", { ...body, id: "a".repeat(300) }, "id", "bad-run-id"],
   ])("refuses %s with 400, naming the field", async (_what, bad, field, code) => {

@@ -4,6 +4,11 @@ import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import { primes } from "../../src/calculations/primes.ts";
 import { InputError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
+
+const { paramsLevelsMax } = limits;
+/** A parameter that has this many levels of lists. */
+const nested = (levels: number): string => `{"a":${"[".repeat(levels)}${"]".repeat(levels)}}`;
 
 describe("parameters", () => {
   test("text from a command line becomes numbers, and defaults are filled in", () => {
@@ -36,6 +41,20 @@ describe("parameters", () => {
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({ reason: "invalid", code: "bad-parameter", details: { field } });
     expect((error as Error).message).toMatch(message);
+  });
+
+  test.each([
+    ['{"__proto__":{"to":5}}', "__proto__", "__proto__: no parameter may have this name"],
+    ['{"a":[{"b":1},{"__proto__":5}]}', "a", "a: no key in it may be __proto__"],
+    [nested(paramsLevelsMax + 1), "a", `a: nested deeper than ${paramsLevelsMax} levels (paramsLevelsMax)`],
+    [nested(100_000), "a", `a: nested deeper than ${paramsLevelsMax} levels (paramsLevelsMax)`],
+  ])("what a schema drops without a word, or cannot hold, is refused: %.40s", (text, field, message) => {
+    const params = z.object({ a: z.unknown().optional() });
+    const calculation = { ...primes, params } as unknown as AnyCalculation;
+    const error = thrownBy(() => parseParams(calculation, JSON.parse(text)));
+    expect(error).toMatchObject({ code: "bad-parameter", details: { field }, message });
+    const deep = JSON.parse(nested(paramsLevelsMax));
+    expect(parseParams(calculation, deep)).toEqual(deep);
   });
 
   test.each([

@@ -34,6 +34,15 @@ async function check(parts: string, line = "", signal = new AbortController().si
 const run = (line: string, signal?: AbortSignal) => runAlone(line, folder, signal);
 
 describe("leasefold check", () => {
+  it("check refuses parameters that nest too deep to be handed on", async () => {
+    const deep = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
+    const { exitCode, err } = await check("params: z.object({ list: z.unknown() })", `--list ${deep}`);
+    expect([exitCode, err]).toEqual([
+      2,
+      expect.stringMatching(/invalid --list: .*nested deeper than 100 levels/),
+    ]);
+  });
+
   it("check lists every law that holds, the engine last, within 80 columns", async () => {
     const { exitCode, out, err } = await check("");
     expect([exitCode, err]).toEqual([0, ""]);

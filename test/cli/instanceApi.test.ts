@@ -70,6 +70,15 @@ describe("the running instances, asked over HTTP", () => {
     expect(taken).toMatchObject({ reason: "conflict" });
   });
 
+  it("parameters that nest too deep to be sent are refused here", async () => {
+    const params = JSON.parse(`{"list":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+    for (const call of ["submit", "plan"] as const) {
+      const refused = await failureOf((await api(200, {}))[call]({ calculation: "sum", params }));
+      expect(refused).toMatchObject({ code: "bad-parameter", details: { field: "list" } });
+      expect(asked).toEqual([]);
+    }
+  });
+
   it("a failure or a redirect of an instance is an error, and no other server is called", async () => {
     const failing = await failureOf((await api(500, { detail: "x" })).calculations());
     expect(failing).toMatchObject({ kind: "busy", message: expect.stringContaining("500") });

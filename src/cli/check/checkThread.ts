@@ -69,8 +69,8 @@ async function main(): Promise<void> {
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
   if (calculation === undefined) throw new Error("the registry is empty");
   const raw = readFreeOptions(data.tokens, data.pairs, known.describeParams(calculation), data.own);
-  say({ say: "loaded", calculation: calculation.name, params: raw });
   const parsed = known.parseParams(calculation, raw);
+  say({ say: "loaded", calculation: calculation.name, params: raw });
   const { access } = threadPort(data.port);
   /** Each answered request counts as well: a plan that reads for long has not blocked. */
   const countCall = (): void => void Atomics.add(data.calls, 0, 1);
