@@ -5,7 +5,7 @@ import { outputContentType } from "../../src/model/output.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
 import { apiRequest, call } from "../api/apiWorld.ts";
 import { names } from "../client/clientWorld.ts";
-import { cliWorld } from "./cliWorld.ts";
+import { cliWorld, printed } from "./cliWorld.ts";
 
 const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 const open = {
@@ -49,6 +49,19 @@ describe("leasefold status", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("--map shows the same without a terminal, which has no width", async () => {
+    const out = printed({ columns: Number.POSITIVE_INFINITY });
+    const { run, client, putState } = await cliWorld({ out });
+    const r1 = await submit(client, { calculation: "sum", params: { to: 1_500 }, id: "r1" });
+    const planned = { ...layout, chunks: 1_500 };
+    await putState(r1, { phase: "computing", layout: planned, cursor: 8, open, packsDone: 3 });
+    await run("status r1 --map");
+    expect(out.text().split("\n").slice(0, 2)).toEqual([
+      `         0  ###+x+++${".".repeat(92)}`,
+      `       100  ${".".repeat(50)}`,
+    ]);
   });
 
   it("--durations shows quantiles, a histogram and the slowest packs", async () => {

@@ -14,11 +14,15 @@ const marks: readonly (readonly [keyof PackMap["cells"], string])[] = [
   ["inFlight", "+"],
 ];
 
+/** Where the output is no terminal, which would have a width. */
+const cellsPerLine = 100;
+
 /** Rows of characters, one for each cell, and what they mean. */
 export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): readonly string[] {
   const { packs, packsPerCell, cells } = map;
   if (packs === 0) return ["not planned yet"];
-  const width = Math.max(10, Math.floor((columns - 12) / 10) * 10);
+  const room = Number.isFinite(columns) ? columns - 12 : cellsPerLine;
+  const width = Math.max(10, Math.floor(room / 10) * 10);
   const text = cells.done.map((done, cell) => {
     const size = Math.min(packsPerCell, packs - cell * packsPerCell);
     const mark = marks.find(([outcome]) => (cells[outcome][cell] ?? 0) > 0);
