@@ -20,16 +20,9 @@ export async function timeline(client: Client, id: string) {
 export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, record: LeaderView) {
   const { run, uid } = spec.value;
   const state = read?.value;
-  const {
-    generation = 1,
-    progress,
-    finishedMs,
-    retriedMs,
-    paused,
-    pausedAtMs,
-    layout,
-    turn = 0,
-  } = state ?? {};
+  const { generation = 1, progress, finishedMs, retriedMs, paused, pausedAtMs, layout } = state ?? {};
+  // A retry raises the turn as a pause does, and has marks of its own.
+  const wasPaused = pausedAtMs !== undefined && pausedAtMs >= (retriedMs ?? 0);
   const marks = progress?.generation === generation ? progress.marks : [];
   return {
     ...{ run, uid, generation, packs: layout === undefined ? 0 : packsOf(layout) },
@@ -45,7 +38,7 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
       finishedAt: isoIf(finishedMs),
       pausedSince: paused && finishedMs === undefined ? isoIf(pausedAtMs) : undefined,
       /** The run was paused: marks before the pause are moved up to its end. */
-      moved: turn > 0 ? (true as const) : undefined,
+      moved: wasPaused ? (true as const) : undefined,
     }),
   };
 }

@@ -78,6 +78,16 @@ describe("the timeline of a run", () => {
     expect(timelineOf(read(spec, 1), retried, record)).toMatchObject({ retriedAt: at(80), marks: [] });
   });
 
+  it("says that a pause moved marks only of a generation that was paused", () => {
+    const moved = (change: Partial<State>) =>
+      timelineOf(read(spec, 1), stateOf({ phase: "computing", turn: 2, ...change }), record).moved;
+    const retried = { generation: 2, retriedMs: 80_000 };
+    expect(moved(retried)).toBeUndefined();
+    expect(moved({ ...retried, pausedAtMs: 70_000 })).toBeUndefined();
+    expect(moved({ ...retried, pausedAtMs: 85_000 })).toBe(true);
+    expect(moved({ pausedAtMs: 70_000 })).toBe(true);
+  });
+
   it("of a run that no leader has seen is empty", async () => {
     const { client } = await clientWorld();
     await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
