@@ -49,3 +49,18 @@ export const perSecond = (value: number): string =>
 /** Rounded down, so that 100 % means all of it. */
 export const percent = (part: number, whole: number): string =>
   `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`;
+
+interface Counted {
+  readonly active: boolean;
+  readonly phase?: string | undefined;
+  readonly keep?: boolean;
+  readonly packs?: { readonly done: number; readonly failed: number } | undefined;
+}
+
+/** Packs that are progress: that have ended, or of a run that has ended or ends early, those whose work the result has. */
+export const endedPacks = ({ active, keep, packs }: Counted): number =>
+  (packs?.done ?? 0) + (active && keep !== true ? (packs?.failed ?? 0) : 0);
+
+/** What the packs without a partial are called: a run that ends early gives them up, and they need not have failed. */
+export const lostWord = ({ phase, keep }: Counted): string =>
+  phase === "complete" || keep === true ? "missing" : "failed";

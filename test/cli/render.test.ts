@@ -215,7 +215,19 @@ describe("a run", () => {
     expect(runDetails(printed(), { ...ended, packs: all })).toContain("░░ 75 %");
     const { packs: _packs, ...unplanned } = ended;
     expect(shareOf(unplanned)).toBe(0);
-    expect(shareOf({ ...ended, phase: "complete", packs: all })).toBe(1);
+    const whole = { ...all, done: 200, failed: 0 };
+    expect(shareOf({ ...ended, phase: "complete", packs: whole })).toBe(1);
+  });
+
+  it("does not count what it gives up as progress, nor as failed", () => {
+    const packs = { total: 200, sent: 200, done: 20, failed: 180, again: 0 };
+    const early = { ...view, keep: true, packs };
+    expect(progressLine(early, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 missing/);
+    const gaps = { ...early, keep: false, active: false, phase: "complete" as const };
+    expect(progressLine({ ...gaps, word: "complete-with-gaps" }, 99)).toMatch(/ {2}10 % .* {2}180 missing/);
+    expect(runDetails(printed(), gaps)).toMatch(
+      /progress +███░+ 10 %\n {2}packs +20 of 200 done, 180 missing,/,
+    );
   });
 
   it("has a bar that is full only at the end", () => {

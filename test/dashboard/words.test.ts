@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { readFreeOptions } from "../../src/cli/freeOptions.ts";
+import type { RunView } from "../../src/client/runView.ts";
 import { instancesOf, termRows } from "../../src/dashboard/leader/leaderModel.ts";
 import { stateOf } from "../../src/dashboard/parts/runState.ts";
 import { shellWord, submitCommand, submitCurl } from "../../src/dashboard/run/commands.ts";
 import { groupText, rangesText } from "../../src/dashboard/run/failures/failureGroups.ts";
+import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
 import {
   canRetry,
   commandText,
@@ -122,9 +124,20 @@ test("groups tell packs, chunks, other work and attempts", () => {
 test("a row shows what is known of a run, and an unreadable one its error", () => {
   expect(rowOf(failed, startMs + 3_700_000)).toMatchObject({
     age: "1 h ago",
-    progress: "83 %",
+    progress: "80 %",
     packs: "80 / 100, 3 failed",
   });
+  const shares = (view: RunView) => {
+    const { done, failed, progress, packs } = rowOf(view, startMs);
+    return [done, failed, progress, packs];
+  };
+  expect(shares(working)).toEqual([0.8, expect.closeTo(0.03), "83 %", "80 / 100, 3 failed"]);
+  const early = { ...working, keep: true };
+  const gaps = viewOf({ ...failed, word: "complete-with-gaps", phase: "complete" });
+  for (const one of [early, gaps]) {
+    expect(shares(one)).toEqual([0.8, 0, "80 %", "80 / 100, 3 missing"]);
+    expect(figuresOf(one, 0).find(({ name }) => name === "packs")?.note).toBe("3 missing");
+  }
   const unreadable = {
     run: "x",
     word: "unreadable",

@@ -11,10 +11,10 @@ import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
-import { endedPacks, stateOf } from "../render/progress.ts";
+import { stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
-import { clip, count, duration, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
+import { clip, count, duration, endedPacks, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 
 /** `leasefold runs`: active runs, then those that have ended, a page at a time. */

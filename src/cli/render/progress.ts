@@ -1,6 +1,6 @@
 import type { RunView } from "../../client/runView.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { clip, count, duration, percent, perSecond, type Screen } from "./text.ts";
+import { clip, count, duration, endedPacks, lostWord, percent, perSecond, type Screen } from "./text.ts";
 
 /** `████████░░░░░░░░` for a share of 0 to 1. */
 export function bar(share: number, width: number): string {
@@ -8,14 +8,8 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-type Counted = Pick<RunView, "phase"> & { readonly packs?: RunView["chunks"] };
-
-/** Packs that have ended; of a run without a result only those that are done, as its bar must not be full. */
-export const endedPacks = ({ phase, packs }: Counted): number =>
-  (packs?.done ?? 0) + (phase === "failed" || phase === "cancelled" ? 0 : (packs?.failed ?? 0));
-
-/** The share of packs that have ended. */
-export const shareOf = (view: Counted): number =>
+/** The share of packs that are progress. */
+export const shareOf = (view: Pick<RunView, "active" | "keep" | "phase" | "packs">): number =>
   view.packs === undefined || view.packs.total === 0
     ? Number(view.phase === "complete")
     : endedPacks(view) / view.packs.total;
@@ -39,7 +33,7 @@ export function progressLine(view: RunView, columns: number): string {
   const facts = [
     percent(endedPacks(view), packs.total),
     `${count(packs.done)}/${count(packs.total)} packs`,
-    ...(packs.failed > 0 ? [`${count(packs.failed)} failed`] : []),
+    ...(packs.failed > 0 ? [`${count(packs.failed)} ${lostWord(view)}`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
     ...termOf(view),

@@ -4,13 +4,15 @@ import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
 import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
-import { bar, endedPacks, shareOf, stateOf } from "./progress.ts";
+import { bar, shareOf, stateOf } from "./progress.ts";
 import {
   bytes,
   clip,
   count,
   dollars,
   duration,
+  endedPacks,
+  lostWord,
   oneLine,
   paint,
   percent,
@@ -95,9 +97,9 @@ function factsOf(view: RunView): readonly Fact[] {
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
   if (packs !== undefined) {
     add("progress", `${bar(shareOf(view), 30)} ${percent(endedPacks(view), packs.total)}`);
-    add("packs", `${countsOf(packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
+    add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
-  if (chunks !== undefined) add("chunks", countsOf(chunks));
+  if (chunks !== undefined) add("chunks", countsOf(view, chunks));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
@@ -124,8 +126,8 @@ function factsOf(view: RunView): readonly Fact[] {
 const leftOf = ({ expectedS, lowS, highS }: RemainingTime): string =>
   `about ${duration(expectedS)} left (${duration(lowS)} to ${duration(highS)})`;
 
-const countsOf = (of: { total: number; done: number; failed: number }): string =>
-  `${count(of.done)} of ${count(of.total)} done, ${count(of.failed)} failed`;
+const countsOf = (view: RunView, of: { total: number; done: number; failed: number }): string =>
+  `${count(of.done)} of ${count(of.total)} done, ${count(of.failed)} ${lostWord(view)}`;
 
 export const ledBy = (terms: readonly { readonly term: number; readonly holder: string }[]): string =>
   terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ");

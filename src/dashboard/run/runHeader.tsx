@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../client/runView.ts";
-import { percent } from "../../model/figures.ts";
+import { endedPacks, percent } from "../../model/figures.ts";
 import type { UsedPoll } from "../data/hooks.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Bar, Notice } from "../parts/parts.tsx";
@@ -72,14 +72,14 @@ function Marks(of: {
 function Figures({ view, sinceMs }: { readonly view: RunView; readonly sinceMs: number }): JSX.Element {
   const { packs } = view;
   const share = (part: number) => (packs === undefined || packs.total === 0 ? 0 : part / packs.total);
-  const text = packs === undefined ? "" : percent(packs.done + packs.failed, packs.total);
+  const text = packs === undefined ? "" : percent(endedPacks(view), packs.total);
   return (
     <>
       {packs === undefined ? null : (
         <div class="progress">
           <Bar
             done={packs.total === 0 ? 1 : share(packs.done)}
-            failed={share(packs.failed)}
+            failed={share(endedPacks(view) - packs.done)}
             label="Progress"
             text={text}
           />

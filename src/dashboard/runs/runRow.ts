@@ -1,6 +1,6 @@
 import type { ListedRun, RunsPage } from "../../client/runs.ts";
 import type { RunView } from "../../client/runView.ts";
-import { count, dollars, duration, percent, perSecond } from "../../model/figures.ts";
+import { count, dollars, duration, endedPacks, lostWord, percent, perSecond } from "../../model/figures.ts";
 import { type RunState, stateOf } from "../parts/runState.ts";
 
 type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
@@ -27,17 +27,18 @@ export function rowOf(run: ListedRun, nowMs: number): RunRow {
   const view: Partial<Pick<RunView, Told>> = run;
   const { rate, timeLeft, submittedAt, elapsedS, error } = view;
   const packs = "packs" in run ? run.packs : undefined;
+  const ended = endedPacks(run);
   const total = packs?.total ?? 0;
   const age = submittedAt === undefined ? undefined : Math.max(0, (nowMs - Date.parse(submittedAt)) / 1_000);
   return {
     id: run.run,
     state: stateOf(run),
     done: total === 0 ? Number(run.word === "complete") : (packs?.done ?? 0) / total,
-    failed: total === 0 ? 0 : (packs?.failed ?? 0) / total,
+    failed: total === 0 ? 0 : (ended - (packs?.done ?? 0)) / total,
     ...(view.calculation === undefined ? {} : { calculation: view.calculation }),
     ...(packs === undefined
       ? {}
-      : { progress: percent(packs.done + packs.failed, total), packs: packsText(packs) }),
+      : { progress: percent(ended, total), packs: packsText(packs, lostWord(run)) }),
     ...(rate === undefined ? {} : { rate: `${perSecond(rate.packsPerS)}` }),
     ...(timeLeft === undefined ? {} : { remaining: duration(timeLeft.expectedS) }),
     ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
@@ -47,8 +48,8 @@ export function rowOf(run: ListedRun, nowMs: number): RunRow {
   };
 }
 
-const packsText = ({ total, done, failed }: { total: number; done: number; failed: number }): string =>
-  `${count(done)} / ${count(total)}${failed > 0 ? `, ${count(failed)} failed` : ""}`;
+const packsText = ({ total, done, failed }: NonNullable<RunView["chunks"]>, lost: string): string =>
+  `${count(done)} / ${count(total)}${failed > 0 ? `, ${count(failed)} ${lost}` : ""}`;
 
 /** `just now`, `42 s ago`, `3 min ago`, `5 h ago`, `2 d ago`: one unit is enough for an age. */
 export function agoText(seconds: number): string {
