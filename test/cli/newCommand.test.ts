@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,6 +13,10 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-new-"));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** That of a clone: the system may have one that does not run TypeScript. */
+const ownNode = join(root, "node_modules/node/bin/node");
+const node = existsSync(ownNode) ? ownNode : "node";
 
 const make = (line: string) => runAlone(`new ${line}`, folder);
 
@@ -29,7 +34,7 @@ Then:
   npx --no-install leasefold up --calculation ./my-pi.ts
   npx --no-install leasefold submit my-pi --wait
 
-Its test: node --test my-pi.test.ts
+Its test: ${node} --test my-pi.test.ts
 `,
     );
     expect(await readlink(join(folder, "node_modules", "leasefold"))).toContain(root);
@@ -102,6 +107,15 @@ Its test: node --test my-pi.test.ts
       test: join(folder, "mine.test.ts"),
       next: ["npx --no-install leasefold check ./mine.ts", expect.anything(), expect.anything()],
     });
+  });
+
+  it("new --dir tells commands that work in that folder, and to go there first", async () => {
+    const { out } = await make("mine --dir inner/folder");
+    expect(out).toContain(`wrote ${join("inner", "folder", "mine.ts")}\n`);
+    expect(out).toContain("Then:\n  cd inner/folder\n  npx --no-install leasefold check ./mine.ts\n");
+    expect(out).toContain(`Its test: ${node} --test mine.test.ts\n`);
+    const here = await make(`other --dir ${folder}`);
+    expect(here.out).toContain("Then:\n  npx --no-install leasefold check ./other.ts\n");
   });
 
   it("new overwrites no file", async () => {

@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { type ParamRow, textOf } from "../../calculations/params.ts";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
@@ -53,6 +53,12 @@ const shortOf = ({ name, default: value }: ParamRow): string =>
 
 const shownDefault = (value: unknown): string => oneLine(textOf(value)) || '""';
 
+/** As a shell takes it. */
+function shellPath(path: string): string {
+  const shown = oneLine(path).replaceAll("\\", "/");
+  return /^[\w./:@-]+$/.test(shown) ? shown : `"${shown}"`;
+}
+
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
   program
@@ -65,15 +71,19 @@ export function addNew(program: Command, session: Session): void {
     )
     .action(async (name: string, { dir }: { dir?: string }) => {
       const { cli } = session;
-      const made = await writeStarter(name, { folder: cli.folder, dir });
+      const { node, ...made } = await writeStarter(name, { folder: cli.folder, dir });
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
-      const file = `./${shown(made.calculation).replaceAll("\\", "/")}`;
+      // There the package is found, which need not be so where the reader stands.
+      const there = dir === undefined ? cli.folder : dirname(made.calculation);
+      const fromThere = (path: string): string => shellPath(relative(there, path));
+      const file = `./${fromThere(made.calculation)}`;
       const next = [
+        ...(there === resolve(cli.folder) ? [] : [`cd ${shellPath(relative(cli.folder, there))}`]),
         `npx --no-install leasefold check ${file}`,
         `npx --no-install leasefold up --calculation ${file}`,
         `npx --no-install leasefold submit ${name} --wait`,
       ];
-      const test = `node --test ${shown(made.test)}`;
+      const test = `${shellPath(node)} --test ${fromThere(made.test)}`;
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
       await session.print(`wrote ${shown(made.calculation)}\n      ${shown(made.test)}`);
       if (made.linked !== undefined) await session.print(`linked ${shown(made.linked)}, which both import`);

@@ -10,7 +10,8 @@ import { badOption, isSystemError, systemReason } from "../options.ts";
 
 /**
  * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` unless `leasefold` is
- * found from there, for editors and `node --test`. Returns full paths. Throws `InputError` before anything is written.
+ * found from there, for editors and the test. Returns full paths, and as `node` what runs the test: a clone may have a newer
+ * Node than the system. Throws `InputError` before anything is written.
  */
 export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
   if (!namePattern.test(name)) {
@@ -49,7 +50,9 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
   } catch (cause) {
     throw badOption("dir", `cannot write in ${folder}: ${systemReason(cause)}`, "bad-folder");
   }
-  return { calculation, test, ...(await link(folder, root)) };
+  const own = join(root, "node_modules", "node", "bin", "node");
+  const node = existsSync(own) ? own : "node";
+  return { calculation, test, node, ...(await link(folder, root)) };
 }
 
 /**
