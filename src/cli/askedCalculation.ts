@@ -98,9 +98,13 @@ async function checkInstances(session: Session, name: string, code: string): Pro
   }
   if (theirs.code !== code) {
     const both = `${shownIdentity(theirs.code)} there, ${shownIdentity(code)} here`;
-    throw otherCode(`the instances run another version: ${both}. ${fix}`);
+    const cure = theirs.changed === true && instances?.watch === true ? loading : fix;
+    throw otherCode(`the instances run another version: ${both}. ${cure}`);
   }
 }
+
+const loading =
+  'They watch their files and load a changed one within seconds: submit again. The output of "leasefold up" says if it does not load';
 
 const fix = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
 
@@ -118,9 +122,11 @@ async function ofInstances(session: Session, name: string): Promise<AskedCalcula
     check: () => undefined,
     async submit(request) {
       if (changed !== true) return instances.submit({ ...request, calculation: name });
+      const restart =
+        'Restart them ("leasefold down", then "leasefold up"), or start them with --watch, which loads a changed file';
       throw otherCode(
-        `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. Restart them ("leasefold ` +
-          `down", then "leasefold up"), or start them with --watch, which loads a changed file`,
+        `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
+          (instances.watch === true ? loading : restart),
       );
     },
   };

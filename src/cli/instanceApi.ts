@@ -13,7 +13,10 @@ import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } fro
  * The HTTP API of the local instances in this folder or above. They know the user's calculations; this process loads
  * only files that its own user names.
  */
-export type InstanceApi = Pick<ApiPorts, "calculations" | "submit" | "plan">;
+export interface InstanceApi extends Pick<ApiPorts, "calculations" | "submit" | "plan"> {
+  /** They load a changed file by themselves. */
+  readonly watch?: boolean | undefined;
+}
 
 /** An instance that takes longer is skipped. */
 const answerMs = 10_000;
@@ -29,6 +32,7 @@ export async function findInstanceApi(
   if (found.kind !== "found" || found.local.namespace !== namespaceOf(options, env)) return undefined;
   const { local } = found;
   return {
+    watch: local.watch,
     calculations: async () => listSchema.parse(await ask(local, "GET", "calculations")).calculations,
     submit: async (request) => {
       checkNesting({ name: request.calculation }, request.params);

@@ -167,7 +167,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
     ...defined({
       rate:
-        computing && !state.paused && rate > 0
+        computing && !state.paused && state.otherCode === undefined && rate > 0
           ? { packsPerS: rate, chunksPerS: rate * layout.packSize }
           : undefined,
       timeLeft: computing ? remainingTime(state, nowMs) : undefined,

@@ -36,6 +36,8 @@ export interface EmbeddedOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** File for the state of the instances (`localFilePath`); without it nothing is written. */
   readonly stateFile?: string | undefined;
+  /** Told in that file: the caller loads changed calculations anew. */
+  readonly watch?: boolean | undefined;
   /** Time that a stop waits for running work. */
   readonly stopGraceMs?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
@@ -62,7 +64,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   /** Runs again when an instance ended or got another process. */
   const saveState = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
-    const local = localFileOf(azurite, instances, namespaceOf(options), startedAt);
+    const local = localFileOf(azurite, instances, namespaceOf(options), startedAt, options.watch);
     writing = Promise.allSettled([writing]).then(() => writeLocalFile(stateFile, local));
     await writing;
   };
@@ -129,6 +131,7 @@ const localFileOf = (
   { instances, functionKey }: Instances,
   namespace: string,
   startedAt: string,
+  watch: boolean | undefined,
 ): LocalFile => ({
   v: 1,
   connectionString: azurite.connectionString,
@@ -136,6 +139,7 @@ const localFileOf = (
   namespace,
   supervisorPid: process.pid,
   supervisorStart: startOf(process.pid),
+  watch,
   azuritePid: azurite.pid,
   instances: instances.map(({ name, pid, httpUrl, down }) => ({ name, pid, httpUrl, down })),
   startedAt,

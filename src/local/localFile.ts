@@ -36,6 +36,8 @@ const localFileSchema = z.object({
   supervisorPid: z.number().int().positive(),
   /** When that process started: its id alone may be another process's by now. */
   supervisorStart: z.string().optional(),
+  /** It loads the files of calculations anew when they change. */
+  watch: z.boolean().optional(),
   azuritePid: z.number().int().positive().optional(),
   instances: z.array(instanceSchema),
   /** ISO 8601. */

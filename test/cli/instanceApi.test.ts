@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 /** The API of a stopped instance and one that answers as told. */
-async function api(status: number, body: unknown, headers = {}) {
+async function api(status: number, body: unknown, headers = {}, watch?: boolean) {
   asked = [];
   answer = { status, body: JSON.stringify(body), headers };
   const env = { XDG_RUNTIME_DIR: join(root, "runtime") };
@@ -41,7 +41,10 @@ async function api(status: number, body: unknown, headers = {}) {
     { name: "node-2" },
     { name: "node-3", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
   ];
-  await writeLocalFile(await localFilePath(env, root), localFileOf(supervisor.pid ?? 0, { instances }));
+  await writeLocalFile(
+    await localFilePath(env, root),
+    localFileOf(supervisor.pid ?? 0, { instances, watch }),
+  );
   const found = await findInstanceApi({}, { env, folder: root });
   if (found === undefined) throw new Error("no instances were found");
   return found;
@@ -60,6 +63,11 @@ describe("the running instances, asked over HTTP", () => {
     expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
       ["/api/calculations", "key"],
     ]);
+  });
+
+  it("says whether the instances watch their files", async () => {
+    expect((await api(200, {})).watch).toBeUndefined();
+    expect((await api(200, {}, {}, true)).watch).toBe(true);
   });
 
   it("a refused request keeps the message of the instance", async () => {

@@ -15,6 +15,26 @@ describe("leasefold submit", () => {
     expect((await run("submit sum --to 100 --id r1 --pack-size 5")).out).toBe("r1 was submitted before\n");
   });
 
+  it.each([
+    [false, /newer than what the instances run.*start them with --watch/],
+    [true, /newer than what the instances run.*load a changed one within seconds: submit again/],
+  ])(
+    "refuses a file that has changed with advice that fits instances that watch it: %j",
+    async (watch, err) => {
+      const mine = { name: "mine", summary: "", params: [], schema: {}, code: "mine@sha256:3f2a8b1c9d0e" };
+      const instances = async () => ({
+        watch,
+        calculations: async () => [{ ...mine, changed: true as const }],
+        submit: () => Promise.reject(new Error("must not be asked")),
+        plan: () => Promise.reject(new Error("must not be asked")),
+      });
+      const { run } = await cliWorld({ instances });
+      const ended = await run("submit mine");
+      expect(ended).toMatchObject({ exitCode: 2, err: expect.stringMatching(err) });
+      expect(ended.err.includes("--watch")).toBe(!watch);
+    },
+  );
+
   it("takes options of its own and of the calculation in any order, and JSON", async () => {
     const { run } = await cliWorld();
     const { out } = await run("--json submit sum --exact --id r1 --to 5 -p label=x");

@@ -63,6 +63,14 @@ describe("the status of a run", () => {
     expect(view.timeLeft?.highS).toBeGreaterThan(2);
   });
 
+  it("has no rate while no instance has its code", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: 0 };
+    await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4, otherCode });
+    expect((await status(client, "r1")).rate).toBeUndefined();
+  });
+
   it("leaves out the remaining time while too few packs have ended", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);

@@ -134,6 +134,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     dataDir: data === undefined ? undefined : resolve(cli.folder, data),
     calculations,
     namespace: options.namespace,
+    watch: options.watch,
     stateFile: await localFilePath(cli.env, cli.folder),
     onEvent,
   });

@@ -25,14 +25,15 @@ const leastError = 0.1;
 
 /**
  * Estimates the remaining time of a computing run: queued packs × pack time ÷ concurrency, and then the last packs in
- * flight. Undefined without a basis: paused, too few outcomes, or none for longer than the whole band.
+ * flight. Undefined without a basis: paused, waiting for code, too few outcomes, or none for longer than the whole band.
  *
  * Not promised: to foresee a sudden change, or the few longest packs of a run that computes nearly all at once.
  */
 export function remainingTime(state: State, nowMs: number): RemainingTime | undefined {
   const { marks } = state.progress;
   const [first, last] = [marks[0], marks.at(-1)];
-  if (state.phase !== "computing" || state.paused || !state.layout || !first || !last) return undefined;
+  const waits = state.paused || state.otherCode !== undefined;
+  if (state.phase !== "computing" || waits || !state.layout || !first || !last) return undefined;
   const left = packsOf(state.layout) - last.ended;
   const total = between(first, last);
   const known = total.packs >= outcomesMin && total.spanMs >= spanMsMin && state.durationsMs.length > 0;

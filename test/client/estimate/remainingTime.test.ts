@@ -48,6 +48,13 @@ describe("the estimate of the remaining time", () => {
     expect(remainingTime(state, nowMs + highMs)).toBeUndefined();
   });
 
+  it("is absent for a run that waits for instances with its code", () => {
+    const { state, nowMs } = steady(400, 200);
+    const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: nowMs };
+    expect(remainingTime({ ...state, otherCode }, nowMs)).toBeUndefined();
+    expect(remainingTime(state, nowMs)).toBeDefined();
+  });
+
   it("is absent for a run that is paused, not computing, just begun, or without packs left", () => {
     const { state, nowMs } = steady(400, 200);
     expect(remainingTime({ ...state, paused: true }, nowMs)).toBeUndefined();
