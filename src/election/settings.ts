@@ -63,10 +63,10 @@ export const ageResolutionMs = 1_000;
 export const stopWorkMs = (settings: ElectionSettings): number =>
   settings.leaseDurationS * 1_000 - settings.marginMs;
 
-/** Fills in defaults and checks every relation; throws `ConfigError` that names the first one that fails. */
+/** Fills in defaults and checks every name, type and relation; throws `ConfigError` that names the first that is wrong. */
 export function electionSettings(chosen: Partial<ElectionSettings> = {}): ElectionSettings {
   const leaseDurationS = chosen.leaseDurationS ?? 15;
-  const settings: ElectionSettings = {
+  const defaults: ElectionSettings = {
     leaseDurationS,
     marginMs: 2_000,
     renewEveryMs: Math.floor((leaseDurationS * 1_000) / 3),
@@ -85,16 +85,24 @@ export function electionSettings(chosen: Partial<ElectionSettings> = {}): Electi
     drainCapMs: 5_000,
     leastTermMs: leaseDurationS * 1_000,
     tries: 3,
-    ...chosen,
   };
-  for (const [relation, holds] of relations(settings)) {
-    if (!holds)
-      throw new ConfigError("election-settings", `Election settings: ${relation}.`, {
-        details: { relation },
-      });
-  }
+  const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
+  const types = Object.entries(defaults).map(([name, value]) => [name, typeof value] as const);
+  for (const [name, value] of given) checkGiven(name, value, new Map(types));
+  const settings = { ...defaults, ...Object.fromEntries(given) };
+  for (const [relation, holds] of relations(settings)) if (!holds) throw wrong(relation);
   return settings;
 }
+
+/** A misspelled setting would leave its default in force, and a number in a text compares like one, but adds otherwise. */
+function checkGiven(name: string, value: unknown, types: ReadonlyMap<string, string>): void {
+  const type = types.get(name);
+  if (type === undefined) throw wrong(`there is no ${name}; there are ${[...types.keys()].join(", ")}`);
+  if (typeof value !== type) throw wrong(`${name} is a ${type}`);
+}
+
+const wrong = (relation: string): ConfigError =>
+  new ConfigError("election-settings", `Election settings: ${relation}.`, { details: { relation } });
 
 function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean]> {
   const early = s.breakAfterMs > 0;
@@ -142,8 +150,12 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
         (s.drainCapMs + 2 * s.requestCapMs < s.functionMarginMs && s.functionMarginMs < s.functionTimeoutMs),
     ],
     [
-      "least term <= min(budget, function timeout - function margin)",
-      s.leastTermMs <= Math.min(s.budgetMs, s.functionTimeoutMs - s.functionMarginMs),
+      `least term <= budget: leastTermMs, by default a lease length, is ${s.leastTermMs} and budgetMs ${s.budgetMs}`,
+      s.leastTermMs <= s.budgetMs,
+    ],
+    [
+      "least term <= function timeout - function margin",
+      s.leastTermMs <= s.functionTimeoutMs - s.functionMarginMs,
     ],
   ];
 }
@@ -160,10 +172,12 @@ const stallAfterMs = 60_000;
 export const functionMarginMs = 12_000;
 
 /** The timings of an election that a lease without beats needs too; defaults and rules are the same. */
-export type LeaseTimings = Pick<
-  ElectionSettings,
-  "leaseDurationS" | "marginMs" | "renewEveryMs" | "renewAgainMs" | "requestCapMs" | "lookAgainMs" | "tries"
->;
+export type LeaseTimings = Pick<ElectionSettings, (typeof leaseTimings)[number]>;
+
+const leaseTimings = [
+  ...(["leaseDurationS", "marginMs", "renewEveryMs", "renewAgainMs"] as const),
+  ...(["requestCapMs", "lookAgainMs", "tries"] as const),
+] as const satisfies readonly (keyof ElectionSettings)[];
 
 export interface LeasesSettings extends ElectionSettings {
   /** Renewals in flight at a time, and as many other calls beside them. Default 32. */
@@ -176,11 +190,18 @@ export function leasesSettings(
   chosen: Partial<LeaseTimings & Pick<LeasesSettings, "callsAtOnce" | "contentCapMs">>,
 ): LeasesSettings {
   const { callsAtOnce = 32, contentCapMs = 10_000, ...timings } = chosen;
+  const known: readonly string[] = [...leaseTimings, "callsAtOnce", "contentCapMs"];
+  const other = Object.keys(chosen).find((name) => !known.includes(name));
+  if (other !== undefined) {
+    const message = `Leases: there is no ${other}; there are ${known.join(", ")}.`;
+    throw new ConfigError("leases-settings", message);
+  }
   const settings = { ...electionSettings(timings), callsAtOnce, contentCapMs };
   if (!Number.isInteger(callsAtOnce) || callsAtOnce < 1) {
     throw new ConfigError("leases-settings", "Leases: callsAtOnce is a whole number above zero.");
   }
-  if (!(contentCapMs > 0)) throw new ConfigError("leases-settings", "Leases: contentCapMs is above zero.");
+  if (typeof contentCapMs !== "number" || !(contentCapMs > 0))
+    throw new ConfigError("leases-settings", "Leases: contentCapMs is above zero.");
   return settings;
 }
 

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { race } from "../../src/election/race.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
-import { type ElectionSettings, electionSettings, stopWorkMs } from "../../src/election/settings.ts";
+import {
+  type ElectionSettings,
+  electionSettings,
+  leasesSettings,
+  stopWorkMs,
+} from "../../src/election/settings.ts";
 import { ConfigError, InputError, StorageError } from "../../src/model/errors.ts";
 import { electionBlob, namedLeaseBlob } from "../../src/model/names.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
@@ -62,11 +67,33 @@ describe("settings", () => {
     ["function margin < function timeout", { functionTimeoutMs: 12_000 }],
     ["least term", { functionTimeoutMs: nan }],
     ["least term", { leastTermMs: nan }],
-    ["least term", { budgetMs: 14_000 }],
+    [
+      "least term <= budget: leastTermMs, by default a lease length, is 15000 and budgetMs 14000",
+      { budgetMs: 14_000 },
+    ],
+    ["there is no breakafterMs; there are leaseDurationS, ", { breakafterMs: 4_000 } as object],
+    ["renewEveryMs is a number", { renewEveryMs: "5000" } as object],
+    ["stallAfterMs is a number", { stallAfterMs: null } as object],
+    ["watching is a boolean", { watching: 1 } as object],
   ])("that break the relation %s are refused: %j", (relation, chosen) => {
     const check = () => electionSettings(chosen);
     expect(codeOf(check)).toBe("election-settings");
     expect(check).toThrow(relation);
+  });
+
+  test("that are undefined are the default", () => {
+    const undefinedOnes = { budgetMs: undefined, leaseDurationS: undefined } as object;
+    expect(electionSettings(undefinedOnes)).toEqual(electionSettings());
+  });
+
+  test.each([
+    ["breakAfterMs", { breakAfterMs: 4_000 }],
+    ["budgetMs", { budgetMs: 60_000 }],
+    ["lookagainMs", { lookagainMs: 100 }],
+  ])("of leases that are none of theirs are refused: %s", (name, chosen) => {
+    expect(() => leasesSettings(chosen as object)).toThrow(
+      `Leases: there is no ${name}; there are leaseDurationS,`,
+    );
   });
 
   test("are refused, or every relation that safety rests on holds", () => {

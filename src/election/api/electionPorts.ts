@@ -54,7 +54,12 @@ export function openElection({ connection, namespace = "leasefold" }: ElectionLo
 
 function connectionOf(connection: ElectionLocation["connection"]): StorageConnection {
   if (typeof connection === "string") return { connectionString: connection };
-  const { blobServiceUri, credential } = connection;
+  const { blobServiceUri, credential } = Object(connection) as Partial<BlobConnection>;
+  if (typeof blobServiceUri !== "string" || credential === undefined) {
+    const message =
+      "connection is a connection string, or { blobServiceUri, credential } with a credential of @azure/identity.";
+    throw new ConfigError("storage-connection", message);
+  }
   // An election makes no queue call; the URI only completes the connection.
   return { blobServiceUri, credential, queueServiceUri: blobServiceUri.replace(".blob.", ".queue.") };
 }

@@ -86,7 +86,8 @@ export async function lead<T>(
   options: LeadOptions,
   task: (leader: Leader) => Promise<T> | T,
 ): Promise<LeadResult<T>> {
-  return leadOn(openElection(options), options, task);
+  const { connection: _, ...own } = options;
+  return leadOn(openElection(options), own, task);
 }
 
 export async function leadOn<T>(
@@ -100,6 +101,8 @@ export async function leadOn<T>(
     const message = `"${leaderBlob}" is the election of Leasefold's own app; choose another name.`;
     throw new ConfigError("bad-name", message);
   }
+  if (typeof task !== "function")
+    throw new ConfigError("no-task", "lead(options, task): task is a function.");
   const settings = electionSettings({ ...timings, watching: wait });
   const { clock, random } = ports;
   const racePorts = { lease: ports.lease(blob), clock, random, ...(on === undefined ? {} : { on }) };

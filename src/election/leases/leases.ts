@@ -87,7 +87,10 @@ export interface LeasesOptions
   readonly on?: (event: LeaseEvent) => void;
 }
 
-export const leases = (options: LeasesOptions): Leases => leasesOn(openElection(options), options);
+export function leases(options: LeasesOptions): Leases {
+  const { connection: _, ...own } = options;
+  return leasesOn(openElection(options), own);
+}
 
 export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "connection">): Leases {
   const { namespace: _, holder = defaultHolder(), on, ...timings } = options;

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { type Leader, lead, leadOn } from "../../../src/election/api/lead.ts";
+import { type Leader, type LeadOptions, lead, leadOn } from "../../../src/election/api/lead.ts";
 import type { ElectionEvent } from "../../../src/election/events.ts";
 import { currentLeader } from "../../../src/election/record/leaderView.ts";
 import { alone, container, untilTold } from "../alone.ts";
@@ -76,6 +76,28 @@ test.each([
     expect(inspect(error)).not.toContain("secret");
   },
 );
+
+const connection = "UseDevelopmentStorage=true";
+test.each<[string, object, unknown, object]>([
+  ["no task", { connection, name }, undefined, { code: "no-task" }],
+  ["no name", { connection }, untilTold, { code: "bad-name" }],
+  ["no connection", { name }, untilTold, { code: "storage-connection" }],
+  [
+    "a connection without credential",
+    { connection: { blobServiceUri: "https://a" }, name },
+    untilTold,
+    { code: "storage-connection" },
+  ],
+  [
+    "a misspelled option",
+    { connection, name, breakafterMs: 4_000 },
+    untilTold,
+    { code: "election-settings", message: expect.stringContaining("there is no breakafterMs") },
+  ],
+])("%s is told in words, and nothing is called", async (_what, options, task, error) => {
+  const leading = lead(options as LeadOptions, task as typeof untilTold);
+  await expect(leading).rejects.toMatchObject(error);
+});
 
 test("without waiting the result is who leads", async () => {
   const { world, process } = alone();
