@@ -76,22 +76,31 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
   yield* planned;
 }
 
+export interface ComputeHooks {
+  /** If the folded partial cannot be stored, the chunk that caused it is searched for while this returns true. */
+  readonly searchOn?: () => boolean;
+  /** Before each chunk, and with `undefined` after it. */
+  readonly onChunk?: (index: number | undefined) => void;
+}
+
 type Pack = ChunkRange & { readonly params: unknown };
 
-/**
- * Computes the chunks of a pack and folds them in index order. An error names the chunk that caused it; if the folded
- * partial cannot be stored, that chunk is searched for while `searchOn` returns true.
- */
+/** Computes the chunks of a pack and folds them in index order. An error names the chunk that caused it. */
 export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
   files: Files = noFiles,
-  searchOn: () => boolean = () => true,
+  { searchOn = () => true, onChunk = () => {} }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
-  const computeChunk = (index: number): Promise<unknown> => {
+  const computeChunk = async (index: number): Promise<unknown> => {
     const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
-    return naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk)));
+    try {
+      onChunk(index);
+      return await naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk)));
+    } finally {
+      onChunk(undefined);
+    }
   };
   let folded: unknown;
   for (let index = from; index < to; index += 1) {

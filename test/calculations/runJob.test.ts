@@ -128,7 +128,9 @@ describe("a pack", () => {
     });
     const range = "chunks 2–4: the partial cannot be JSON: it is NaN";
     let asked = 0;
-    await expect(runCompute(calculation, job, noFiles, () => asked++ < 1)).rejects.toThrow(range);
+    await expect(runCompute(calculation, job, noFiles, { searchOn: () => asked++ < 1 })).rejects.toThrow(
+      range,
+    );
     expect(computed).toBe(4);
     computed = 0;
     await expect(runCompute(calculation, job)).rejects.toThrow(range);

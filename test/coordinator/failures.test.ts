@@ -81,6 +81,14 @@ describe("failures of packs", () => {
     expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
   });
 
+  test.each(["chunk 4: no", "chunks 4–5: the partial has 40 MB"])(
+    "a failure that names its chunks is not told with those of its pack: %s",
+    (message) => {
+      const { ending } = step(sent(), { failures: [packFailure(2, 1, "error", { message })] });
+      expect(ending?.error?.message).toBe(`1 of 4 chunks failed; ${message}`);
+    },
+  );
+
   test("a pack whose second send is still under way has not failed", () => {
     const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 1, since: 1 } } };
     expect(step(state, { failures: [packFailure(2, 1)] }).ending).toBeUndefined();

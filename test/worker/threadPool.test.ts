@@ -150,8 +150,8 @@ describe("a pool of threads", () => {
   test.each([
     ["compute throws", { throws: "1" }, "calculation-threw", /chunk 1 was told to throw/],
     ["merge throws", { mergeThrows: "yes" }, "calculation-threw", /merge was told to throw/],
-    ["a chunk ends its thread", { exits: "2" }, "thread-exited", /exited with code: 3/],
-    ["a chunk takes all memory", { exhausts: "0" }, "out-of-memory", /128 MB/],
+    ["a chunk ends its thread", { exits: "2" }, "thread-exited", /^chunk 2: .* exited with code: 3/],
+    ["a chunk takes all memory", { exhausts: "0" }, "out-of-memory", /^chunk 0: .*128 MB/],
     ["a partial is too large", { excess: "0" }, "partial-too-large", /limit is 33554432/],
   ])("when %s only that attempt fails", async (_, params, code, message) => {
     const [error, beside] = await Promise.all([
@@ -192,7 +192,8 @@ describe("a pool of threads", () => {
         single.compute(chunks(), { ...task, limitMs: 250 }),
       ]);
       expect(error).toBeInstanceOf(CalculationError);
-      expect(error).toMatchObject({ code: "time-limit", message: expect.stringContaining("0.3 s") });
+      const message = "chunk 1: the time limit of 0.3 s for its whole pack is past; the thread was ended";
+      expect(error).toMatchObject({ code: "time-limit", message });
       expect(read(waited)).toMatchObject({ sum: 3 });
     } finally {
       await single.stop();

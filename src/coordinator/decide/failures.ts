@@ -162,8 +162,8 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
   const why = whyFailed(records) ?? first?.message ?? "";
-  // What user code threw names its chunk; anything else happened to the whole pack.
-  const named = pack === undefined || /^chunk \d+: /.test(why);
+  // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
+  const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
   const failed = `${chunksFailed} of ${layout.chunks} chunks failed${tolerated}`;

@@ -7,6 +7,7 @@ import { loadCalculations } from "../../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
 import { LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
+import { markChunk } from "./chunkMark.ts";
 import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
 import type { InputSink } from "./userCode.ts";
 
@@ -74,7 +75,10 @@ function work(task: ThreadTask, calculation: Calculation, files: Files, sink: In
     case "plan":
       return runPlan(calculation, task.params, sink, { files, time: timeOf(task.limitMs) });
     case "compute":
-      return runCompute(calculation, task, files, timeBox(Math.min(searchMs, task.limitMs / searchShare)));
+      return runCompute(calculation, task, files, {
+        searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
+        onChunk: (index) => markChunk(task.mark, index),
+      });
     case "fold":
       return runFold(calculation, task.params, task.parts);
     case "finish":

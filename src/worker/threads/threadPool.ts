@@ -6,6 +6,7 @@ import type { PlannedChunks } from "../../calculations/timeChunks.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { shrinkHeap } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
+import { chunkMark, inChunk } from "./chunkMark.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
 import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
@@ -53,18 +54,20 @@ export function threadPool(settings: PoolSettings): UserCode {
     clearTimeout(idle);
     tasks += 1;
     const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
-    const running = runningTask(settings, options, { sink, workerOf });
+    const running = runningTask(settings, options, { sink, workerOf, work });
     const { port, stopped, failure } = running;
+    const mark = chunkMark();
     try {
       const code = settings.versionOf?.(work.calculation);
-      const task: ThreadTask = { ...work, code, limitMs: options.limitMs, port };
+      const task: ThreadTask = { ...work, code, limitMs: options.limitMs, port, mark };
       pool ??= startPool(settings);
       const result = (await pool.run(task, { transferList: [port], signal: stopped })) as ThreadAnswer;
       if (failure.refusal !== undefined) throw failure.refusal;
       return unwrapped(result, code);
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason;
-      throw failure.refusal ?? failure.excess ?? stopping ?? explained(error, settings.memoryMb);
+      const why = failure.excess ?? stopping ?? explained(error, settings.memoryMb);
+      throw failure.refusal ?? inChunk(why, mark);
     } finally {
       running.close();
       slots.leave(needs);
@@ -115,6 +118,7 @@ const startPool = ({ threads, memoryMb, files, printToError, onIdleCrash }: Pool
 interface TaskEnds {
   /** For the inputs of a plan. */
   readonly sink: InputSink | undefined;
+  readonly work: ThreadWork;
   /** The thread of this id. */
   readonly workerOf: (thread: number) => Worker | undefined;
 }
@@ -126,7 +130,7 @@ interface TaskEnds {
 function runningTask(
   { access, memoryMb, threads }: PoolSettings,
   { limitMs, signal, onStart }: TaskOptions,
-  { sink, workerOf }: TaskEnds,
+  { sink, workerOf, work }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
@@ -152,7 +156,7 @@ function runningTask(
       clearTimeout(timer);
       await onStart?.();
       if (!ended.signal.aborted) {
-        timer = setTimeout(stopBy, limitMs, tooLong(limitMs));
+        timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
         const watched = { worker: workerOf(message.thread), memoryMb, threads };
         unwatch = watchMemory(watched, (text) => stopBy(outOfMemory(text)));
       }
@@ -203,8 +207,12 @@ const startLimitMs = 60_000;
 const notStarted = (): CalculationError =>
   new CalculationError("thread-not-started", `no thread took the task within ${startLimitMs / 1000} s`);
 
-const tooLong = (limitMs: number): CalculationError =>
-  new CalculationError("time-limit", `the time limit of ${limitMs / 1000} s is past; the thread was ended`);
+function tooLong(limitMs: number, work: ThreadWork): CalculationError {
+  // The chunk that is named need not be slow itself.
+  const whole = work.kind === "compute" && work.to - work.from > 1 ? " for its whole pack" : "";
+  const message = `the time limit of ${limitMs / 1000} s${whole} is past; the thread was ended`;
+  return new CalculationError("time-limit", message);
+}
 
 const outOfMemory = (text: string, cause?: unknown): CalculationError =>
   new CalculationError("out-of-memory", `the calculation ${text}`, { cause });

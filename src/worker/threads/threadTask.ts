@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../../calculations/files.ts";
 import { CalculationError } from "../../model/errors.ts";
+import type { ChunkMark } from "./chunkMark.ts";
 import type { CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
 
 /** What a pool and its threads say to each other, and the thread's end of the port over which they say it. */
@@ -17,6 +18,7 @@ export type ThreadTask = {
   readonly limitMs: number;
   /** Identity of the code that the process has named; a thread that starts later may load a newer file. */
   readonly code: string | undefined;
+  readonly mark: ChunkMark;
 } & ThreadWork;
 
 export type ThreadWork =

@@ -1,0 +1,19 @@
+import { CalculationError } from "../../model/errors.ts";
+
+/** Which chunk a thread computes right now. The thread writes it; a thread that hangs or died cannot be asked. */
+export type ChunkMark = Int32Array<SharedArrayBuffer>;
+
+const none = -1;
+
+export const chunkMark = (): ChunkMark => new Int32Array(new SharedArrayBuffer(4)).fill(none);
+
+/** `undefined`: no chunk is being computed. */
+export const markChunk = (mark: ChunkMark, index: number | undefined): void =>
+  void Atomics.store(mark, 0, index ?? none);
+
+/** The error of a thread that was ended or has died, with the chunk that it computed then. */
+export function inChunk(error: Error, mark: ChunkMark): Error {
+  const index = Atomics.load(mark, 0);
+  if (!(error instanceof CalculationError) || index === none) return error;
+  return new CalculationError(error.code, `chunk ${index}: ${error.message}`, { cause: error.cause });
+}
