@@ -45,6 +45,7 @@ export interface RunView {
   readonly deadline?: { readonly at: string; readonly keep: boolean };
   /** The latest failed attempt at work that is still tried. */
   readonly trying?: NonNullable<State["trying"]>;
+  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
   readonly elapsedS: number;
   /** Until the last pack has an outcome; absent without a basis for an estimate. */
   readonly timeLeft?: RemainingTime;
@@ -88,6 +89,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const phase = phaseOf(state, marker);
   const active = phase === "waiting" || !isFinal(phase);
   const submittedMs = spec.lastModifiedMs;
+  const retriedMs = asksRetry(state, marker) ? markerRead?.lastModifiedMs : state?.retriedMs;
   const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
@@ -106,7 +108,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
-    elapsedS: Math.max(0, (finishedMs ?? nowMs) - submittedMs) / 1000,
+    elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
     calls,
     dollars: dollarsOf(calls),
@@ -128,10 +130,12 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
 }
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
-  if (state === undefined) return "waiting";
-  // A marker of a higher generation asks for a retry that no leader has begun.
-  return marker !== undefined && marker.generation > state.generation ? "waiting" : state.phase;
+  return state === undefined || asksRetry(state, marker) ? "waiting" : state.phase;
 }
+
+/** A marker of a higher generation asks for a retry that no leader has begun. */
+const asksRetry = (state: State | undefined, marker: Marker | undefined): boolean =>
+  state !== undefined && marker !== undefined && marker.generation > state.generation;
 
 function wordOf(
   phase: RunPhase,

@@ -183,7 +183,10 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
   }
 }
 
-function viewOfClosed({ finishedMs, calls, ...closed }: ClosedRun, submittedMs: number): ClosedRunView {
+function viewOfClosed(
+  { finishedMs, retriedMs, calls, ...closed }: ClosedRun,
+  submittedMs: number,
+): ClosedRunView {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
   return {
     ...defined(closed),
@@ -191,7 +194,7 @@ function viewOfClosed({ finishedMs, calls, ...closed }: ClosedRun, submittedMs: 
     active: false,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
-    elapsedS: Math.max(0, finishedMs - submittedMs) / 1000,
+    elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,
     dollars: dollarsOf(decodeCalls(calls)),
   };
 }

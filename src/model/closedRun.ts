@@ -24,6 +24,8 @@ const closedRunSchema = z.object({
   packs: counts.optional(),
   chunks: counts.optional(),
   finishedMs: z.number().nonnegative(),
+  /** When the newest retry began. */
+  retriedMs: z.number().nonnegative().optional(),
   /** As `encodeCalls`. */
   calls: z.string(),
   /** The message is cut. */

@@ -167,6 +167,33 @@ describe("the status of a run", () => {
     });
   });
 
+  it("counts the time of a retried run from its retry, and not while it lay failed", async () => {
+    const { client, world, putState, putMarker } = await clientWorld();
+    const run = await submit(client, request);
+    await world.advance(5_000);
+    const failedMs = client.clock.wallMs();
+    await putState(run, { phase: "failed", layout, finishedMs: failedMs });
+    const elapsedS = async () => (await status(client, "r1")).elapsedS;
+    expect(await elapsedS()).toBe(5);
+    await world.advance(86_400_000);
+    await putMarker(run, { generation: 2, command: 1 });
+    await world.advance(2_000);
+    // No leader has seen the retry yet.
+    expect(await elapsedS()).toBe(2);
+    const retriedMs = client.clock.wallMs();
+    await putState(run, { phase: "computing", layout, generation: 2, retriedMs });
+    await world.advance(3_000);
+    expect(await elapsedS()).toBe(3);
+    await putState(run, {
+      phase: "complete",
+      layout,
+      generation: 2,
+      retriedMs,
+      finishedMs: retriedMs + 4_000,
+    });
+    expect(await elapsedS()).toBe(4);
+  });
+
   it("has the reason why a run failed", async () => {
     const { client, putState } = await clientWorld();
     await putState(await submit(client, request), {

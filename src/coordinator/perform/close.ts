@@ -131,7 +131,8 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
   return {
     ...{ run, uid, generation, phase: phase as ClosedRun["phase"], error },
     ...{ calculation: spec?.calculation ?? "", params: spec?.params, code: state.code ?? spec?.code },
-    ...{ finishedMs: state.finishedMs ?? state.updatedMs, calls: encodeCalls(state.calls) },
+    ...{ finishedMs: state.finishedMs ?? state.updatedMs, retriedMs: state.retriedMs },
+    calls: encodeCalls(state.calls),
     ...(layout && {
       packs: { total: packsOf(layout), done: state.packsDone, failed: state.packsFailed },
       chunks: { total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
