@@ -79,6 +79,28 @@ mine: 1 broken, 2 not tried (seed 1)
       .split("\n")
       .filter((line) => /random numbers|bits of Math/.test(line));
 
+  it.each([
+    // In a helper and in code that never runs: the text of compute tells neither.
+    [
+      "calls Math.random",
+      "compute() { return this.draw(); }, draw: () => Math.random()",
+      /compute calls Math\.random; /,
+    ],
+    [
+      "names it",
+      "compute: ({ index }) => (index < 0 ? Math.random() : process.hrtime()[1])",
+      /likely +random numbers, the time, or/,
+    ],
+    [
+      "names it and the time",
+      "compute: ({ index }) => (index < 0 ? Math.random() : performance.now())",
+      /compute uses performance\.now; /,
+    ],
+  ])("check blames Math.random only where compute has called it: %s", async (_what, parts, likely) => {
+    const { exitCode, out } = await check(parts);
+    expect([exitCode, out]).toEqual([7, expect.stringMatching(likely)]);
+  });
+
   it("check warns of Math.random and of functions whose last bit may differ, and who calls them", async () => {
     const { exitCode, out } = await check(
       "compute: ({ index }) => Math.round(Math.exp(index)) + Math.floor(Math.random()), finish: (sum) => Math.round(Math.log(1 + sum))",

@@ -100,8 +100,13 @@ function inputText({ inputs }: Subject, index: number): string {
   return ` (${text.length <= inputShown ? text : `${text.slice(0, inputShown - 1)}…`})`;
 }
 
-/** The impure call that the text of `compute` names. */
-function impureCall({ source }: Subject): string | undefined {
-  const found = /Math\.random|Date\.now|new Date\(\)|performance\.now|random(UUID|Bytes|Int)/.exec(source);
-  return found === null ? undefined : `compute uses ${found[0]}`;
+/** The impure call of `compute`: one that was watched, or else one that its text names. */
+function impureCall({ source, options: { randomCalled } }: Subject): string | undefined {
+  const called = randomCalled?.();
+  if (called !== undefined) return `compute calls ${called}`;
+  const named = /Math\.random|Date\.now|new Date\(\)|performance\.now|random(UUID|Bytes|Int)/g;
+  const found = (source.match(named) ?? []).find(
+    (one) => randomCalled === undefined || !one.startsWith("Math"),
+  );
+  return found && `compute uses ${found}`;
 }

@@ -21,6 +21,8 @@ export interface LawOptions {
   readonly heapBytes?: () => number;
   /** Before each call of user code; `index` is that of a chunk. */
   readonly onCall?: (call: CallName, index: number) => void;
+  /** The function of `Math` that draws random numbers, if `compute` has called it; else the text of `compute` is read. */
+  readonly randomCalled?: () => string | undefined;
 }
 
 /** A calculation under check, and what is known of it so far. */

@@ -95,6 +95,7 @@ async function main(): Promise<void> {
       Atomics.store(data.calls, 2, index);
       countCall();
     },
+    randomCalled: () => math.randomOf("compute"),
     onLaw: (law) => say({ say: "trying", law }),
     onFinding(finding) {
       heapBytesSeen();

@@ -31,6 +31,8 @@ export function watchMath(math: object = Math) {
     from(call: CallName): void {
       caller = call;
     },
+    /** `Math.random` if this function has called it, itself or through others. */
+    randomOf: (call: CallName) => (callers.get("random")?.has(call) ? "Math.random" : undefined),
     advice(): readonly Advice[] {
       const [random, inexact] = [true, false].map((is) =>
         [...callers].filter(([name]) => (name === "random") === is),
