@@ -64,3 +64,12 @@ export const endedPacks = ({ active, keep, packs }: Counted): number =>
 /** What the packs without a partial are called: a run that ends early gives them up, and they need not have failed. */
 export const lostWord = ({ phase, keep }: Counted): string =>
   phase === "complete" || keep === true ? "missing" : "failed";
+
+/** What a run does at its deadline. One that has no plan by then has nothing to keep. */
+export function deadlineEnd({
+  deadline,
+  packs,
+}: Pick<Counted, "packs"> & { deadline?: { keep: boolean } }): string {
+  if (deadline?.keep !== true) return "fails";
+  return packs === undefined ? "fails unless it is planned" : "finishes with what is done";
+}

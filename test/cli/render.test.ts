@@ -280,6 +280,10 @@ describe("a run", () => {
     expect(text).toContain("  deadline     2026-11-22 10:20:30 UTC, then fails\n");
     const kept = runDetails(printed(), { ...view, deadline: { ...deadline, keep: true } });
     expect(kept).toContain("UTC, then finishes with what is done\n");
+    const { packs: _packs, ...unplanned } = view;
+    expect(runDetails(printed(), { ...unplanned, deadline: { ...deadline, keep: true } })).toContain(
+      " UTC, then fails unless it is planned\n",
+    );
     expect(runDetails(printed(), { ...view, active: false, deadline })).not.toContain("deadline");
   });
 

@@ -42,7 +42,7 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", packLimit)
     .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
     .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", deadlineAfter)
-    .option("--keep", "with --deadline: finish with what is done then, and do not fail")
+    .option("--keep", "with --deadline: finish with what is done then; a run not yet planned fails")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "with --wait: write the result to a file")

@@ -9,6 +9,7 @@ import {
   bytes,
   clip,
   count,
+  deadlineEnd,
   dollars,
   duration,
   endedPacks,
@@ -104,8 +105,7 @@ function factsOf(view: RunView): readonly Fact[] {
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
-    const then = deadline.keep ? "then finishes with what is done" : "then fails";
-    add("deadline", `${deadline.at.slice(0, 19).replace("T", " ")} UTC, ${then}`);
+    add("deadline", `${deadline.at.slice(0, 19).replace("T", " ")} UTC, then ${deadlineEnd(view)}`);
   }
   if (terms.length > 0) add("led by", ledBy(terms));
   if (view.active && view.cap !== undefined) add("cap", `${count(view.cap)} packs in flight`);

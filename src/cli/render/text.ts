@@ -7,6 +7,7 @@ import type { RunWord } from "../../client/runView.ts";
 export {
   bytes,
   count,
+  deadlineEnd,
   dollars,
   duration,
   endedPacks,

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { RunView } from "../../client/runView.ts";
+import { deadlineEnd } from "../../model/figures.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Facts, Panel } from "../parts/parts.tsx";
 import { hashOf } from "../route.ts";
@@ -47,9 +48,7 @@ export function RequestPanel({
           ],
           [
             "deadline",
-            deadline === undefined
-              ? undefined
-              : `${timeText(deadline.at)}, then ${deadline.keep ? "finishes with what is done" : "fails"}`,
+            deadline === undefined ? undefined : `${timeText(deadline.at)}, then ${deadlineEnd(view)}`,
           ],
           ["uid", <code key="uid">{view.uid}</code>],
         ]}
