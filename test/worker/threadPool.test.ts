@@ -245,6 +245,36 @@ describe("a pool of threads", () => {
     expect(read(computed)).toBe(14);
   });
 
+  test.each([
+    ["at once", "void Promise.reject(new Error('floating'));"],
+    [
+      "a few turns later",
+      "setImmediate(() => process.nextTick(() => void Promise.reject(new Error('floating'))));",
+    ],
+  ])(
+    "a promise that nobody awaited and that is rejected %s fails its own task, not the next",
+    async (_when, floats) => {
+      const file = join(folder, `floats${floats.length}.ts`);
+      const text = `import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "floats", summary: "", params: z.object({ floats: z.boolean() }), plan: () => 1,
+        compute: ({ params }) => { if (params.floats) ${floats} return 7; },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+      await writeFile(file, text);
+      const single = poolOf(1, [file]);
+      const run = (given: boolean) =>
+        single.compute({ calculation: "floats", params: { floats: given }, from: 0, to: 1, count: 1 }, task);
+      const error = await failureOf(run(true));
+      expect(error).toMatchObject({
+        code: "thread-crashed",
+        message: expect.stringMatching(/floating \(floats\d+\.ts:4\)$/),
+      });
+      expect(read(await run(false))).toBe(7);
+      await single.stop();
+    },
+  );
+
   test("a user's file that does not load fails each task with the reason", async () => {
     const file = join(folder, "broken.ts");
     await writeFile(file, "throw new Error('no good');");

@@ -40,6 +40,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const value = await work(task, calculation, filesOver(access), sink);
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
+    // A promise that nobody awaited and that was rejected ends the thread in this turn, and so fails its own task. The
+    // pool would wait for the next task without such a turn, and the rejection would end that one, or be lost.
+    await new Promise((done) => setImmediate(done));
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
