@@ -1,5 +1,6 @@
 import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
+import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
@@ -98,10 +99,11 @@ async function writeAll(runs: readonly TermRun[]): Promise<void> {
   throwFirst(ends);
 }
 
-/** Where an earlier write is only settled by this one, what has happened since is written after it. */
+/** Where an earlier write is only settled by this one, what has happened since is written after it, unless it was the last. */
 async function writeWhole(run: TermRun): Promise<void> {
-  const { working } = run;
-  if ((await writeState(run, working)) === "adopted") await writeState(run, working);
+  const { working, chain } = run;
+  if ((await writeState(run, working)) === "adopted" && !isFinal(chain.state().phase))
+    await writeState(run, working);
 }
 
 function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {

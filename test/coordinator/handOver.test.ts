@@ -153,3 +153,31 @@ test("a planned end records what was sent after a write without a reply, too", a
   const most = Math.max(...sent);
   expect(cursor).toBe(most + 1);
 });
+
+test("a run whose final state got no reply is not written again at a planned end", async () => {
+  const twin = leadOnTwin();
+  const { storage, leader, names } = twin;
+  const { clock } = twin.ports;
+  await twin.addRun("r", planOf(10), { state: atWork() });
+  const contentType = "application/octet-stream; ms=100; attempt=1; calls=0.0.0.0.0.0";
+  const done = (pack: number) =>
+    void storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
+  const { replace } = storage.blobs;
+  const phases: string[] = [];
+  storage.blobs.replace = async (container, name, body, write) => {
+    const reply = await replace(container, name, body, write);
+    if (!name.endsWith("state.json") || reply.kind !== "replaced") return reply;
+    const { phase } = JSON.parse(String(body)) as State;
+    phases.push(phase);
+    if (phase !== "cancelled" || leader.signal.aborted) return reply;
+    twin.end();
+    throw new StorageError("busy", "", undefined, "no answer");
+  };
+  clock.after(3_000, () => done(0));
+  // The state is written once a second at most, so the second outcome is not in it when the cancel comes.
+  clock.after(3_300, () => done(1));
+  clock.after(3_600, () => void twin.mark("r", { want: "cancelled", command: 1 }));
+  await twin.lead(20_000);
+  expect(phases.at(-1)).toBe("cancelled");
+  expect(phases.filter((phase) => phase === "cancelled")).toHaveLength(1);
+});

@@ -7,5 +7,6 @@ export const failedSeeds: ReadonlyArray<readonly [number, string]> = [
     296,
     "Messages were burnt into poison during a pause, and the leader replaced them under the turn of the pause.",
   ],
+  [-621, "A final state without a reply was followed by an earlier one at the end of the term."],
   [231, "A pause that nobody answered any more gave its number and turn to the retry after it."],
 ];
