@@ -114,6 +114,16 @@ test("a new turn takes a send number above every send before, and begins at the 
   expect(state.open[0]?.recount).toBe(true);
 });
 
+test("a new turn lists the shards of packs that an earlier leader may have sent without recording it", () => {
+  const state = computing(40);
+  state.layout = { chunks: 40, packSize: 1, shardSize: 4, fanIn: 2, packMs: 1 };
+  Object.assign(state, { cursor: 6, doubtUpTo: 13, open: { 0: { done: "" }, 1: { done: "" } } });
+  beginTurn(state);
+  expect(Object.keys(state.open).map(Number)).toEqual([0, 1, 2, 3]);
+  expect(Object.values(state.open).every(({ recount }) => recount === true)).toBe(true);
+  expect(state).toMatchObject({ cursor: 0, doubtUpTo: 0 });
+});
+
 test("what the bitmaps say is what is counted, whatever was done to them", () => {
   fc.assert(
     fc.property(

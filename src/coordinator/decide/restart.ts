@@ -1,9 +1,10 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
 import type { Marker } from "../../model/marker.ts";
-import { type Layout, packsOf, packsOfShard, sizeOf } from "../../model/packs.ts";
+import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { firstState, type State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
+import { openShards } from "./fanOut.ts";
 import { tally } from "./track.ts";
 
 /**
@@ -12,8 +13,15 @@ import { tally } from "./track.ts";
  * of it is sent, so that no partial that came meanwhile is computed twice (docs/ARCHITECTURE.md, rule 6).
  */
 
-/** The run goes on after a pause. Sends of earlier turns do not count any more. */
+/**
+ * The run goes on after a pause. Sends of earlier turns do not count any more. An earlier leader may have sent packs beyond
+ * the cursor, so their shards are listed as well.
+ */
 export function beginTurn(state: State): void {
+  const { layout, doubtUpTo } = state;
+  if (layout !== undefined)
+    for (let shard = 0; shard < shardsOf(layout) && packsOfShard(layout, shard).from < doubtUpTo; shard += 1)
+      openShards(state, shard);
   const sends = Object.values(state.again).map((again) => again.sends);
   state.firstSend = Math.max(state.firstSend, ...sends) + 1;
   walkAgain(state);
