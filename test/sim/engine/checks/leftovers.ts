@@ -42,8 +42,11 @@ const always = [
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
 function isDocumented(run: RunRecord, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
-  const { rest } = underPlan(name.split("/").slice(3).join("/"));
+  const { rest, origin } = underPlan(name.split("/").slice(3).join("/"));
   if (always.some((pattern) => pattern.test(rest))) return true;
-  const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
+  // A recompute that failed keeps what it computed, whatever was complete before.
+  const complete = [...run.manifests].some(
+    ([generation, manifest]) => generation >= origin && manifest.complete,
+  );
   return !complete && /^(parts|nodes)\//.test(rest);
 }

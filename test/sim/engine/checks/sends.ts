@@ -58,7 +58,7 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
       else if (message.kind === "plan" || message.kind === "finish") onTask(message.kind, message);
       else if (message.kind === "combine") {
         onTask(workName({ kind: "node", level: message.level, index: message.index }), message);
-      } else if (message.kind === "cleanup" && state !== undefined && !isFinal(state.phase)) {
+      } else if (message.kind === "cleanup" && state?.generation === message.gen && !isFinal(state.phase)) {
         report("sent what was recorded", `a clean-up of ${message.run} is sent while ${state.phase}`);
       }
     } else if (effect.kind === "created" || effect.kind === "replaced") {
