@@ -5,9 +5,16 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { azuritePreload } from "./azuritePreload.ts";
+import { dataIsLocked, lockedExitCode } from "./dataLock.ts";
 import { makeFolder } from "./makeFolder.ts";
 import { ownUid } from "./privateFile.ts";
-import { accountIn, connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
+import {
+  accountIn,
+  connectionStringOf,
+  keepAccount,
+  newAccount,
+  type StorageAccount,
+} from "./storageAccount.ts";
 
 /** A storage emulator in a process of its own. */
 export interface Azurite {
@@ -26,7 +33,7 @@ export interface Azurite {
 /**
  * Starts Microsoft's emulator from the installed package, in about a second. It ends with this process, even when that is
  * killed. Its account and key are drawn at random for each start, or kept in the `location`, so that neither a web page
- * nor another user of this machine can sign a request.
+ * nor another user of this machine can sign a request. Throws `InputError` where another emulator holds the `location`.
  *
  * Not promised: Azure's behavior in every case; `test/contract/azuriteDifferences.test.ts` lists the differences.
  */
@@ -52,8 +59,10 @@ export async function startAzurite(
     ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
   ];
   const { manifest, script } = azuritePackage();
-  const preload = azuritePreload(manifest, { tables: ports.table !== undefined });
-  const child = spawn(process.execPath, ["--import", preload, script, ...flags], {
+  const preload = azuritePreload(manifest, { tables: ports.table !== undefined, location });
+  // Node 22 warns of SQLite, which holds the lock of a location.
+  const nodeFlags = ["--disable-warning=ExperimentalWarning", "--import", preload];
+  const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
     // Not an argument, which every user of the machine can read.
     env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}` },
     stdio: ["pipe", "pipe", "pipe", "ipc"],
@@ -72,6 +81,8 @@ export async function startAzurite(
   };
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
+    // Only now is the location ours alone.
+    if (location !== undefined) await keepAccount(location, account);
     const connectionString = connectionStringOf(account, blobPort, queuePort);
     const onMessage: Azurite["onMessage"] = (listener) => {
       child.on("message", (sent: { readonly queue: string }) => listener(sent.queue));
@@ -79,7 +90,7 @@ export async function startAzurite(
     return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited, onMessage };
   } catch (error) {
     await stop();
-    throw error;
+    throw location !== undefined && child.exitCode === lockedExitCode ? dataIsLocked(location) : error;
   }
 }
 
@@ -131,12 +142,19 @@ function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: num
 async function closeToOthers(location: string): Promise<void> {
   await makeFolder(location, 0o700);
   for (const name of await readdir(location)) {
-    const path = join(location, name);
-    const stats = await lstat(path);
-    if (!emulatorsOwn.test(name) || stats.uid !== (ownUid ?? stats.uid)) continue;
-    if (stats.isDirectory()) await chmod(path, 0o700);
-    else if (stats.isFile()) await chmod(path, 0o600);
+    if (!emulatorsOwn.test(name)) continue;
+    await closeOne(join(location, name)).catch((error: NodeJS.ErrnoException) => {
+      // An emulator that just ends replaces its files.
+      if (error.code !== "ENOENT") throw error;
+    });
   }
+}
+
+async function closeOne(path: string): Promise<void> {
+  const stats = await lstat(path);
+  if (stats.uid !== (ownUid ?? stats.uid)) return;
+  if (stats.isDirectory()) await chmod(path, 0o700);
+  else if (stats.isFile()) await chmod(path, 0o600);
 }
 
 const emulatorsOwn = /^__(azurite|blobstorage|queuestorage|tablestorage)/;

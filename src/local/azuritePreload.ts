@@ -1,11 +1,14 @@
 import { azuriteSpeed } from "./azuriteSpeed.ts";
+import { lockData } from "./dataLock.ts";
 
 /**
  * Code that the emulator's process loads before its own. Its standard input is a pipe that nobody writes to and that
  * closes when the process that started it has ended, for whatever reason. The pipe must not keep the emulator alive: after
- * SIGTERM that ends when nothing is left to do.
+ * SIGTERM that ends when nothing is left to do. Its last lines have no reader then, and must not end it before it has
+ * stored its records.
  */
 const endWithParent = `
+for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
 process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();
 `;
 
@@ -59,7 +62,12 @@ Server.prototype.emit = function (event, request, response) {
 `;
 
 /** All of it as a module for `node --import`. */
-export const azuritePreload = (azuriteManifest: string, { tables }: { readonly tables: boolean }): string =>
-  `data:text/javascript,${encodeURIComponent(
-    `${privateFiles}${azuriteSpeed(azuriteManifest)}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`,
-  )}`;
+export function azuritePreload(
+  azuriteManifest: string,
+  { tables, location }: { readonly tables: boolean; readonly location: string | undefined },
+): string {
+  const lock = location === undefined ? "" : lockData(location);
+  const speed = azuriteSpeed(azuriteManifest);
+  const code = `${privateFiles}${lock}${speed}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}

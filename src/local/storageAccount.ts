@@ -23,17 +23,23 @@ export const newAccount = (): StorageAccount => ({
   key: randomBytes(64).toString("base64"),
 });
 
-/** The account of a data folder: drawn at its first start and kept with the data, which belong to its name. */
+const accountFile = (location: string): string => join(location, "leasefold-account.json");
+
+/** The account of a data folder: drawn for its first start and then kept with the data, which belong to its name. */
 export async function accountIn(location: string): Promise<StorageAccount> {
-  const path = join(location, "leasefold-account.json");
+  const path = accountFile(location);
   const text = await readPrivate(path);
   if (text !== undefined) return decode(path, text);
   const drawn = newAccount();
   // Data from before accounts were drawn belong to the published name; their key is a new one all the same.
   const isOlder = existsSync(join(location, "__azurite_db_blob__.json"));
-  const account = isOlder ? { ...drawn, name: publishedAccount.name } : drawn;
-  await writePrivate(path, `${JSON.stringify(account)}\n`);
-  return account;
+  return isOlder ? { ...drawn, name: publishedAccount.name } : drawn;
+}
+
+/** For whoever holds the folder alone. */
+export async function keepAccount(location: string, account: StorageAccount): Promise<void> {
+  const path = accountFile(location);
+  if (!existsSync(path)) await writePrivate(path, `${JSON.stringify(account)}\n`);
 }
 
 function decode(path: string, text: string): StorageAccount {
