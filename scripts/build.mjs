@@ -134,6 +134,7 @@ const made = await Promise.all([
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       checkThread: "src/cli/check/checkThread.ts",
+      loadThread: "src/cli/loadThread.ts",
       election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",

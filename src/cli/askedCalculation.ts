@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
-import { type Calculations, loadCalculations } from "../calculations/registry.ts";
+import type { Calculations } from "../calculations/registry.ts";
 import {
   type DescribedCalculation,
   describeCalculation,
@@ -12,16 +12,21 @@ import { InputError, messageOf } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
 import type { Cli, Session } from "./cli.ts";
 import type { Surroundings } from "./connect.ts";
+import { loadFiles } from "./loadFiles.ts";
 
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
 
 /** The built-in calculations and the user's: that of `file`, or else the packaged ones and those of LEASEFOLD_CALCULATIONS. */
-export async function knownCalculations(at: Surroundings, file?: string): Promise<Calculations> {
+export async function knownCalculations(
+  at: Surroundings,
+  file?: string,
+  signal = new AbortController().signal,
+): Promise<Calculations> {
   // What a file prints while it loads must not mix with the answer.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return await loadCalculations(calculationFiles(at, file));
+    return await loadFiles(calculationFiles(at, file), { signal });
   } finally {
     process.stdout.write = writeOutput;
   }

@@ -27,8 +27,8 @@ export const main = (argv: readonly string[]): Promise<number> => runCommand(arg
 function processCli(): Cli {
   const { env } = process;
   const at = { env, folder: process.cwd() };
-  const calculations = (file?: string) => knownCalculations(at, file);
   const signal = interruptSignal();
+  const calculations = (file?: string) => knownCalculations(at, file, signal);
   const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return {
     ...{ ...at, clock: systemClock, signal, calculations },

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { fileThere, writesFile } from "../support/fileThere.ts";
 
 const run = promisify(execFile);
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
@@ -62,6 +63,26 @@ it.skipIf(process.platform === "win32").each([
     await computing;
     child.kill(signal);
     expect(await ended).toBe(code);
+  },
+  60_000,
+);
+
+it.skipIf(process.platform === "win32").each(["plan", "submit", "up --calculation"])(
+  "SIGTERM ends %s of a file that never ends loading",
+  async (command) => {
+    const began = join(folder, `began-${command.slice(0, 2)}`);
+    await writeFile(join(folder, "loops.mjs"), `${writesFile(began)} for (;;);`);
+    const argv = JSON.stringify([...command.split(" "), "./loops.mjs"]);
+    const program = `process.exit(await (await import(${JSON.stringify(main)})).main(${argv}));`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      ...{ cwd: folder, stdio: "ignore", env: { ...process.env, XDG_RUNTIME_DIR: folder } },
+      // A process that is blocked ends no other way.
+      ...{ timeout: 20_000, killSignal: "SIGKILL" },
+    });
+    const ended = new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
+    await fileThere(began);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([143, null]);
   },
   60_000,
 );

@@ -8,6 +8,7 @@ import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
 import type { FromThread } from "../../worker/threads/threadTask.ts";
 import { needsMore, watchMemory } from "../../worker/threads/watchMemory.ts";
 import type { Cli } from "../cli.ts";
+import { loadMsMin } from "../loadFiles.ts";
 import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried } from "./checkThread.ts";
 
 export interface CheckRequest extends LawsOrder {
@@ -37,8 +38,6 @@ interface LawsInThread {
   readonly ended: LawsTried | ThreadEnd;
 }
 
-/** The shortest limit for the start of the thread and its files; enough on a busy machine. */
-const loadMsMin = 15_000;
 /** How often the count of calls is read. */
 const pollMs = 100;
 

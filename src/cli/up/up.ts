@@ -3,7 +3,6 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { namedFiles, withPackaged } from "../../calculations/ownFiles.ts";
-import { loadCalculations } from "../../calculations/registry.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
@@ -11,6 +10,7 @@ import { makeFolder } from "../../local/makeFolder.ts";
 import { InputError, StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
+import { loadFiles } from "../loadFiles.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
@@ -72,7 +72,7 @@ async function check(session: Session, options: Options): Promise<readonly strin
   const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
-  await loadCalculations(files);
+  await loadFiles(files, session.cli);
   return files;
 }
 
