@@ -1,5 +1,7 @@
 import {
+  type ChunkRange,
   keepSamples,
+  type PlannedChunks,
   roundsFor,
   type Samples,
   sampleLimitMs,
@@ -10,11 +12,12 @@ import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
-import type { Plan } from "../model/run.ts";
+import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
+import type { InputSink } from "./threads/userCode.ts";
 
 const json = { contentType: "application/json" };
 
@@ -35,34 +38,16 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const samples: Samples = new Map();
   let from = 0;
 
-  const { calculation, params } = spec;
-  const planned = await ports.userCode.plan(
-    { calculation, params },
-    async (inputs) => {
-      // A plan may take long: what it writes after a deletion would stay forever.
-      await stillWanted(ports, message, "write");
-      const body = JSON.stringify({ v: wireVersion, from, inputs });
-      await blobs.create(runs, at.segment(tag, starts.length), body, json);
-      starts.push(from);
-      keepSamples(samples, from, inputs);
-      from += inputs.length;
-    },
-    taskOptions(ports, attempt),
-  );
-
-  const sampleOptions = {
-    ...taskOptions(ports, attempt),
-    limitMs: Math.min(ports.packLimitMs, sampleLimitMs),
-  };
-  // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
-  const chunkMs = attempt.alone
-    ? limits.packMsMin
-    : await timeChunks(
-        planned,
-        samples,
-        (chunk) => ports.userCode.compute({ calculation, params, ...chunk }, sampleOptions),
-        roundsFor(spec.packSize),
-      );
+  const { calculation } = spec;
+  const { planned, chunkMs } = await planAndTime(ports, attempt, spec, samples, async (inputs) => {
+    // A plan may take long: what it writes after a deletion would stay forever.
+    await stillWanted(ports, message, "write");
+    const body = JSON.stringify({ v: wireVersion, from, inputs });
+    await blobs.create(runs, at.segment(tag, starts.length), body, json);
+    starts.push(from);
+    keepSamples(samples, from, inputs);
+    from += inputs.length;
+  });
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs);
   const plan: Plan = {
     v: wireVersion,
@@ -80,4 +65,29 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
+}
+
+/** Runs `plan` and the samples on a thread that it holds: each of them would otherwise wait behind packs of other runs. */
+async function planAndTime(
+  ports: WorkerPorts,
+  attempt: Attempt,
+  { calculation, params, packSize }: Spec,
+  samples: Samples,
+  sink: InputSink,
+): Promise<{ readonly planned: PlannedChunks; readonly chunkMs: number }> {
+  const { userCode, packLimitMs } = ports;
+  const options = { ...taskOptions(ports, attempt), held: true };
+  const sampleOptions = { ...options, limitMs: Math.min(packLimitMs, sampleLimitMs) };
+  const leave = await userCode.hold(options);
+  try {
+    const planned = await userCode.plan({ calculation, params }, sink, options);
+    const compute = (chunk: ChunkRange) => userCode.compute({ calculation, params, ...chunk }, sampleOptions);
+    // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
+    const chunkMs = attempt.alone
+      ? limits.packMsMin
+      : await timeChunks(planned, samples, compute, roundsFor(packSize));
+    return { planned, chunkMs };
+  } finally {
+    leave();
+  }
 }

@@ -13,6 +13,7 @@ export function localCode(
   return {
     tasks,
     stopped: () => stops,
+    hold: async () => () => {},
     plan(job, sink, task) {
       tasks.push(task);
       return runPlan(calculations.get(job.calculation), job.params, sink);

@@ -59,15 +59,20 @@ export function rangesCode(
 ): UserCode {
   const places = urgentFirst(threads);
 
+  async function hold({ urgent, alone }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
+    const needs = alone === true ? threads : 1;
+    await places.take(urgent, needs);
+    return () => places.leave(needs);
+  }
+
   /** Runs on a thread under the limits that the real pool keeps. */
   async function onThread<T>(
     task: TaskOptions,
     doomed: DoomedTask,
     work: (ended: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { urgent, alone, limitMs, signal, onStart } = task;
-    const needs = alone === true ? threads : 1;
-    await places.take(urgent, needs);
+    const { limitMs, signal, onStart } = task;
+    const leave = task.held === true ? undefined : await hold(task);
     try {
       await onStart?.();
       signal?.throwIfAborted();
@@ -79,7 +84,7 @@ export function rangesCode(
         return work(ended);
       });
     } finally {
-      places.leave(needs);
+      leave?.();
     }
   }
 
@@ -97,6 +102,7 @@ export function rangesCode(
   };
 
   return {
+    hold,
     plan: ({ params }, sink, task) =>
       onThread(task, { kind: "plan" }, async () => {
         const { chunks, list } = params as RangesParams;

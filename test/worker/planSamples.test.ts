@@ -1,12 +1,16 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { noAccess } from "../../src/calculations/files.ts";
+import { loadCalculations } from "../../src/calculations/registry.ts";
 import { command } from "../../src/client/commands/command.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import { planRun } from "../../src/worker/plan.ts";
-import type { WorkerPorts } from "../../src/worker/ports.ts";
-import type { TaskOptions } from "../../src/worker/threads/userCode.ts";
+import type { Attempt, WorkerPorts } from "../../src/worker/ports.ts";
+import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
@@ -34,49 +38,97 @@ test("a cancel ends the sample that a plan is timing within five seconds of the 
   expect(waitedMs).toBeLessThan(8_000);
 });
 
-test.each([
-  { alone: false, tasks: ["plan", ...Array.from({ length: limits.planSamples }, () => "sample")] },
-  { alone: true, tasks: ["plan"] },
-])("the tasks of a plan, with alone: $alone, end with its run", async ({ alone, tasks }) => {
-  const { signal } = new AbortController();
-  const given: string[] = [];
-  const take = (kind: string, options: TaskOptions) => {
-    given.push(kind);
-    expect(options).toMatchObject({ alone, signal });
-  };
-  const world = virtualWorld();
-  const storage = memoryStorage({ clock: world.clock(), random: world.random });
+/** Plans run `r` with this code on a twin of storage; `begin` is told when a thread takes the plan or a sample. */
+async function planWith(
+  userCode: Partial<UserCode>,
+  params: object,
+  more: Partial<Attempt> = {},
+): Promise<string> {
+  const { clock, random } = virtualWorld();
+  const storage = memoryStorage({ clock: clock(), random });
   await storage.blobs.ensureContainer("t-runs");
   const ports = {
-    storage,
+    ...{ storage, userCode },
     names: namesOf("t"),
-    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "c", params: {}, packSize: 1 }) },
+    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "failing", params }) },
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
     takeCalls: () => noCalls,
     tree: limits,
     packLimitMs: 300_000,
-    userCode: {
-      plan: async (_task: unknown, _sink: unknown, options: TaskOptions) => {
-        take("plan", options);
+  } as unknown as WorkerPorts;
+  const { signal } = new AbortController();
+  const attempt = {
+    message: { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0 },
+    ...{ tag: "3-1-abcdefgh", limitMs: 20_000, alone: false, wanted: {}, signal, begin: async () => {} },
+    ...more,
+  };
+  return await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
+}
+
+test.each([
+  { alone: false, how: "beside ends", samples: 2 },
+  { alone: true, how: "alone ends", samples: 0 },
+])(
+  "a plan and its $samples samples, with alone: $alone, end with their run",
+  async ({ alone, how, samples }) => {
+    const given: string[] = [];
+    const noteOf = (kind: string, { alone, signal }: TaskOptions) =>
+      void given.push(
+        `${kind} ${alone === true ? "alone" : "beside"} ${signal === undefined ? "-" : "ends"}`,
+      );
+    const code: Partial<UserCode> = {
+      hold: async (options) => {
+        noteOf("hold", options as TaskOptions);
+        return () => void given.push("leave");
+      },
+      plan: async (_task, _sink, options) => {
+        noteOf("plan", options);
         return { chunks: 100, list: false };
       },
-      compute: async (_task: unknown, options: TaskOptions) => {
-        take("sample", options);
-        return { bytes: new Uint8Array(), ms: 1 };
+      compute: async (_task, options) => {
+        noteOf("sample", options);
+        return { bytes: new Uint8Array(), ms: 1_000 };
       },
+    };
+    await planWith(code, {}, { alone });
+    const taken = Array.from({ length: samples }, () => `sample ${how}`);
+    expect(given).toEqual([`hold ${how}`, `plan ${how}`, ...taken, "leave"]);
+  },
+);
+
+test("no pack of another run is computed between a plan and its last sample", async () => {
+  const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
+  const known = await loadCalculations([file]);
+  const params = known.parseParams(known.get("failing"), { chunks: 100 }) as object;
+  const onIdleCrash = () => {};
+  const pool = threadPool({ threads: 1, memoryMb: 128, files: [file], access: noAccess, onIdleCrash });
+  const begun: string[] = [];
+  try {
+    const task = { calculation: "failing", params, from: 0, to: 1, count: 1_000 };
+    const options = { urgent: false, limitMs: 20_000, onStart: () => void begun.push("pack") };
+    const packs = Array.from({ length: 20 }, () => pool.compute(task, options));
+    await planWith(pool, params, { begin: async () => void begun.push("plan") });
+    await Promise.all(packs);
+  } finally {
+    await pool.stop();
+  }
+  const [first, last] = [begun.indexOf("plan"), begun.lastIndexOf("plan")];
+  expect(begun.slice(first, last).filter((what) => what === "pack")).toHaveLength(0);
+  // It took samples, and there were packs that it could have waited for.
+  expect(last - first).toBeGreaterThan(0);
+  expect(begun.slice(last).filter((what) => what === "pack").length).toBeGreaterThan(10);
+});
+
+test("a plan that fails leaves its thread to others", async () => {
+  const given: string[] = [];
+  const code: Partial<UserCode> = {
+    hold: async () => {
+      given.push("hold");
+      return () => void given.push("leave");
     },
-  } as unknown as WorkerPorts;
-  const message = { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0 };
-  const attempt = {
-    message,
-    tag: "3-1-abcdefgh",
-    limitMs: 1_000,
-    alone,
-    wanted: {},
-    signal,
-    begin: async () => {},
+    plan: () => Promise.reject(new Error("no plan")),
   };
-  await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
-  expect(given).toEqual(tasks);
+  await expect(planWith(code, {})).rejects.toThrow("no plan");
+  expect(given).toEqual(["hold", "leave"]);
 });

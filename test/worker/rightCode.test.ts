@@ -15,6 +15,7 @@ const at = runBlobs("r", "u");
 
 const done = async () => ({ bytes: Buffer.from("1"), ms: 1 });
 const userCode = {
+  hold: async () => () => {},
   plan: async () => ({ chunks: 4, list: false }),
   compute: done,
   fold: done,

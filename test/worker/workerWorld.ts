@@ -99,6 +99,7 @@ export function computeOf(plan: Plan, pack: number, gen = 1): WorkMessage {
 /** User code that runs in this very process: nothing ends it, and its time is always 1 ms. */
 export function inlineCode(calculation: AnyCalculation): UserCode {
   return {
+    hold: async () => () => {},
     async plan({ params }, sink, task) {
       await task.onStart?.();
       return runPlan(calculation, params, sink);

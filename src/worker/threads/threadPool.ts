@@ -48,9 +48,15 @@ export function threadPool(settings: PoolSettings): UserCode {
   let ending: Promise<void> | undefined;
   let stopping: LeasefoldError | undefined;
 
+  async function hold({ urgent, alone }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
+    const needs = alone === true ? settings.threads : 1;
+    await slots.take(urgent, needs);
+    return () => slots.leave(needs);
+  }
+
   async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
-    const needs = options.alone === true ? settings.threads : 1;
-    await slots.take(options.urgent, needs);
+    const leave = options.held === true ? undefined : await hold(options);
+    if (stopping !== undefined) throw stopping;
     clearTimeout(idle);
     tasks += 1;
     const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
@@ -70,7 +76,7 @@ export function threadPool(settings: PoolSettings): UserCode {
       throw failure.refusal ?? inChunk(why, mark);
     } finally {
       running.close();
-      slots.leave(needs);
+      leave?.();
       tasks -= 1;
       if (tasks === 0) idle = setTimeout(endThreads, settings.idleMs ?? idleMsDefault).unref();
     }
@@ -86,6 +92,7 @@ export function threadPool(settings: PoolSettings): UserCode {
     return { bytes: value as Uint8Array, ms, waitedMs };
   };
   return {
+    hold,
     async plan(task, sink, options) {
       return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
     },

@@ -10,6 +10,11 @@ import type { PlannedChunks } from "../../calculations/timeChunks.ts";
  */
 export interface UserCode {
   /**
+   * Takes a thread for tasks with `held`, one after the other, so that none of them waits behind others. Whoever holds it
+   * calls what this resolves to, once, whatever became of the tasks.
+   */
+  hold(options: Pick<TaskOptions, "urgent" | "alone">): Promise<() => void>;
+  /**
    * Runs `plan`. A list goes to `sink` in order, in batches of at most 5,000 inputs and 4 MB, the next one only after
    * `sink` has settled. A count never calls it.
    */
@@ -69,6 +74,8 @@ export interface TaskOptions {
   readonly limitMs: number;
   /** Nothing else runs in this process meanwhile, because the task may end the process. */
   readonly alone?: boolean;
+  /** The caller holds the thread for this task; see `hold`. */
+  readonly held?: boolean;
   /** Ends the task, which fails with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Called when a thread takes the task; if it rejects, the task is not run and fails with that error. */
