@@ -5,7 +5,7 @@ import { type CallName, calls as callNames } from "../../calculations/laws/subje
 import { ConfigError, InputError } from "../../model/errors.ts";
 import { taskFiles } from "../../worker/threads/taskFiles.ts";
 import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
-import type { FromThread } from "../../worker/threads/threadTask.ts";
+import { answerThread } from "../../worker/threads/threadTask.ts";
 import { needsMore, watchMemory } from "../../worker/threads/watchMemory.ts";
 import type { Cli } from "../cli.ts";
 import { loadMsMin } from "../loadFiles.ts";
@@ -128,18 +128,9 @@ function serveFiles(
   onError: (error: unknown) => void,
 ): void {
   const answer = taskFiles(access, signal);
-  const answerTo = async (question: FromThread): Promise<void> => {
-    if (question.say !== "list" && question.say !== "read") return;
-    try {
-      const reply = await answer(question);
-      const moved = reply.say === "bytes" ? [reply.bytes.buffer as ArrayBuffer] : [];
-      if (!signal.aborted) port.postMessage({ ...reply, id: question.id }, moved);
-    } catch (error) {
-      onError(error);
-    }
-  };
-  port.on("message", (questions: readonly FromThread[]) => {
-    for (const question of questions) void answerTo(question);
+  answerThread(port, signal, async (question) => {
+    if (question.say === "taken" || question.say === "inputs") return undefined;
+    return await answer(question).catch((error: unknown) => void onError(error));
   });
   port.unref();
 }

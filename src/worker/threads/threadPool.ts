@@ -9,7 +9,15 @@ import { OtherCodeError } from "../attempt/rightCode.ts";
 import { chunkMark, inChunk } from "./chunkMark.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
-import type { FromThread, Reply, ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
+import {
+  answerThread,
+  type Question,
+  type Reply,
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadTask,
+  type ThreadWork,
+} from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { FinishOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
 import { needsMore, watchMemory } from "./watchMemory.ts";
@@ -156,7 +164,7 @@ function runningTask(
   signal?.addEventListener("abort", unwanted);
   if (signal?.aborted) unwanted();
 
-  const reply = async (message: FromThread): Promise<Reply> => {
+  const reply = async (message: Question): Promise<Reply> => {
     if (message.say === "list" || message.say === "read") return files(message);
     if (message.say === "inputs") await sink?.(message.inputs);
     else {
@@ -170,19 +178,16 @@ function runningTask(
     }
     return { say: "go" };
   };
-  const answerTo = async (message: FromThread) => {
-    const answer = await reply(message).catch((error: unknown): Reply => {
+  answerThread(port1, ended.signal, async (message) => {
+    try {
+      return await reply(message);
+    } catch (error) {
       failure.refusal ??= error;
-      return { say: "drop" };
-    });
-    if (ended.signal.aborted) return;
-    // Without the bytes it asked for, or with inputs that were not stored, a thread cannot go on with its task.
-    if (answer.say === "drop" && message.say !== "taken") return stop.abort();
-    const moved = answer.say === "bytes" ? [answer.bytes.buffer as ArrayBuffer] : [];
-    port1.postMessage({ ...answer, id: message.id }, moved);
-  };
-  port1.on("message", (messages: readonly FromThread[]) => {
-    for (const message of messages) void answerTo(message);
+      if (message.say === "taken") return { say: "drop" };
+      // Without the bytes it asked for, or with inputs that were not stored, a thread cannot go on with its task.
+      if (!ended.signal.aborted) stop.abort();
+      return undefined;
+    }
   });
 
   return {

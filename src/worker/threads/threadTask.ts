@@ -4,7 +4,7 @@ import { CalculationError } from "../../model/errors.ts";
 import type { ChunkMark } from "./chunkMark.ts";
 import type { CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
 
-/** What a pool and its threads say to each other, and the thread's end of the port over which they say it. */
+/** What a process and its threads say to each other, and both ends of the port over which they say it. */
 
 /** What a thread starts with; `files` are those of the user's calculations. */
 export interface ThreadData {
@@ -31,7 +31,7 @@ export type ThreadWork =
  * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by
  * `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
  */
-export type FromThread = { readonly id: number } & Question;
+type FromThread = { readonly id: number } & Question;
 export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
@@ -45,6 +45,26 @@ export type Reply =
   | { readonly say: "listed"; readonly page: Awaited<ReturnType<FileAccess["list"]>> }
   | { readonly say: "bytes"; readonly bytes: Uint8Array }
   | { readonly say: "failed"; readonly code: string; readonly message: string };
+
+/**
+ * The process's end of a task's port: answers each question with what `reply` gives, if it gives anything and the task is not
+ * over by then. `reply` must not reject.
+ */
+export function answerThread(
+  port: MessagePort,
+  over: AbortSignal,
+  reply: (question: Question) => Promise<Reply | undefined>,
+): void {
+  const answer = async (question: FromThread): Promise<void> => {
+    const given = await reply(question);
+    if (given === undefined || over.aborted) return;
+    const moved = given.say === "bytes" ? [given.bytes.buffer as ArrayBuffer] : [];
+    port.postMessage({ ...given, id: question.id } satisfies ToThread, moved);
+  };
+  port.on("message", (questions: readonly FromThread[]) => {
+    for (const question of questions) void answer(question);
+  });
+}
 
 /** A thread's answer. Errors of user code travel as data, because a class does not survive the transfer. */
 export type ThreadAnswer =
