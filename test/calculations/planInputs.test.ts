@@ -39,7 +39,11 @@ test("an input is what it was when the plan gave it, also where the plan uses on
   ]);
 });
 
-test("an input that JSON would empty is refused, as a partial is", async () => {
-  const plan = () => [new Map([["a", 1]]), { when: new Set([1]) }, { bytes: new Uint8Array(2) }];
-  await expect(inputsOf(plan)).rejects.toThrow(/JSON/);
+test.each([
+  ["it is a Map", new Map([["a", 1]])],
+  ["when is a Set", { when: new Set([1]) }],
+  ["bytes is a Uint8Array", { bytes: new Uint8Array(2) }],
+])("an input that JSON would empty is refused, as a partial is: %s", async (what, input) => {
+  const message = `the input of chunk 1 cannot be JSON: ${what}`;
+  await expect(inputsOf(() => [{ fine: 1 }, input])).rejects.toThrow(message);
 });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
+import { decodeMessage, onePackEach } from "../../src/model/message.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
@@ -123,16 +124,8 @@ test("a planned end records what was sent after a write without a reply, too", a
   const sent: number[] = [];
   const { send } = storage.queues;
   storage.queues.send = async (queue, text, options) => {
-    const {
-      kind,
-      pack,
-      from,
-      to,
-      until = to,
-    } = JSON.parse(text) as Record<string, number> & { kind: unknown };
-    if (kind === "compute")
-      for (let one = 0; one < (until as number) - (from as number); one += 1)
-        sent.push((pack as number) + one);
+    const ones = queue === names.wake ? [] : onePackEach(decodeMessage(text));
+    sent.push(...ones.flatMap((one) => (one.kind === "compute" ? [one.pack] : [])));
     return send(queue, text, options);
   };
   // From the first outcomes on no write of the state gets an answer, until the leader ends its term as planned.
