@@ -5,6 +5,7 @@ import { attemptOf, encodeMessage, type MessageOf, onePackEach, type WorkMessage
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
+import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
 import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
@@ -38,7 +39,7 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
     const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
     if (late && delivery.attempt === 1)
       await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
-    else await handleOne(ports, one, alone);
+    else await callsFor(one.uid, () => handleOne(ports, one, alone));
   }
 }
 

@@ -3,6 +3,7 @@ import { decodeMarker, type Marker } from "../model/marker.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import { pagesOf } from "../storage/callSteps.ts";
+import { callsFor } from "../storage/calls.ts";
 import type { BlobStore, Clock } from "../storage/ports.ts";
 import { type Attempt, DroppedError, type MarkerWatch, type WorkerPorts, type WorkStage } from "./ports.ts";
 import type { TaskOptions } from "./threads/userCode.ts";
@@ -157,7 +158,8 @@ function runningWork(readings: MarkerReadings, clock: Clock) {
       running.add(one);
       if (polling) return;
       polling = true;
-      void poll();
+      // For all runs that work here.
+      void callsFor(undefined, poll);
     },
     remove: (one: Running): void => void running.delete(one),
   };

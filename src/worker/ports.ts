@@ -36,8 +36,8 @@ export interface ProcessState {
   readonly documents: Documents;
   readonly watch: MarkerWatch;
   /**
-   * Takes the storage calls made since it was last called, so that each output carries what came before it. Calls on behalf
-   * of another pack are counted here too; only the total is exact.
+   * Takes the storage calls made for the present run since it was last called, so that each output carries what came before
+   * it; and those made for several runs at once, which go to the first that takes them.
    */
   readonly takeCalls: () => CallCounts;
   /**

@@ -1,5 +1,3 @@
-import { subtractCalls } from "../model/calls.ts";
-import type { CallMeter } from "../storage/calls.ts";
 import { oneAtATime } from "../storage/system.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
@@ -10,16 +8,7 @@ import type { ProcessState, WorkerPorts } from "./ports.ts";
 export const processState = (ports: Pick<WorkerPorts, "storage" | "names" | "clock">): ProcessState => ({
   documents: documents(ports.storage.blobs, ports.names),
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
-  takeCalls: callReport(ports.storage.meter),
+  takeCalls: ports.storage.meter.take,
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
 });
-
-export function callReport(meter: CallMeter): ProcessState["takeCalls"] {
-  let reported = meter.counts();
-  return () => {
-    const before = reported;
-    reported = meter.counts();
-    return subtractCalls(reported, before);
-  };
-}

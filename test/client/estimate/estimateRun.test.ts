@@ -9,7 +9,6 @@ import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
 import { readSettings } from "../../../src/model/settings.ts";
 import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
-import { callReport } from "../../../src/worker/processState.ts";
 import { localCode } from "../../support/localCode.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { calculations, failureOf } from "../clientWorld.ts";
@@ -169,7 +168,8 @@ describe("the files that a calculation reads", () => {
         ),
       compute: async (task) => ({ bytes: await runCompute(lengths, task, files), ms: 10 }),
     };
-    const report = callReport(storage.meter);
+    const report = storage.meter.take;
+    report();
     const calculations = { ...known, get: () => lengths };
     const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
     const run = await estimateRun({ calculation: "lengths", params: { source: "box/" } }, ports);
