@@ -3,7 +3,7 @@ export const worlds = 200;
 export const changingWorlds = 60;
 /** From this seed on packs are many and short; so many of these worlds are played. */
 export const shortPacksFrom = 1_000_000;
-export const shortPacksWorlds = 24;
+export const shortPacksWorlds = 40;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>
