@@ -7,7 +7,12 @@ import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { accountIn, connectionStringOf, publishedAccount } from "../../src/local/storageAccount.ts";
+import {
+  accountIn,
+  connectionStringOf,
+  keepAccount,
+  publishedAccount,
+} from "../../src/local/storageAccount.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { freshContainer, freshQueue, realAccount } from "./accounts.ts";
 
@@ -130,6 +135,7 @@ describe("the account of a data folder", () => {
   it("is kept with the data, in a file that only its owner can read", () =>
     inFolder(async (folder, file) => {
       const first = await accountIn(folder);
+      await keepAccount(folder, first);
       expect(await accountIn(folder)).toEqual(first);
       expect((await stat(file)).mode & 0o777).toBe(0o600);
     }));
@@ -144,7 +150,7 @@ describe("the account of a data folder", () => {
 
   it("is refused where others can read its key, where it is a link, and where it does not decode", () =>
     inFolder(async (folder, file) => {
-      await accountIn(folder);
+      await keepAccount(folder, await accountIn(folder));
       await chmod(file, 0o644);
       expect(await failureOf(accountIn(folder))).toMatchObject({ code: "not-private" });
       await rm(file);

@@ -151,7 +151,7 @@ test("an instance with LEASEFOLD_READ_ONLY shows everything and changes nothing"
 test("the build stops at a file that is no calculation", async () => {
   writeFileSync(join(clone, "calculations/worse.js"), "export default { name: 'worse' };");
   await expect(buildOwnCalculations(clone)).rejects.toThrow(
-    /worse\.mjs exports no calculation: it lacks params/,
+    /worse\.mjs exports no calculation: it lacks summary/,
   );
 });
 
