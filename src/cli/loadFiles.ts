@@ -56,7 +56,9 @@ async function loadInThread(
     else timer = setTimeout(late, limitMs);
   });
   worker.on("error", (error: Error) => fail(`crashed its thread: ${error.message}`));
-  worker.on("exit", () => fail("ended its thread, as process.exit does"));
+  worker.on("exit", () =>
+    fail("ended its thread, as process.exit does. Threads get none of this process's environment"),
+  );
   const stop = (): void => done.reject(new DOMException("the command was stopped", "AbortError"));
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();

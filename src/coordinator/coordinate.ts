@@ -50,7 +50,11 @@ export async function coordinate(
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
     calls = shareCalls(term, calls);
-    if (!leader.signal.aborted) await beside();
+    if (!leader.signal.aborted) {
+      await beside();
+      // None of the runs is charged for it.
+      calls = term.storage.meter.counts();
+    }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
     const pauseMs = loop.skipPause ? 0 : pauseBetween([...runs.values()], settings, clock.monotonicMs());
     await clock.sleep(pauseMs, leader.signal);

@@ -137,23 +137,27 @@ export class Coordinator {
       worthLeading: async ({ poll, signal }) =>
         (await anyRunToLead(this.#ports, signal)) || (await this.#expiry.dueWhenIdle(poll, signal)),
       lead: async (leadership) => {
-        afterRelease = await this.#lead(leadership);
+        const led = await this.#lead(leadership);
+        afterRelease = led.afterRelease;
+        // What was sent may not be recorded: the next leader must not take this term for one that was handed over.
+        if (led.error !== undefined) throw led.error;
       },
     });
     return outcome.kind === "led" && outcome.handedOver ? { outcome, afterRelease } : { outcome };
   }
 
   /**
-   * Leads one term and gives what is to be done once the lease is free again. Throws what ended the term too early, so
-   * that its outcome tells; the wake then becomes visible by itself, and whoever it calls does not meet the same at once.
+   * Leads one term and gives what is to be done once the lease is free again, and what ended the term too early. Throws
+   * what nobody expects; the wake then becomes visible by itself, and whoever it calls does not meet the same at once.
    */
-  async #lead(leadership: Leadership): Promise<() => Promise<void>> {
+  async #lead(leadership: Leadership): Promise<{ afterRelease: () => Promise<void>; error?: unknown }> {
     const { storage, names, clock } = this.#ports;
     const wake = keepDeadMansWake(
       { queues: storage.queues, clock },
       { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost },
     );
     const term = newTerm(this.#ports, leadership, this.#newer);
+    let error: unknown;
     try {
       await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
       // Between two slices a run that came meanwhile has its turn.
@@ -161,16 +165,18 @@ export class Coordinator {
         await this.#expiry.slice(leadership);
         await coordinate(term, this.#options.loop);
       }
-    } catch (error) {
-      this.#noteEnd(leadership, error);
+    } catch (thrown) {
+      this.#noteEnd(leadership, thrown);
+      error = thrown;
     }
-    return async () => {
+    const afterRelease = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
       // were active in the last loop need no list: it would only delay the wake.
       const active = term.runs.size > 0 || (await anyRunToLead({ storage, names }).catch(() => true));
       if (active) await wake.handOver();
       else await wake.remove();
     };
+    return { afterRelease, error };
   }
 
   /**
@@ -184,7 +190,9 @@ export class Coordinator {
       if (clock.monotonicMs() - slicedMs < limits.expiryBesideEveryMs) return;
       slicedMs = clock.monotonicMs();
       try {
-        if (await this.#expiry.due(leadership.lost)) await this.#expiry.slice(leadership);
+        // Few at a time: each run that expires is a deletion, which the others then wait for.
+        if (await this.#expiry.due(leadership.lost))
+          await this.#expiry.slice(leadership, limits.expiryReadsAtOnce);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
         log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));

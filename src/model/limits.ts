@@ -190,8 +190,10 @@ export const limits = {
   deletesPerPoll: 500,
   /** Expiry is due once in each of these periods, counted from 1970 by storage's clock: once a day (UTC). */
   expiryEveryMs: 86_400_000,
-  /** Beside runs one slice of the expiry is made this often. */
+  /** Beside runs one slice of the expiry is made this often, with so few inspections as are made at the same time. */
   expiryBesideEveryMs: 60_000,
+  /** A slice ends after about so long. */
+  expirySliceMs: 1_000,
   /** Runs that one slice of the expiry inspects, with a few reads each, and how many at the same time. */
   expiryRunsMax: 100,
   expiryReadsAtOnce: 16,

@@ -267,13 +267,40 @@ describe("a pool of threads", () => {
         single.compute({ calculation: "floats", params: { floats: given }, from: 0, to: 1, count: 1 }, task);
       const error = await failureOf(run(true));
       expect(error).toMatchObject({
-        code: "thread-crashed",
-        message: expect.stringMatching(/floating \(floats\d+\.ts:4\)$/),
+        code: "calculation-threw",
+        message: expect.stringMatching(
+          /^a promise that was not awaited was rejected: floating \(floats\d+\.ts:4\)$/,
+        ),
       });
       expect(read(await run(false))).toBe(7);
       await single.stop();
     },
   );
+
+  test.each([
+    [
+      "two were begun and the one that is awaited fails",
+      "const [a, b] = [later('first'), later('second')]; await a; await b;",
+    ],
+    ["it floats beside an error", "void later('second'); throw new Error('first');"],
+  ])("a task that fails takes a rejection with it: %s", async (_how, body) => {
+    const file = join(folder, `fails${body.length}.ts`);
+    const text = `import { defineCalculation, z } from "leasefold";
+      const later = (what: string) => Promise.resolve().then(() => { throw new Error(what); });
+      export default defineCalculation({
+        name: "fails", summary: "", params: z.object({ fails: z.boolean() }), plan: () => 1,
+        compute: async ({ params }) => { if (params.fails) { ${body} } return 7; },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    const run = (fails: boolean) =>
+      single.compute({ calculation: "fails", params: { fails }, from: 0, to: 1, count: 1 }, task);
+    const [failed, next] = await Promise.allSettled([run(true), run(false)]);
+    await single.stop();
+    expect(failed).toMatchObject({ reason: { message: expect.stringMatching(/^chunk 0: first/) } });
+    expect(next.status).toBe("fulfilled");
+  });
 
   test("a user's file that does not load fails each task with the reason", async () => {
     const file = join(folder, "broken.ts");

@@ -10,7 +10,9 @@ import {
   foldersOn,
   inspectFolder,
   inspectSpec,
+  isTime,
   oldOn,
+  type SweepTerm,
   type UidFolder,
   whyInspect,
 } from "./sweep.ts";
@@ -45,7 +47,6 @@ interface Sweep {
 }
 
 type Ports = Pick<CoordinatorPorts, "storage" | "names" | "clock" | "log" | "packLimitMs">;
-type SweepTerm = Ports & { readonly leader: Leader };
 
 export function expiry(ports: Ports, keepDays: number) {
   const { storage, names, clock } = ports;
@@ -80,12 +81,13 @@ export function expiry(ports: Ports, keepDays: number) {
     ): Promise<boolean> =>
       sweep !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
 
-    async slice(leader: Leader): Promise<void> {
-      const term = { ...ports, leader };
+    /** Inspects so many at most, for about a second: runs that are at work wait meanwhile. */
+    async slice(leader: Leader, inspectedMax: number = limits.expiryRunsMax): Promise<void> {
+      const term = { ...ports, leader, untilMs: clock.monotonicMs() + limits.expirySliceMs };
       sweep ??= { page: { container: names.runs }, waiting: [], nowMs: 0 };
       const { page } = sweep;
       if (sweep.waiting.length === 0 && page !== undefined) await tryPage(term, sweep, page, keepMs);
-      const found = await inspectWaiting(term, sweep);
+      const found = await inspectWaiting(term, sweep, inspectedMax);
       if (found === "aborted") return;
       const whole = sweep.waiting.length === 0 && sweep.page === undefined;
       ports.log(logEvents.expirySwept({ ...found, whole }));
@@ -144,13 +146,16 @@ async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: numbe
 }
 
 /** Inspects what waits, as much as one slice may, and counts what was found. */
-async function inspectWaiting(term: SweepTerm, { waiting }: Sweep) {
+async function inspectWaiting(term: SweepTerm, { waiting }: Sweep, inspectedMax: number) {
   const found: Found[] = [];
-  for (let inspected = 0; inspected < limits.expiryRunsMax && waiting.length > 0; ) {
+  for (let inspected = 0; inspected < inspectedMax && waiting.length > 0 && isTime(term); ) {
     if (term.leader.signal.aborted) return "aborted" as const;
     const some = waiting.splice(0, limits.expiryReadsAtOnce);
     inspected += some.length;
-    found.push(...(await Promise.all(some.map((one) => orKept(term, one)))));
+    const each = await Promise.all(some.map((one) => orKept(term, one)));
+    found.push(...each);
+    // What takes longer goes on in the next slice.
+    waiting.unshift(...some.filter((_, index) => each[index] === "more"));
     term.leader.assertLeading();
     term.leader.progress();
   }

@@ -7,6 +7,7 @@ import { resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
 import { readDocument, type StoredDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
+import type { Term } from "../term.ts";
 import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
 
 /**
@@ -94,14 +95,19 @@ export function whyInspect(folder: UidFolder, { nowMs, keepMs, quietMs }: SweepR
   };
 }
 
-export type Found = "kept" | "expired" | "orphan";
+export type Found = "kept" | "expired" | "orphan" | "more";
+
+/** `untilMs`, on the monotonic clock: a slice ends then, and what is not finished is inspected again in the next. */
+export type SweepTerm = DeletingTerm & Pick<Term, "clock" | "packLimitMs"> & { readonly untilMs: number };
+
+export const isTime = ({ clock, untilMs }: SweepTerm): boolean => clock.monotonicMs() < untilMs;
 
 /**
  * Reads what belongs to a folder and does what its age calls for. The list is minutes or terms old by now: the age
  * is judged again on the state as it is read here. Throws where a document does not decode.
  */
 export async function inspectFolder(
-  term: DeletingTerm,
+  term: SweepTerm,
   folder: UidFolder,
   why: Why,
   { keepMs }: Pick<SweepRules, "keepMs">,
@@ -114,9 +120,9 @@ export async function inspectFolder(
   const spec = await readDocument(blobs, [runs, specBlob(id)], specSchema, during);
   if (spec?.value.uid !== uid) {
     if (!why.quiet) return "kept";
-    await deleteAll(term, runs, root);
-    await deleteAll(term, results, resultBlobs(id, uid).root);
-    return "orphan";
+    const all =
+      (await deleteAll(term, runs, root)) && (await deleteAll(term, results, resultBlobs(id, uid).root));
+    return all ? "orphan" : "more";
   }
   if (!why.expired && !folder.hasParts) return "kept";
   const state = await readDocument(blobs, [runs, runBlobs(id, uid).state], stateSchema, during);
@@ -127,7 +133,8 @@ export async function inspectFolder(
   const manifest = await readDocument(blobs, [results, name], manifestSchema, during);
   if (manifest?.value.complete !== true) return "kept";
   const { parts, nodes, outputsBefore } = runBlobs(id, uid, state.value.origin);
-  for (const prefix of [parts, nodes, ...outputsBefore]) await deleteAll(term, runs, prefix);
+  for (const prefix of [parts, nodes, ...outputsBefore])
+    if (!(await deleteAll(term, runs, prefix))) return "more";
   return "orphan";
 }
 
@@ -164,8 +171,12 @@ async function askToDelete(
 /** Since it was last written, by storage's clock. */
 const ageMs = ({ dateMs, lastModifiedMs }: StoredDocument<unknown>): number => dateMs - lastModifiedMs;
 
-/** What is left behind is little; should it be very much, the next sweep continues. */
-async function deleteAll(term: DeletingTerm, container: string, prefix: string): Promise<void> {
+/** True if nothing is left. At least one page is deleted, so that every slice gets on. */
+async function deleteAll(term: SweepTerm, container: string, prefix: string): Promise<boolean> {
   const pages = { left: limits.pagesPerLoopMax };
-  while (pages.left > 0) if (await deleteUnder(term, container, prefix, pages)) return;
+  do {
+    if (await deleteUnder(term, container, prefix, pages)) return true;
+    term.leader.progress();
+  } while (pages.left > 0 && isTime(term) && !term.leader.signal.aborted);
+  return false;
 }

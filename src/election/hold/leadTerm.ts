@@ -54,9 +54,10 @@ export async function leadTerm(
 export async function handOver(
   context: RaceContext,
   hold: LeaseHold,
-  { cause, drained }: LedTerm,
+  { cause, drained, error }: LedTerm,
 ): Promise<boolean> {
-  if (drained) return releaseLease(context, hold, cause);
+  // A task that threw has not recorded all that it did, whatever asked it to end.
+  if (drained) return releaseLease(context, hold, cause, error() === undefined ? cause : "failed");
   hold.abandon();
   await hold.stopCalls();
   hold.close();
@@ -66,14 +67,20 @@ export async function handOver(
 /**
  * The last record of a term, then the release by lease id, each sent once. A hold that claimed nothing leaves its record
  * as it is: a free lease says that nobody leads. Nothing can cancel this, least of all the signal that asked for the
- * end; each call is bounded by its cap. Returns whether the release was confirmed.
+ * end; each call is bounded by its cap. `recorded` is the cause that the record tells. Returns whether the release was
+ * confirmed.
  */
-export async function releaseLease(context: RaceContext, hold: LeaseHold, cause: EndCause): Promise<boolean> {
+export async function releaseLease(
+  context: RaceContext,
+  hold: LeaseHold,
+  cause: EndCause,
+  recorded: EndCause = cause,
+): Promise<boolean> {
   const { ports, emit, call } = context;
   const { lease } = ports;
   await hold.stopCalls();
   const marginMs = hold.deadline.remainingMs();
-  const ending = hold.lost.aborted ? "stop-work" : cause;
+  const ending = hold.lost.aborted ? "stop-work" : recorded;
   hold.close();
   if (hold.isDefinitelyLost) return false;
   if (hold.record?.state === "leading") {

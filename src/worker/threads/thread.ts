@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { threadId, workerData } from "node:worker_threads";
 import type { AttemptTime } from "../../calculations/contract.ts";
 import { type Files, filesOver } from "../../calculations/files.ts";
-import { userFrames } from "../../calculations/placeOf.ts";
+import { placeOf, userFrames } from "../../calculations/placeOf.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
-import { LeasefoldError, messageOf } from "../../model/errors.ts";
+import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { markChunk } from "./chunkMark.ts";
 import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
@@ -37,12 +37,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const calculation = known.get(task.calculation);
     const waitedBeforeMs = waitedMs();
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
-    const value = await work(task, calculation, filesOver(access), sink);
+    const value = await withFloating(() => work(task, calculation, filesOver(access), sink));
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
-    // A promise that nobody awaited and that was rejected ends the thread in this turn, and so fails its own task. The
-    // pool would wait for the next task without such a turn, and the rejection would end that one, or be lost.
-    await new Promise((done) => setImmediate(done));
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
   } catch (error) {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
@@ -57,6 +54,25 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
   } finally {
     port.close();
   }
+}
+
+/**
+ * Does work and waits one turn for promises that it did not await: a rejection of one fails this work, if nothing else did
+ * before. The pool waits for the next task without such a turn, and the rejection would end that one, or be lost. Before the
+ * work has ended it still ends the thread, as it does everywhere in Node.
+ */
+async function withFloating<T>(run: () => Promise<T>): Promise<T> {
+  const floating: unknown[] = [];
+  const keep = (error: unknown): void => void floating.push(error);
+  const [done] = await Promise.allSettled([run()]);
+  process.on("unhandledRejection", keep);
+  await new Promise((turned) => setImmediate(turned));
+  process.off("unhandledRejection", keep);
+  if (done.status === "rejected") throw done.reason;
+  const [error] = floating;
+  if (floating.length === 0) return done.value;
+  const what = `a promise that was not awaited was rejected: ${messageOf(error)}${placeOf(error)}`;
+  throw new CalculationError("calculation-threw", what, { cause: error });
 }
 
 /**
