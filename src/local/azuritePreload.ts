@@ -12,6 +12,14 @@ for (const output of [process.stdout, process.stderr]) output.on("error", () => 
 process.stdin.on("close", () => process.kill(process.pid, "SIGTERM")).on("error", () => {}).resume().unref();
 `;
 
+/**
+ * The emulator listens for a message that asks it to end, which nobody sends it. The channel would keep it alive after
+ * SIGTERM, until it is killed.
+ */
+const endWithoutChannel = `
+process.channel?.unref();
+`;
+
 /** The emulator's files hold inputs and results, so nobody else on the machine may read them. */
 const privateFiles = `
 process.umask(0o077);
@@ -68,6 +76,7 @@ export function azuritePreload(
 ): string {
   const lock = location === undefined ? "" : lockData(location);
   const speed = azuriteSpeed(azuriteManifest);
-  const code = `${privateFiles}${lock}${speed}${tables ? "" : noTables(azuriteManifest)}${tellOfMessages}${endWithParent}`;
+  const noTable = tables ? "" : noTables(azuriteManifest);
+  const code = `${privateFiles}${lock}${speed}${noTable}${tellOfMessages}${endWithParent}${endWithoutChannel}`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }

@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,6 +28,20 @@ describe("the emulator", () => {
     const read = await realAccount(second.connectionString).storage.blobs.read(container, "b");
     expect(textOf(ofKind(read, "found").body)).toBe("kept");
     await second.stop();
+    await rm(location, { recursive: true });
+  });
+
+  it("ends by itself when it is stopped, with connections open and with its data saved", async () => {
+    const started = Promise.withResolvers<ChildProcess>();
+    const hear = (message: unknown) => started.resolve((message as { process: ChildProcess }).process);
+    subscribe("child_process", hear);
+    const location = await mkdtemp(join(tmpdir(), "azurite-"));
+    const emulator = await startAzurite({ location });
+    unsubscribe("child_process", hear);
+    await (await fetch(`http://127.0.0.1:${emulator.blobPort}/`)).text();
+    await emulator.stop();
+    const { exitCode, signalCode } = await started.promise;
+    expect({ exitCode, signalCode }).toEqual({ exitCode: 0, signalCode: null });
     await rm(location, { recursive: true });
   });
 
