@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 /** One change of the code under test. The text must be there exactly once, so that a mutant cannot silently rot. */
@@ -25,20 +25,22 @@ export async function simulationCode(
   entry = join(import.meta.dirname, "simulationWorker.ts"),
 ): Promise<SimulationCode> {
   const folder = await mkdtemp(join(tmpdir(), "leasefold-simulation-"));
+  const options = {
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    logLevel: "silent",
+  } as const;
+  // A third of the code, and the same for each mutant.
+  const zod = { contents: 'export * from "zod";', resolveDir: root };
+  await build({ ...options, stdin: zod, outfile: join(folder, "zod.mjs") });
   let built = 0;
   return {
     async build(mutations = []) {
       const done = new Set<Mutation>();
-      const result = await build({
-        entryPoints: [entry],
-        bundle: true,
-        platform: "node",
-        format: "esm",
-        target: "node20",
-        write: false,
-        logLevel: "silent",
-        plugins: [mutating(mutations, done)],
-      });
+      const plugins = [zodBeside, mutating(mutations, done)];
+      const result = await build({ ...options, entryPoints: [entry], write: false, plugins });
       const missed = mutations.find((one) => !done.has(one));
       if (missed !== undefined) throw new Error(`${missed.file} is no part of the simulation.`);
       built += 1;
@@ -50,10 +52,19 @@ export async function simulationCode(
   };
 }
 
+const zodBeside: Plugin = {
+  name: "zod beside",
+  setup({ onResolve }) {
+    onResolve({ filter: /^zod$/ }, () => ({ path: "./zod.mjs", external: true }));
+  },
+};
+
+/** Mutates the files of `mutations`. The filter names them, since each file that passes it costs a turn between processes. */
 const mutating = (mutations: readonly Mutation[], done: Set<Mutation>): Plugin => ({
   name: "mutate",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    const names = mutations.map(({ file }) => basename(file).replaceAll(".", "\\."));
+    onLoad({ filter: new RegExp(`[/\\\\](${names.join("|")})$`) }, async ({ path }) => {
       const mine = mutations.filter((one) => resolve(root, one.file) === path);
       if (mine.length === 0) return undefined;
       let contents = await readFile(path, "utf8");
