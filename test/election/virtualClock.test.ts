@@ -15,6 +15,23 @@ test("timers fire in their order, and what they set up runs in between", async (
   expect(world.nowMs()).toBe(40);
 });
 
+test("whatever a timer brings about is over before the next one, however often and for each who waits", async () => {
+  const world = virtualWorld();
+  const clock = world.clock();
+  const seen: string[] = [];
+  const hops = async (name: string) => {
+    seen.push(`${name} begins`);
+    for (let hop = 0; hop < 50; hop += 1) await undefined;
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    for (let hop = 0; hop < 50; hop += 1) await undefined;
+    seen.push(`${name} ends`);
+  };
+  const timers = Array.from({ length: 200 }, (_, index) => `${index}`);
+  for (const [index, name] of timers.entries()) clock.after(index + 1, () => void hops(name));
+  await Promise.all([world.advance(200), world.finish(clock.sleep(150))]);
+  expect(seen).toEqual(timers.flatMap((name) => [`${name} begins`, `${name} ends`]));
+});
+
 test("equal times are ordered by the seed alone", async () => {
   const orderOf = async (seed: number) => {
     const world = virtualWorld({ seed });
