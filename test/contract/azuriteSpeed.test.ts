@@ -175,7 +175,7 @@ describe("the emulator with functions that do less work", () => {
     };
     const after = { after: [true, true], server: true, telemetry: true };
     expect(await told()).toEqual({ before: [true, true], ...after });
-    expect(await told("--import", azuritePreload(manifest, { tables: false }))).toEqual({
+    expect(await told("--import", azuritePreload(manifest, { tables: false, location: undefined }))).toEqual({
       ...{ before: [false, false], ...after },
     });
   });
