@@ -11,7 +11,7 @@ import { CalculationError } from "../model/errors.ts";
 export interface Files {
   /**
    * Lists the files whose path begins with `source`, which is `container/prefix`, by name. A prefix is a folder only if
-   * it ends in `/`: `data/a` finds `data/ab` too.
+   * it ends in `/`: `data/a` finds `data/ab` too, unless `data/a` is a file itself, which is then the only one.
    */
   list(source: string): AsyncIterable<FileFact>;
   /**

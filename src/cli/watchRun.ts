@@ -8,7 +8,7 @@ import { exitCodeOfEnd, StorageError } from "../model/errors.ts";
 import { refusedText } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
 import { liveLine, progressLine, stateOf } from "./render/progress.ts";
-import { duration, type Screen } from "./render/text.ts";
+import { duration, oneLine, type Screen } from "./render/text.ts";
 import { printResult, saveResult } from "./saveBytes.ts";
 
 /** Often while a run is short; seldom, and so cheap, while it is long. */
@@ -83,7 +83,7 @@ export async function waitForEnd(session: Session, run: string, output: string |
   const ended = `${view.run} ${stateOf(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {
     if (session.json()) return await session.printJson(view);
-    return await session.note(view.error === undefined ? ended : `${ended}: ${view.error.message}`);
+    return await session.note(view.error === undefined ? ended : `${ended}: ${oneLine(view.error.message)}`);
   }
   const manifest = await findManifest(client, view.run);
   const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);

@@ -38,15 +38,16 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
     const { container, name } = locationOf(source);
     const options = { cursor, signal, metadata: true };
     const page = await explained(source, () => blobs.list(container, name, options));
-    const files = page.blobs
-      .filter((blob) => !isFolder(blob))
-      .map((blob) => ({
-        path: `${container}/${blob.name}`,
-        bytes: blob.bytes,
-        etag: blob.etag,
-        hashes: hashesOf(blob),
-      }));
-    return { files, cursor: page.cursor };
+    const found = page.blobs.filter((blob) => !isFolder(blob));
+    // The shortest name under a prefix comes first. Where that is a file, it alone is meant.
+    const named = found[0]?.name === name;
+    const files = (named ? found.slice(0, 1) : found).map((blob) => ({
+      path: `${container}/${blob.name}`,
+      bytes: blob.bytes,
+      etag: blob.etag,
+      hashes: hashesOf(blob),
+    }));
+    return { files, cursor: named ? undefined : page.cursor };
   },
 
   async read(file, from, to, signal) {

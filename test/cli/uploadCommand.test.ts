@@ -58,7 +58,16 @@ describe("leasefold upload", () => {
     await world.storage.blobs.create(names.inputs, "sales/a.csv", "id\n1\n");
     const { out } = await ran(world, "upload sales --json");
     expect(JSON.parse(out)).toEqual({
-      ...{ source: "test-inputs/sales/", files: 2, bytes: 10, written: 1, replaced: 0, same: 1, leftOut: 0 },
+      ...{
+        source: "test-inputs/sales/",
+        files: 2,
+        bytes: 10,
+        written: 1,
+        replaced: 0,
+        same: 1,
+        leftOut: 0,
+        others: 0,
+      },
     });
   });
 

@@ -22,7 +22,9 @@ export function memoryFiles(content: Map<string, Uint8Array | string>, pieceByte
   const access: FileAccess = {
     async list(source) {
       const prefix = source.includes("/") ? source : `${source}/`;
-      const paths = [...content.keys()].filter((path) => path.startsWith(prefix));
+      const paths = content.has(source)
+        ? [source]
+        : [...content.keys()].filter((path) => path.startsWith(prefix));
       return { files: paths.sort().flatMap((path) => find(path)?.fact ?? []) };
     },
     async read(file, from, to) {

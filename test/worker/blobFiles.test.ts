@@ -60,6 +60,17 @@ describe("the files of a calculation", () => {
     expect(await text(files, fact, { from: 3, to: 5 })).toBe("a/");
   });
 
+  test("are one file where the source is its name, whatever else begins with that", async () => {
+    const { put, files, blobs, over } = await account();
+    for (const name of ["s.csv", "s.csv.old.csv", "s.csv/x"]) await put(name, "x");
+    const paths = async (of: typeof files) => (await listed(of, "data/s.csv")).map(({ path }) => path);
+    expect(await paths(files)).toEqual(["data/s.csv"]);
+    const list: typeof blobs.list = (container, prefix, options) =>
+      blobs.list(container, prefix, { ...options, pageSize: 1 });
+    expect(await paths(over({ list }))).toEqual(["data/s.csv"]);
+    expect((await listed(files, "data/s.")).map(({ path }) => path)).toHaveLength(3);
+  });
+
   test("are listed over all pages", async () => {
     const { blobs, put, over } = await account();
     for (const name of ["1", "2", "3", "4", "5"]) await put(name, "x");

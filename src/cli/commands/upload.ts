@@ -70,6 +70,9 @@ function summaryOf(done: Uploaded): string {
     ...(done.replaced > 0 ? [`${count(done.replaced)} of them replaced`] : []),
     ...(done.same > 0 ? [`${count(done.same)} there already`] : []),
     ...(done.leftOut > 0 ? [`${count(done.leftOut)} ${links} left out`] : []),
+    ...(done.others > 0
+      ? [`${count(done.others)} more there already: a run over ${done.source} reads them too`]
+      : []),
   ].join(", ");
 }
 

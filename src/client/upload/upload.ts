@@ -47,7 +47,7 @@ export async function upload(
   const container = `${client.names.inputs}/`;
   const to = request.to?.startsWith(container) ? request.to.slice(container.length) : request.to;
   const { files, prefix, leftOut } = await findLocalFiles(request.folder, request.paths, to);
-  const { same, differing } = await compare(client, files, prefix, request.signal);
+  const { same, differing, others } = await compare(client, files, prefix, request.signal);
   if (differing.size > 0 && request.replace !== true) throw otherContent([...differing.keys()].sort());
 
   const bytes = bytesOf(files);
@@ -78,20 +78,25 @@ export async function upload(
   }
   // Files written, of those the ones over other content, and files that existed with the same content.
   const counts = { written: rest.length, replaced: differing.size, same: same.size };
+  // `others`: files that were there under the source before, and that a run over it reads as well.
   /** `container/prefix` of the files, as calculations take it. */
   const source = `${client.names.inputs}/${prefix}`;
-  return { source, files: files.length, bytes, ...counts, leftOut };
+  return { source, files: files.length, bytes, ...counts, leftOut, others };
 }
 
 const bytesOf = (files: readonly LocalFile[]): number => files.reduce((sum, one) => sum + one.bytes, 0);
 
-/** The names of files whose blobs have the same content, and the blobs with other content by name. */
+/** The names of files whose blobs have the same content, the blobs with other content by name, and how many others there are. */
 async function compare(
   client: Client,
   files: readonly LocalFile[],
   prefix: string,
   signal: AbortSignal | undefined,
-): Promise<{ readonly same: ReadonlySet<string>; readonly differing: ReadonlyMap<string, ListedBlob> }> {
+): Promise<{
+  readonly same: ReadonlySet<string>;
+  readonly differing: ReadonlyMap<string, ListedBlob>;
+  readonly others: number;
+}> {
   const { storage, names } = client;
   const existing = new Map<string, ListedBlob>();
   const list = (cursor: string | undefined) =>
@@ -108,7 +113,9 @@ async function compare(
     else differing.set(local.name, blob);
   };
   await pMap(files, compareOne, { concurrency: largeAtOnce });
-  return { same, differing };
+  // The source of a single file is that file.
+  const others = prefix.endsWith("/") ? existing.size - same.size - differing.size : 0;
+  return { same, differing, others };
 }
 
 /** Whether a blob holds this file: by the hash that an upload leaves, or by its bytes if another tool wrote it. */

@@ -37,7 +37,16 @@ describe("an upload", () => {
     await put({ "sales/2026/b.csv": "b", "sales/a.csv": "a,b\n", "sales/none": "", "other.csv": "no" });
     const { upload, there, text, storage } = await world();
     expect(await upload(["sales"])).toEqual({
-      ...{ source: "test-inputs/sales/", files: 3, bytes: 5, written: 3, replaced: 0, same: 0, leftOut: 0 },
+      ...{
+        source: "test-inputs/sales/",
+        files: 3,
+        bytes: 5,
+        written: 3,
+        replaced: 0,
+        same: 0,
+        leftOut: 0,
+        others: 0,
+      },
     });
     expect(there()).toEqual(["sales/2026/b.csv", "sales/a.csv", "sales/none"]);
     expect(await text("sales/a.csv")).toBe("a,b\n");
@@ -52,6 +61,16 @@ describe("an upload", () => {
     const several = await upload(["x/", "./y", "c.csv"], { to: "/all/of it/" });
     expect(several).toMatchObject({ source: "test-inputs/all/of it/", files: 3 });
     expect(there()).toEqual(["all/of it/a.csv", "all/of it/b.csv", "all/of it/c.csv", "c.csv"]);
+  });
+
+  test("tells how many other files a run over the same source would read", async () => {
+    await put({ "g/y": "5", y: "5" });
+    const { upload, storage } = await world();
+    for (const name of ["g/x", "g/z/deep", "h/x", "y.old"])
+      await storage.blobs.create(names.inputs, name, "1");
+    expect(await upload(["g"])).toMatchObject({ written: 1, others: 2 });
+    expect(await upload(["g"])).toMatchObject({ same: 1, others: 2 });
+    expect(await upload(["y"])).toMatchObject({ written: 1, others: 0 });
   });
 
   test("creates the container before anything was started", async () => {
