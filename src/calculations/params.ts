@@ -15,7 +15,7 @@ export interface ParamRow {
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
 export function parseParams(calculation: AnyCalculation, raw: unknown): unknown {
   checkNesting(calculation, raw);
-  refuseNonNumbers(calculation, raw);
+  refuseCoerced(calculation, raw);
   const decoded = calculation.params.safeParse(raw, { error: plainRule });
   if (decoded.success) return decoded.data;
   const [first, ...others] = decoded.error.issues;
@@ -87,16 +87,82 @@ function checkOne(calculation: Named, field: string, value: unknown): void {
 
 const isNesting = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Refuses values that a coercing schema, which numbers from a command line need, would read as 0, 1, NaN or Infinity. */
-function refuseNonNumbers(calculation: AnyCalculation, raw: unknown): void {
-  if (raw === null || typeof raw !== "object") return;
-  for (const { name, type } of describeParams(calculation)) {
-    if (type !== "number" && type !== "integer") continue;
-    const value = (raw as Readonly<Record<string, unknown>>)[name];
-    const isText = typeof value === "string" && (value.trim() === "" || !Number.isFinite(Number(value)));
-    if (!isText && value !== null && typeof value !== "boolean" && !Array.isArray(value)) continue;
-    throw badParameter(calculation, name, `expected a number, received ${JSON.stringify(value)}`);
+/** Refuses values that a coercing schema would read as another number or as true. Numbers may be text, as on a command line. */
+function refuseCoerced(calculation: AnyCalculation, raw: unknown): void {
+  const misfit = misfitOf(paramsSchema(calculation), raw, []);
+  if (misfit !== undefined) throw badParameter(calculation, misfit.path.join("."), misfit.why);
+}
+
+interface Misfit {
+  readonly path: readonly string[];
+  readonly why: string;
+}
+
+/** The first value that is no number or boolean where the schema has one. All other rules are left to the calculation's schema. */
+function misfitOf(schema: Property, value: unknown, path: readonly string[]): Misfit | undefined {
+  if (value === undefined || "const" in schema || schema.enum) return undefined;
+  const options = optionsOf(schema);
+  if (options) {
+    const fitting = options.filter((one) => fits(one, value));
+    const misfits = (fitting.length > 0 ? fitting : options).map((one) => misfitOf(one, value, path));
+    return fitting.length === 0 || misfits.every(Boolean) ? misfits.find(Boolean) : undefined;
   }
+  const types = typesOf(schema);
+  const hasNumbers = types.some((type) => type === "number" || type === "integer");
+  if ((hasNumbers || types.includes("boolean")) && !fits(schema, value)) {
+    const why = hasNumbers ? `expected a number, received ${JSON.stringify(value)}` : typeRules["boolean"];
+    return { path, why: why ?? "" };
+  }
+  if (!isNesting(value)) return undefined;
+  for (const one of schema.allOf ?? []) {
+    const misfit = misfitOf(one as Property, value, path);
+    if (misfit !== undefined) return misfit;
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    const there = Array.isArray(value)
+      ? (schema.prefixItems?.[Number(key)] ?? schema.items)
+      : (ownOf(schema.properties, key) ?? schema.additionalProperties);
+    const misfit = isNesting(there) ? misfitOf(there as Property, inner, [...path, key]) : undefined;
+    if (misfit !== undefined) return misfit;
+  }
+  return undefined;
+}
+
+const optionsOf = ({ anyOf, oneOf }: Property): Property[] | undefined =>
+  (anyOf ?? oneOf) as Property[] | undefined;
+
+const typesOf = ({ type }: Property): readonly string[] => [type ?? []].flat();
+
+const ownOf = (properties: Property["properties"], key: string): unknown =>
+  properties && Object.hasOwn(properties, key) ? properties[key] : undefined;
+
+/** Whether a value has the type of the schema and, as one of a discriminated union, its constants. */
+function fits(schema: Property, value: unknown): boolean {
+  if ("const" in schema) return value === schema.const;
+  if (schema.enum) return (schema.enum as readonly unknown[]).includes(value);
+  const options = optionsOf(schema);
+  if (options) return options.some((one) => fits(one, value));
+  const types = typesOf(schema);
+  if (types.length > 0 && !types.some((type) => isOfType[type]?.(value) ?? true)) return false;
+  return Object.entries(schema.properties ?? {}).every(
+    ([key, one]) => !isNesting(one) || !("const" in one) || ownOf(Object(value), key) === one.const,
+  );
+}
+
+const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
+  array: Array.isArray,
+  boolean: (value) => typeof value === "boolean",
+  integer: isNumeric,
+  null: (value) => value === null,
+  number: isNumeric,
+  object: (value) => isNesting(value) && !Array.isArray(value),
+  string: (value) => typeof value === "string",
+};
+
+/** Whether a value can be meant as a number; what is too large for one, such as 1e400, cannot. */
+function isNumeric(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() !== "" && Number.isFinite(Number(value));
+  return value !== null && typeof value !== "boolean" && !Array.isArray(value);
 }
 
 /** Whether the parameter is absent. A schema would complain of the type of a value that the user never gave. */

@@ -78,6 +78,62 @@ describe("parameters", () => {
     expect((error as Error).message).toMatch(message);
   });
 
+  const coerced = z.coerce.number();
+  const coercing = z.strictObject({
+    put: z.coerce.boolean().optional(),
+    maybe: z.coerce.boolean().nullable().optional(),
+    weights: z.array(coerced).optional(),
+    pair: z.tuple([coerced, z.coerce.boolean()]).optional(),
+    box: z.object({ edge: coerced, on: z.coerce.boolean() }).partial().optional(),
+    byName: z.record(z.string(), coerced).optional(),
+    either: z.union([z.array(coerced), coerced]).optional(),
+    shape: z
+      .discriminatedUnion("kind", [
+        z.object({ kind: z.literal("disc"), radius: coerced }),
+        z.object({ kind: z.literal("word"), radius: z.string() }),
+      ])
+      .optional(),
+    both: z.intersection(z.object({ a: coerced }), z.object({ b: z.coerce.boolean() })).optional(),
+  });
+  const parseCoerced = (raw: unknown): unknown =>
+    parseParams({ ...primes, params: coercing } as unknown as AnyCalculation, raw);
+
+  test.each<readonly [unknown, string]>([
+    ...["no", "true", "", 0, 1, null, [], {}].map((put) => [{ put }, "put"] as const),
+    [{ maybe: "no" }, "maybe"],
+    ...[null, "", " ", true, [1]].map((one) => [{ weights: [1, one] }, "weights.1"] as const),
+    [{ pair: [null, true] }, "pair.0"],
+    [{ pair: [1, "false"] }, "pair.1"],
+    [{ box: { edge: null } }, "box.edge"],
+    [{ box: { on: "false" } }, "box.on"],
+    [{ byName: { a: 1, b: "" } }, "byName.b"],
+    [{ either: true }, "either"],
+    [{ either: [1, false] }, "either.1"],
+    [{ shape: { kind: "disc", radius: "" } }, "shape.radius"],
+    [{ both: { a: 1, b: "no" } }, "both.b"],
+  ])("%j is refused where a coercing schema would compute with another value", (raw, field) => {
+    const error = thrownBy(() => parseCoerced(raw));
+    expect(error).toMatchObject({ code: "bad-parameter", details: { field } });
+    expect((error as Error).message).toMatch(/: (must be true or false|expected a number, received .+)$/);
+  });
+
+  test.each([
+    [{ put: false, maybe: null, weights: [1, 2.5], pair: [3, true] }],
+    [{ box: {}, byName: { a: 1 }, either: 4, both: { a: 1, b: false } }],
+    [{ box: { edge: 2, on: false }, either: [5] }],
+    [{ shape: { kind: "word", radius: "" } }],
+    [{ shape: { kind: "disc", radius: 3 } }],
+  ])("%j fits a coercing schema and stays as it is", (raw) => {
+    expect(parseCoerced(raw)).toEqual(raw);
+  });
+
+  test("text that is a number becomes one at any depth", () => {
+    expect(parseCoerced({ weights: ["1e3"], box: { edge: "2" } })).toEqual({
+      weights: [1000],
+      box: { edge: 2 },
+    });
+  });
+
   test("the help of parameters is made from their schema", () => {
     expect(describeParams(primes)).toEqual([
       { name: "to", type: "integer", default: 1_000_000_000, description: expect.stringContaining("count") },
