@@ -7,7 +7,7 @@ import type { AnyCalculation } from "./contract.ts";
 export interface ParamRow {
   readonly name: string;
   readonly type: string;
-  /** A JSON value; absent where the parameter must be given. */
+  /** A JSON value; absent where there is none, which need not mean that the parameter must be given. */
   readonly default?: unknown;
   readonly description: string;
 }

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import type { InstanceApi } from "../../src/cli/instanceApi.ts";
 import { depose } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
 import { leaderBlob } from "../../src/model/names.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
-import { names } from "../client/clientWorld.ts";
+import { calculations, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -303,5 +306,30 @@ OPTION      TYPE     DEFAULT     MEANING
     });
     const { params } = JSON.parse((await run("calculations sum --json")).out);
     expect(params.map((one: { default?: unknown }) => one.default)).toEqual([undefined, "none", false, 10]);
+  });
+
+  it("show as required only the parameters that must be given", async () => {
+    const params = z.object({ to: z.number(), from: z.number().optional(), step: z.number().default(2) });
+    const one = { ...calculations.get("sum"), params } as unknown as AnyCalculation;
+    const { run } = await cliWorld({
+      calculations: async () => ({ ...calculations, list: () => [one], get: () => one }),
+    });
+    expect((await run("calculations")).out).toContain("\n      --to [--from] [--step 2]\n");
+    expect((await run("calculations sum")).out).toBe(`sum: adds the whole numbers below N
+OPTION  TYPE    DEFAULT     MEANING
+--to    number  (required)
+--from  number  (optional)
+--step  number  2
+`);
+  });
+
+  it("show a parameter without default as required if an older instance does not tell its schema", async () => {
+    const params = [{ name: "to", type: "number", description: "end" }];
+    const old = { name: "old", summary: "adds", params, schema: {}, code: "old@1" };
+    const { run } = await cliWorld({
+      instances: async () => ({ calculations: async () => [old] }) as unknown as InstanceApi,
+    });
+    expect((await run("calculations")).out).toContain("\n      --to\n");
+    expect((await run("calculations old")).out).toContain("--to    number  (required)  end\n");
   });
 });

@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from "node:path";
 import type { Command } from "commander";
-import { type ParamRow, textOf } from "../../calculations/params.ts";
+import { type ParamRow, type ParamsSchema, textOf } from "../../calculations/params.ts";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { Samples } from "../check/checkThread.ts";
@@ -23,9 +23,9 @@ export function addCalculations(program: Command, session: Session): void {
       if (asked !== undefined) return await tellOne(session, await askedCalculation(session, asked));
       const all = await knownAndRunning(session);
       if (session.json()) return await session.printJson({ calculations: all });
-      const rows = all.flatMap(({ name, summary, params }) => [
+      const rows = all.flatMap(({ name, summary, params, schema }) => [
         [name, oneLine(summary)],
-        ["", params.map(shortOf).join(" ")],
+        ["", params.map((row) => shortOf(row, schema)).join(" ")],
       ]);
       await session.printTable(["NAME", wrapped("WHAT IT COMPUTES, AND ITS PARAMETERS")], rows);
     });
@@ -41,15 +41,28 @@ async function tellOne(
   const rows = params.map((row) => [
     optionOf(row.name),
     row.type,
-    row.default === undefined ? "(required)" : shownDefault(row.default),
+    isRequired(row, schema)
+      ? "(required)"
+      : row.default === undefined
+        ? "(optional)"
+        : shownDefault(row.default),
     oneLine(row.description),
   ]);
   await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
 }
 
+/** Instances of an older version tell no schema: there, a parameter without default counts as required. */
+function isRequired({ name, default: value }: ParamRow, { properties, required }: ParamsSchema): boolean {
+  if (properties === undefined) return value === undefined;
+  return Array.isArray(required) && required.includes(name);
+}
+
 /** Optional parameters are in brackets. */
-const shortOf = ({ name, default: value }: ParamRow): string =>
-  value === undefined ? optionOf(name) : `[${optionOf(name)} ${shownDefault(value)}]`;
+function shortOf(row: ParamRow, schema: ParamsSchema): string {
+  const option = optionOf(row.name);
+  if (isRequired(row, schema)) return option;
+  return row.default === undefined ? `[${option}]` : `[${option} ${shownDefault(row.default)}]`;
+}
 
 const shownDefault = (value: unknown): string => oneLine(textOf(value)) || '""';
 
