@@ -10,6 +10,8 @@ export interface ParamRow {
   /** A JSON value; absent where there is none, which need not mean that the parameter must be given. */
   readonly default?: unknown;
   readonly description: string;
+  /** The values of a list that are not all text: their type does not follow from how they are typed. */
+  readonly values?: readonly unknown[] | undefined;
 }
 
 /** Validates parameters and fills in defaults; throws `InputError` naming the parameter and the rule. */
@@ -178,12 +180,16 @@ export const paramsSchema = (calculation: AnyCalculation): ParamsSchema =>
 /** Describes the parameters, with types, defaults and help from the schema. */
 export function describeParams(calculation: AnyCalculation): ParamRow[] {
   const properties = (paramsSchema(calculation)["properties"] ?? {}) as Readonly<Record<string, Property>>;
-  return Object.entries(properties).map(([name, property]) => ({
-    name,
-    type: typeOf(property),
-    ...(property.default === undefined ? {} : { default: property.default }),
-    description: property.description ?? "",
-  }));
+  return Object.entries(properties).map(([name, property]) => {
+    const values = valuesOf(property);
+    return {
+      name,
+      type: typeOf(property),
+      ...(property.default === undefined ? {} : { default: property.default }),
+      description: property.description ?? "",
+      ...(values.every((one) => typeof one === "string") ? {} : { values }),
+    };
+  });
 }
 
 type Property = z.core.JSONSchema.JSONSchema;
@@ -194,6 +200,9 @@ function typeOf(property: Property): string {
   if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one as Property)))].join(" | ");
   return [property.type ?? "any"].flat().join(" | ");
 }
+
+const valuesOf = (property: Property): readonly unknown[] =>
+  property.enum ?? optionsOf(property)?.flatMap(valuesOf) ?? [];
 
 /** A default or a value of a list as one types it. */
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

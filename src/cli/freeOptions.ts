@@ -1,4 +1,4 @@
-import type { ParamRow } from "../calculations/params.ts";
+import { type ParamRow, textOf } from "../calculations/params.ts";
 import { nearestName } from "../client/doctor/checkSettings.ts";
 import { kebab } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
@@ -48,13 +48,16 @@ export function readFreeOptions(
   return params;
 }
 
-/** The text as the first type of the row that it fits; lists and objects are given as JSON. */
-function typedValue({ name, type }: ParamRow, text: string | undefined, shown: string): unknown {
+/** The text as the listed value or the first type of the row that it fits; lists and objects are given as JSON. */
+function typedValue({ name, type, values }: ParamRow, text: string | undefined, shown: string): unknown {
   const types = new Set(type.split(" | "));
   if (text === undefined) {
     if (types.has("boolean")) return true;
     throw invalid(name, `${shown} needs a value`);
   }
+  const listed = values?.find((one) => textOf(one) === text);
+  if (listed !== undefined) return listed;
+  if (types.has("null") && !types.has("string") && text === "null") return null;
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
   if ((types.has("number") || types.has("integer")) && isNumber) return Number(text);

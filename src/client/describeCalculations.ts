@@ -7,7 +7,10 @@ import type { Calculations } from "../calculations/registry.ts";
 export type DescribedCalculation = z.infer<typeof calculationSchema>;
 
 const text = z.string();
-const paramSchema = z.object({ name: text, type: text, default: z.unknown().optional(), description: text });
+const paramSchema = z.object({
+  ...{ name: text, type: text, default: z.unknown().optional(), description: text },
+  values: z.array(z.unknown()).readonly().optional(),
+});
 export const calculationSchema = z.object({
   ...{ name: text, summary: text, params: z.array(paramSchema).readonly() },
   /** JSON Schema of the parameters as they are given: defaults need not be. Instances of an older version lack it. */

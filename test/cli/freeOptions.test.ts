@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
+import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import { optionOf, readFreeOptions } from "../../src/cli/freeOptions.ts";
 import { calculations } from "../client/clientWorld.ts";
 
@@ -60,6 +63,32 @@ describe("the parameters of a calculation on the command line", () => {
     ["-t 5", "unexpected argument: -t"],
   ])("%s is refused", (line, message) => {
     expect(() => read(line)).toThrow(message);
+  });
+
+  it.each([
+    ["--step 1", { step: 1 }],
+    ["--step two", { step: "two" }],
+    ["--step true", { step: true }],
+    ["--level 2", { level: 2 }],
+    ["--digit 2", { digit: "2" }],
+    ["--choice 1", { choice: 1 }],
+    ["--choice null", { choice: null }],
+    ["--limit null", { limit: null }],
+    ["--limit 5", { limit: 5 }],
+    ["--note null", { note: "null" }],
+  ])("%s is given as the value that the schema lists, or as null where only null fits", (line, given) => {
+    const params = z.object({
+      step: z.literal([1, "two", true]),
+      level: z.enum({ low: 1, high: 2 }),
+      digit: z.enum(["1", "2"]),
+      choice: z.literal([1, 2]).nullable(),
+      limit: z.number().nullable(),
+      note: z.string().nullable(),
+    });
+    const calculation = { ...calculations.get("sum"), params: params.partial() } as unknown as AnyCalculation;
+    const read = readFreeOptions(line.split(" "), [], describeParams(calculation));
+    expect(read).toEqual(given);
+    expect(parseParams(calculation, read)).toEqual(given);
   });
 
   it("refuses a pair without a name", () => {

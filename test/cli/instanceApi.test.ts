@@ -56,6 +56,7 @@ describe("the running instances, asked over HTTP", () => {
     const params = [
       { name: "to", type: "integer", description: "required" },
       { name: "exact", type: "boolean", default: false, description: "typed" },
+      { name: "step", type: "1 | two", description: "listed", values: [1, "two"] },
       { name: "from", type: "integer", default: "0", description: "as an older instance tells it" },
     ];
     const calculations = [{ name: "sum", summary: "adds", params, schema, code: "sum@1" }];
