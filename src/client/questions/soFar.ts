@@ -17,7 +17,7 @@ import { newUid } from "../runRequest.ts";
 export type AnswerSoFar = Extract<Answer, { readonly ok: true }>;
 
 export type SoFar<T> =
-  /** The run has a result, which says more than any answer. */
+  /** The run's newest generation has a result, which says more than any answer. */
   | { readonly kind: "finished"; readonly manifest: Manifest }
   | { readonly kind: "answered"; readonly answer: AnswerSoFar; readonly value: T };
 
@@ -31,7 +31,7 @@ interface SoFarOptions {
  * those of a result. The answer's blobs are deleted when `use` is done. Failed and cancelled runs keep their partials, so
  * they are answered too.
  *
- * Throws `NotReadyError`: as `findManifest` for a run that ended before it computed, `nothing-yet` before the run
+ * Throws `NotReadyError`: `run-failed` or `run-cancelled` for a run that ended before it computed, `nothing-yet` before the run
  * computes, and `no-answer` if no worker answered in time; `CalculationError` if the calculation failed.
  */
 export async function soFar<T>(
@@ -46,12 +46,14 @@ export async function soFar<T>(
     if (error instanceof NotReadyError) return error;
     throw error;
   });
-  if (!(found instanceof NotReadyError)) return { kind: "finished", manifest: found };
-  const works = found.code === "not-finished";
   const state = (await readState(client, id, uid))?.value;
+  if (!(found instanceof NotReadyError) && !hidesRetry(found, state))
+    return { kind: "finished", manifest: found };
+  const works = found instanceof NotReadyError && found.code === "not-finished";
   // A final state of a run that works is that of the generation before a retry.
   if (state?.layout === undefined || (works && isFinal(state.phase))) {
-    if (!works) throw found;
+    if (found instanceof NotReadyError && !works) throw found;
+    if (state !== undefined && !works) throw endedEarly(state);
     throw notReady("nothing-yet", `run ${id} has computed nothing yet: it is waiting or being planned`);
   }
   const { blobs, queues } = client.storage;
@@ -76,6 +78,18 @@ export async function soFar<T>(
     // An operator deletes nothing; what is left goes with the run.
     await unlessDenied(blobs.removeMany(results, left));
   }
+}
+
+/** Whether a result is that of a generation before a retry that failed or was cancelled. */
+const hidesRetry = ({ generation }: Manifest, state: State | undefined): boolean =>
+  state !== undefined &&
+  generation < state.generation &&
+  (state.phase === "failed" || state.phase === "cancelled");
+
+function endedEarly({ run, phase, generation }: State): NotReadyError {
+  const what = `run ${run} ${phase === "failed" ? phase : `was ${phase}`} in generation ${generation}`;
+  const hint = "an older result is given by its generation's number";
+  return new NotReadyError(`run-${phase}`, `${what} and had computed nothing; ${hint}`);
 }
 
 const notReady = (code: string, message: string): NotReadyError =>

@@ -84,6 +84,36 @@ describe("the answer so far", () => {
     },
   );
 
+  it.each(["failed", "cancelled"] as const)(
+    "is that of a %s retry, which hides no older result, and the result of a retry that has one",
+    async (phase) => {
+      const world = await computing();
+      await world.putResult(world.run, "1");
+      const sealed = { 0: { gen: 1, node: true } };
+      await world.putState(world.run, { phase, layout, generation: 2, sealed, open: { 4: open } });
+      const asked = answeringWorker(world, (message) => putAnswer(world, message as Ask, half));
+      expect(await world.world.finish(world.ask())).toMatchObject({
+        kind: "answered",
+        answer: { folded: 50, generation: 2 },
+      });
+      expect(asked).toMatchObject([{ kind: "sofar", gen: 2, open: [4] }]);
+      const manifest = await world.putResult(world.run, "2", { generation: 2 });
+      await world.putState(world.run, { phase: "complete", layout, generation: 2 });
+      expect(await world.ask()).toEqual({ kind: "finished", manifest });
+    },
+  );
+
+  it("is refused for a retry that ended before it computed, with a hint at the older result", async () => {
+    const world = await computing();
+    await world.putResult(world.run, "1");
+    await world.putState(world.run, { phase: "failed", generation: 2, layout: undefined });
+    expect(await failureOf(world.ask())).toMatchObject({
+      code: "run-failed",
+      message:
+        "run r1 failed in generation 2 and had computed nothing; an older result is given by its generation's number",
+    });
+  });
+
   it("is refused for a run that has computed nothing, also if it ended or waits for its retry", async () => {
     const world = await computing({ phase: "planning", layout: undefined });
     expect(await failureOf(world.ask())).toMatchObject({ code: "nothing-yet" });

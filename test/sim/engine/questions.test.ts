@@ -49,6 +49,27 @@ describe("a client asks what there is so far", () => {
   });
 });
 
+it("after a cancelled retry, what is so far is that of the retry and not the result before it", async () => {
+  const engine = engineWorld({ code: { chunkMs: () => 200 } });
+  for (let count = 0; count < 3; count += 1) engine.start();
+  await engine.submit({ id: "r", chunks: 3_000, packSize: 10 });
+  await engine.world.advance(8_000);
+  await engine.world.finish(command(engine.client, "r", { kind: "cancel", keep: true }));
+  await engine.untilEnd("r");
+  const before = await engine.manifest("r", 1);
+  await engine.world.finish(command(engine.client, "r", { kind: "retry" }));
+  await engine.world.advance(8_000);
+  await engine.world.finish(command(engine.client, "r", { kind: "cancel" }));
+  await engine.world.advance(10_000);
+  const { phase, generation, chunksDone = 0 } = (await engine.state("r")) ?? {};
+  expect({ phase, generation }).toEqual({ phase: "cancelled", generation: 2 });
+  const told = await askSoFar(engine);
+  if (told.kind === "finished") throw new Error(`the result of generation ${told.manifest.generation}`);
+  expect(told.value).toEqual(told.answer.covers.map(({ from, to }) => [from, to]));
+  expect(told.answer.folded).toBeGreaterThan(before?.folded ?? 3_000);
+  expect(told.answer.folded).toBeGreaterThanOrEqual(chunksDone);
+});
+
 describe("a client verifies a run", () => {
   it("whose partials were cleaned up long ago, and finds every pack equal", async () => {
     const engine = engineWorld({ code: { chunkMs: () => 5 } });
