@@ -80,6 +80,20 @@ test("progress never falls, ends at the newest counts, and the band leads from t
   expect(ended).toBeCloseTo(42 - 10, 6);
 });
 
+test("packs that a run gave up are no progress at its end, and no rate", () => {
+  const marks = [
+    { at: at(10), ended: 10 },
+    { at: at(20), ended: 40 },
+  ];
+  const early = { ...packs, failed: 60 };
+  const pointsOf = (change: object) =>
+    chartOf(viewOf({ ...working, packs: early, ...change }), timeline({ marks }), nowMs).points;
+  const flat = [10, 40, 40];
+  const ended = { active: false, word: "complete-with-gaps", phase: "complete" };
+  expect(pointsOf(ended).map((point) => point.ended)).toEqual(flat);
+  expect(pointsOf({ keep: true }).map((point) => point.ended)).toEqual(flat);
+});
+
 test("a run that was just submitted has an axis, no band and no rate", () => {
   const chart = chartOf(
     viewOf({ ...working, word: "waiting", phase: "waiting" }),

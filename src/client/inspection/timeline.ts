@@ -1,6 +1,7 @@
+import { endedPacks } from "../../model/figures.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
-import type { State } from "../../model/state.ts";
+import { isFinal, type State } from "../../model/state.ts";
 import { type Client, defined, iso } from "../client.ts";
 import { type LeaderView, leader } from "../leader.ts";
 import { type Read, readState, requireSpec } from "../runDocuments.ts";
@@ -24,12 +25,13 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
   // A retry raises the turn as a pause does, and has marks of its own.
   const wasPaused = pausedAtMs !== undefined && pausedAtMs >= (retriedMs ?? 0);
   const marks = progress?.generation === generation ? progress.marks : [];
+  const ended = state === undefined ? 0 : endedOf(state);
   return {
     ...{ run, uid, generation, packs: layout === undefined ? 0 : packsOf(layout) },
     submittedAt: iso(spec.lastModifiedMs),
     nowAt: iso(Math.max(spec.dateMs, read?.dateMs ?? 0)),
-    /** How many packs of this generation had ended, done or failed. */
-    marks: marks.map(({ atMs, ended }) => ({ at: iso(atMs), ended })),
+    /** How many packs of this generation had ended; those that the run gave up are no progress. */
+    marks: marks.map((mark) => ({ at: iso(mark.atMs), ended: Math.min(mark.ended, ended) })),
     /** The terms that led this run, oldest first. */
     terms: state === undefined ? [] : termsOf(state, record),
     ...defined({
@@ -42,6 +44,9 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
     }),
   };
 }
+
+const endedOf = ({ phase, keep, packsDone: done, packsFailed: failed }: State): number =>
+  endedPacks({ active: !isFinal(phase), ...defined({ keep }), packs: { done, failed } });
 
 function termsOf({ terms, finishedMs }: State, record: LeaderView) {
   const remembered = "terms" in record ? record.terms : [];

@@ -1,5 +1,5 @@
 import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
-import { bytes, count, dollars } from "../../model/figures.ts";
+import { bytes, count, dollars, lostWord } from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
 import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
@@ -21,12 +21,8 @@ function rangesText(ranges: readonly Range[]): string {
 
 export function failureSection({ view, failures: { groups, trying, more } }: ReportFacts): Html {
   if (groups.length === 0 && trying.length === 0) {
-    const failed = view.packs?.failed ?? 0;
-    const why =
-      failed === 0
-        ? "Nothing failed."
-        : `${count(failed)} ${failed === 1 ? "pack" : "packs"} failed; no record says why.`;
-    return section("Failures", dim(why));
+    const lost = view.packs?.failed ?? 0;
+    return section("Failures", dim(lost === 0 ? "Nothing failed." : lostText(view, lost)));
   }
   const rows = groups
     .slice(0, groupsMax)
@@ -52,6 +48,13 @@ export function failureSection({ view, failures: { groups, trying, more } }: Rep
       html`<p class="dim">There are more failures than these; <code>leasefold failures --max</code> lists them.</p>`,
     trying.length > 0 && dim(`${count(trying.length)} pieces of work failed and are tried again.`),
   );
+}
+
+function lostText(view: ReportFacts["view"], lost: number): string {
+  const packs = `${count(lost)} ${lost === 1 ? "pack" : "packs"}`;
+  if (lostWord(view) === "failed") return `${packs} failed; no record says why.`;
+  const [verb, them] = lost === 1 ? ["is", "it"] : ["are", "them"];
+  return `${packs} ${verb} missing: the run ${view.active ? "ends" : "ended"} without ${them}.`;
 }
 
 export function costSection({ view }: ReportFacts): Html {

@@ -66,7 +66,7 @@ describe("the timeline of a run", () => {
     ];
     const progress = { generation: 1, turn: 1, marks };
     const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
-    const paused = { paused: true, pausedAtMs: 70_000, turn: 1, progress, layout };
+    const paused = { paused: true, pausedAtMs: 70_000, turn: 1, progress, layout, packsDone: 5 };
     expect(timelineOf(read(spec, 1), stateOf(paused), record)).toMatchObject({
       ...{ packs: 10, pausedSince: at(70), moved: true },
       marks: [
@@ -76,6 +76,21 @@ describe("the timeline of a run", () => {
     });
     const retried = stateOf({ generation: 2, retriedMs: 80_000, progress, layout });
     expect(timelineOf(read(spec, 1), retried, record)).toMatchObject({ retriedAt: at(80), marks: [] });
+  });
+
+  it("counts packs that a run gave up as no progress, and failed ones only while it goes on", () => {
+    const marks = [
+      { atMs: 10_000, ended: 0, computeMs: 0 },
+      { atMs: 20_000, ended: 5, computeMs: 9 },
+      { atMs: 21_000, ended: 10, computeMs: 9 },
+    ];
+    const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
+    const counts = { packsDone: 6, packsFailed: 4, layout, progress: { generation: 1, turn: 0, marks } };
+    const endedOf = (change: Partial<State>) =>
+      timelineOf(read(spec, 1), stateOf({ ...counts, ...change }), record).marks.map(({ ended }) => ended);
+    expect(endedOf({ phase: "complete", keep: true })).toEqual([0, 5, 6]);
+    expect(endedOf({ phase: "computing", keep: true })).toEqual([0, 5, 6]);
+    expect(endedOf({ phase: "computing" })).toEqual([0, 5, 10]);
   });
 
   it("says that a pause moved marks only of a generation that was paused", () => {

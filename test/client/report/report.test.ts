@@ -184,9 +184,14 @@ describe("the report of a run", () => {
       manifest: { complete: false, missing, folded: 8, contentType: "text/plain" },
     });
     expect(page).toContain("The result lacks 2 of 10 chunks");
-    expect(page).toContain("1 pack failed; no record says why.");
+    expect(page).toContain("1 pack is missing: the run ended without it.");
     expect(page).toContain("The first 65.5 KB of 500.0 KB.");
     expect(page.length).toBeLessThan(120_000);
+  });
+
+  it("says of a run that failed that no record tells why", async () => {
+    const state = { phase: "failed", packsDone: 3, packsFailed: 2, chunksDone: 6, chunksFailed: 4 } as const;
+    expect((await reported({ state })).page).toContain("2 packs failed; no record says why.");
   });
 
   it("of a million packs stays small", async () => {

@@ -1,5 +1,6 @@
 import type { Timeline } from "../../../client/inspection/timeline.ts";
 import type { RunView } from "../../../client/runView.ts";
+import { endedPacks } from "../../../model/figures.ts";
 import type { CameBy } from "../../data/answers.ts";
 
 /** What the chart of a run shows, in time and packs; pixels are the concern of `progressChart.tsx`. */
@@ -48,7 +49,7 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number): Chart
   const endMs = timeline.finishedAt === undefined ? undefined : Date.parse(timeline.finishedAt);
   const lastMs = endMs ?? Math.max(nowMs, Date.parse(timeline.nowAt));
   const total = view.packs?.total ?? 0;
-  const ended = (view.packs?.done ?? 0) + (view.packs?.failed ?? 0);
+  const ended = endedPacks(view);
   const marks = timeline.marks
     .map((mark) => ({ atMs: Date.parse(mark.at), ended: mark.ended }))
     .filter(({ atMs }) => atMs >= startMs && atMs <= lastMs);
