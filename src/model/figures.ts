@@ -57,9 +57,12 @@ interface Counted {
   readonly packs?: { readonly done: number; readonly failed: number } | undefined;
 }
 
-/** Packs that are progress: that have ended, or of a run that has ended or ends early, those whose work the result has. */
-export const endedPacks = ({ active, keep, packs }: Counted): number =>
-  (packs?.done ?? 0) + (active && keep !== true ? (packs?.failed ?? 0) : 0);
+/**
+ * Packs that are progress: that have ended, or of a run that has ended or ends early, those whose work the result has. A
+ * retry that waits keeps what is done, and computes again what failed before it.
+ */
+export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
+  (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
 
 /** What the packs without a partial are called: a run that ends early gives them up, and they need not have failed. */
 export const lostWord = ({ phase, keep }: Counted): string =>

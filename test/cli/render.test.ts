@@ -230,6 +230,13 @@ describe("a run", () => {
     );
   });
 
+  it("counts nothing that failed before a retry while the retry waits", () => {
+    const packs = { total: 200, sent: 200, done: 50, failed: 150, again: 0 };
+    const waiting = { ...view, phase: "waiting", word: "waiting", packs } as const;
+    expect(shareOf(waiting)).toBe(0.25);
+    expect(progressLine(waiting, 99)).toMatch(/^waiting .* 25 % {2}50\/200 packs/);
+  });
+
   it("has a bar that is full only at the end", () => {
     expect([bar(0, 4), bar(0.99, 4), bar(1, 4), bar(7, 4)]).toEqual(["░░░░", "███░", "████", "████"]);
   });
