@@ -178,11 +178,12 @@ describe("leasefold submit --wait", () => {
     const uid = (await readMarker(client, "r1"))?.value.uid ?? "";
     await putState(
       { run: "r1", uid },
-      { phase: "failed", error: { code: "pack-failed", message: "pack 3 threw" } },
+      { phase: "failed", error: { code: "pack-failed", message: "pack 3 threw\u001b[31m red\nlow" } },
     );
     const { exitCode, out, err } = await world.finish(ended);
     expect([exitCode, out]).toEqual([7, ""]);
-    expect(err).toContain("pack 3 threw");
+    expect(err).toMatch(/pack 3 threw.*red.*low\n$/);
+    expect(err).not.toContain("\u001b");
   });
 
   it("says after 5 s that nobody leads, how to start an instance, and what doctor finds", async () => {

@@ -53,6 +53,15 @@ describe("leasefold upload", () => {
     expect(world.storage.operator.blobNames(names.inputs)).toContain("some/place/a.csv");
   });
 
+  it("tells what else a run over the same source would read", async () => {
+    const world = await cliWorld();
+    await world.storage.blobs.create(names.inputs, "sales/older.csv", "id\n1\n");
+    const { err } = await ran(world, "upload sales");
+    expect(err).toContain(
+      ": 2 uploaded, 1 more there already: a run over test-inputs/sales/ reads them too\n",
+    );
+  });
+
   it("tells programs all of it as JSON", async () => {
     const world = await cliWorld();
     await world.storage.blobs.create(names.inputs, "sales/a.csv", "id\n1\n");

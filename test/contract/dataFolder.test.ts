@@ -79,7 +79,7 @@ const holdsIt = (location: string, pid: number) => ({
   message: `another "leasefold up" (process ${pid}) keeps its storage in ${location} already`,
 });
 
-it("a second emulator on one data folder is refused by the process that holds it, and that one goes on", async () => {
+it("a second emulator on one data folder is refused by the process that holds it, and that one continues", async () => {
   const location = await newFolder();
   const first = await startAzurite({ location });
   await expect(startAzurite({ location })).rejects.toMatchObject(holdsIt(location, process.pid));

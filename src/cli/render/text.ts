@@ -4,18 +4,7 @@ import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 import type { RunWord } from "../../client/runView.ts";
 
-export {
-  bytes,
-  count,
-  deadlineEnd,
-  dollars,
-  duration,
-  endedPacks,
-  lostWord,
-  milliseconds,
-  percent,
-  perSecond,
-} from "../../model/figures.ts";
+export * from "../../model/figures.ts";
 
 /** Where a command writes: a terminal, a pipe or a file. */
 export interface Screen {

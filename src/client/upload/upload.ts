@@ -78,9 +78,9 @@ export async function upload(
   }
   // Files written, of those the ones over other content, and files that existed with the same content.
   const counts = { written: rest.length, replaced: differing.size, same: same.size };
-  // `others`: files that were there under the source before, and that a run over it reads as well.
   /** `container/prefix` of the files, as calculations take it. */
   const source = `${client.names.inputs}/${prefix}`;
+  // `others`: files that were there under the source before; a run over it reads them too.
   return { source, files: files.length, bytes, ...counts, leftOut, others };
 }
 

@@ -14,7 +14,7 @@ import { tally } from "./track.ts";
  */
 
 /**
- * The run goes on after a pause. Sends of earlier turns do not count any more. An earlier leader may have sent packs beyond
+ * The run continues after a pause. Sends of earlier turns do not count any more. An earlier leader may have sent packs beyond
  * the cursor, so their shards are listed as well.
  */
 export function beginTurn(state: State): void {

@@ -154,7 +154,7 @@ async function inspectWaiting(term: SweepTerm, { waiting }: Sweep, inspectedMax:
     inspected += some.length;
     const each = await Promise.all(some.map((one) => orKept(term, one)));
     found.push(...each);
-    // What takes longer goes on in the next slice.
+    // What takes longer is continued in the next slice.
     waiting.unshift(...some.filter((_, index) => each[index] === "more"));
     term.leader.assertLeading();
     term.leader.progress();

@@ -88,7 +88,8 @@ export async function releaseLease(
     const beat = context.nextBeat();
     const ended = { ...last, state: "ended" as const, ending, beat, breakAfterMs: 0 };
     hold.record = ended;
-    // Only for those who read the record; its condition is the lease id, and the release does not depend on it.
+    // Its condition is the lease id, and the release does not depend on it. Without it no successor counts the term as
+    // handed over.
     await call((signal) => lease.writeRecord(hold.leaseId, encodeRecord(ended), { signal }));
   }
   const reply = await call((signal) => lease.release(hold.leaseId, { signal }));

@@ -78,7 +78,7 @@ describe("the timeline of a run", () => {
     expect(timelineOf(read(spec, 1), retried, record)).toMatchObject({ retriedAt: at(80), marks: [] });
   });
 
-  it("counts packs that a run gave up as no progress, and failed ones only while it goes on", () => {
+  it("counts packs that a run gave up as no progress, and failed ones only while it is at work", () => {
     const marks = [
       { atMs: 10_000, ended: 0, computeMs: 0 },
       { atMs: 20_000, ended: 5, computeMs: 9 },

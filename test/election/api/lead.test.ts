@@ -94,7 +94,7 @@ test.each<[string, object, unknown, object]>([
     untilTold,
     { code: "election-settings", message: expect.stringContaining("there is no breakafterMs") },
   ],
-])("%s is told in words, and nothing is called", async (_what, options, task, error) => {
+])("%s is refused with a clear message, and nothing is called", async (_what, options, task, error) => {
   const leading = lead(options as LeadOptions, task as typeof untilTold);
   await expect(leading).rejects.toMatchObject(error);
 });

@@ -39,7 +39,7 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
       const key = `${uid} ${generation} ${name}`;
       recorded.set(key, Math.max(recorded.get(key) ?? 0, sends));
     }
-    // A pause has a turn of its own; the cursor walks again when the run goes on. What is given up needs no send.
+    // A pause has a turn of its own; the cursor walks again when the run continues. What is given up needs no send.
     if (state.phase !== "computing" || state.paused || state.keep === true) return;
     const sent = packs.get(`${uid} ${generation} ${turn}`);
     const parts = ledger.record(state.run, uid).parts;
