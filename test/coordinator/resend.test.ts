@@ -64,6 +64,13 @@ describe("a straggler", () => {
     ]);
   });
 
+  test("that was resent because its attempt met the time limit is resent at most twice more: four processes at the most begin it", () => {
+    const notes = runNotes();
+    const failures = [packFailure(11, 1, "error", { code: "time-limit" })];
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(2, 600), () => ({ failures }));
+    expect(sends.map(([{ send }]) => send)).toEqual([2, 3, 4]);
+  });
+
   test("is waited for along with its resend, while a silent send is not waited for any more", () => {
     const notes = runNotes();
     const late = step(lastOfTwelve(notes), {}, notes, lateAfterMs + 1).state;

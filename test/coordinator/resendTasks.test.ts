@@ -43,6 +43,19 @@ describe("a task that nothing is heard of", () => {
     expect(sends).toEqual([2, 3, 4]);
   });
 
+  test("after one attempt met the time limit is resent at most twice more: four processes at the most begin it", () => {
+    const notes = runNotes();
+    const failures = [failure({ kind: "finish" }, 1, "error", 1, { code: "time-limit" })];
+    let state = finishing();
+    const sends: number[] = [];
+    for (let afterMs = 0; afterMs < silentMs; afterMs += 1_000) {
+      const draft = step(state, { failures }, notes, afterMs);
+      sends.push(...tasksOf(draft).map(({ send }) => send));
+      state = allSent(draft.state);
+    }
+    expect(sends).toEqual([2, 3, 4]);
+  });
+
   test("has the time until a thread is free while packs are computed", () => {
     const more = {
       phase: "computing" as const,

@@ -46,19 +46,19 @@ export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): voi
       resendPack(draft, pack, { silent: true });
       continue;
     }
-    const late = again?.late ?? 0;
     const passedMs = Math.min(passedMsMax, Math.max((lastBegunMs ?? at.nowMs) - begunMs, 0));
     const stragglerAtMs = Math.max(begunMs + passedMs, again?.atMs ?? 0) + stragglerMs;
     const name = workName({ kind: "pack", shard: shardOf(layoutOf(state), pack), pack });
-    if (late >= stragglerResendsMax(notes, name)) continue;
+    const made = sendsOf(state, pack);
+    if (!mayResendStraggler(made, notes, name)) continue;
     if (at.nowMs <= stragglerAtMs) {
       if (lastBegunMs !== undefined)
         notes.stragglerInMs = Math.min(notes.stragglerInMs, stragglerAtMs - at.nowMs);
       continue;
     }
     // Its worker lives: it noted that an attempt threw, and others follow.
-    if ((notes.tried.get(name) ?? 0) >= sendsOf(state, pack).since) continue;
-    if (late === 0 && duplicates >= duplicatesMax) continue;
+    if ((notes.tried.get(name) ?? 0) >= made.since) continue;
+    if (made.late === 0 && duplicates >= duplicatesMax) continue;
     // Its worker may have noted so since failures were last listed.
     if (notes.failuresAtMs <= stragglerAtMs) {
       notes.wantsFailures = true;
@@ -81,7 +81,7 @@ export function resendTasks(draft: Draft): void {
       Math.max(limits.stragglerFactor * (state.taskMsMax[kind] ?? 0), limits.taskStragglerMsMin) + waitMs;
     const silent = at.nowMs - sinceMs > silentAfterMs(at) + waitMs;
     const tried = (notes.tried.get(name) ?? 0) >= task.since;
-    const late = at.nowMs - sinceMs > stragglerMs && task.late < stragglerResendsMax(notes, name) && !tried;
+    const late = at.nowMs - sinceMs > stragglerMs && mayResendStraggler(task, notes, name) && !tried;
     if (!silent && !late) continue;
     // Its worker may have noted since failures were last listed that it works or failed.
     if (!silent && notes.failuresAtMs - sinceMs <= stragglerMs) {
@@ -96,12 +96,14 @@ export function resendTasks(draft: Draft): void {
 }
 
 /**
- * How often work is resent as a straggler. An attempt that began may have ended its process, so no other one is risked
+ * Whether work may be resent as a straggler. An attempt that began may have ended its process, so no other one is risked
  * before the host delivers its message again. A resend without a begin note did no harm: its message lies hidden with an
- * instance that died before it began.
+ * instance that died before it began. Sends that replace ended ones count as well, so that few processes begin the work.
  */
-const stragglerResendsMax = (notes: RunNotes, name: string): number =>
-  notes.aliveMs.has(name) ? limits.resendsMax : limits.resendsUnbegunMax;
+function mayResendStraggler({ sends, since, late }: Sends, notes: RunNotes, name: string): boolean {
+  if (notes.aliveMs.has(name)) return late < limits.resendsMax;
+  return Math.max(late, sends - since) < limits.resendsUnbegunMax;
+}
 
 /** The packs presumed to be taken, over those that the rate tells of. */
 const rateSlack = 1.15;
