@@ -1,29 +1,40 @@
 import { expect, test } from "vitest";
 import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
+import { StorageError } from "../../src/model/errors.ts";
+import type { LogEvent } from "../../src/model/log.ts";
 import { expiryBlob } from "../../src/model/names.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 import { dayMs, ended, unmarked } from "./sweeping.ts";
 
 /** An app that always has a run at work: each hour one comes, and the one of two hours ago has ended. */
-async function tenDays(busy: boolean) {
+async function fourDays(busy: boolean, refused = false) {
   const twin = leadOnTwin();
   const { storage, names, world } = twin;
   await unmarked(twin, "old", ended("complete"));
   await storage.blobs.create(names.runs, "nobody/owns/parts/00000/00000000", "x");
   // A sweep was made before, as in every app that was idle once.
   await storage.blobs.create(names.runs, expiryBlob, "");
+  if (refused) {
+    const { head } = storage.blobs;
+    storage.blobs.head = (container, name, options) =>
+      name === expiryBlob
+        ? Promise.reject(new StorageError("denied", "AuthorizationFailure", 403, "no role"))
+        : head(container, name, options);
+  }
   const clock = world.clock();
+  const where = new Set<unknown>();
+  const log = ({ fields }: LogEvent) => void where.add(fields["where"]);
   const one = new Coordinator(
-    { storage, names, clock, random: world.random, log() {}, onElection() {} },
+    { storage, names, clock, random: world.random, log, onElection() {} },
     {
       ...{ holder: "one", packLimitMs: 300_000, keepDays: 1 },
       election: electionSettings({ budgetMs: 300_000 }),
       loop: { loopMs: 60_000, fastLoopMs: 60_000 },
     },
   );
-  const hours = (10 * dayMs) / 3_600_000;
+  const hours = (4 * dayMs) / 3_600_000;
   for (let hour = 0; hour < hours; hour += 1) {
     if (busy) {
       await twin.addRun(`b${hour}`, planOf(10));
@@ -34,15 +45,22 @@ async function tenDays(busy: boolean) {
     if (busy) expect(outcome).toMatchObject({ kind: "led", cause: "budget" });
     await world.advance(3_600_000 - (clock.monotonicMs() - startedAtMonotonicMs));
   }
-  return storage.operator
+  const left = storage.operator
     .blobNames(names.runs)
     .filter((name) => name.startsWith("old/") || name.startsWith("nobody/"));
+  return { left, failedInExpiry: where.has("expiry") };
 }
 
 test("an app that is idle deletes what has expired", async () => {
-  expect(await tenDays(false)).toEqual([]);
+  expect(await fourDays(false)).toEqual({ left: [], failedInExpiry: false });
 });
 
 test("an app that always has a run at work deletes what has expired too", async () => {
-  expect(await tenDays(true)).toEqual([]);
+  expect(await fourDays(true)).toEqual({ left: [], failedInExpiry: false });
+});
+
+test("an app whose expiry storage refuses leads its runs to the end of each term, and says so", async () => {
+  const { left, failedInExpiry } = await fourDays(true, true);
+  expect(left).not.toEqual([]);
+  expect(failedInExpiry).toBe(true);
 });
