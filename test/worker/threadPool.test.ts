@@ -229,6 +229,14 @@ describe("a pool of threads", () => {
     }
   });
 
+  test("a pool that stops starts no thread for work on one that is held", async () => {
+    const one = poolOf(1);
+    await one.hold(task);
+    await one.stop();
+    const error = await failureOf(one.compute(chunks(), { ...task, held: true }));
+    expect(error).toMatchObject({ code: "stopping", retry: "later" });
+  });
+
   test("a user's file far from this project runs in a thread", async () => {
     const file = join(folder, "squares.ts");
     const text = `import { defineCalculation, z } from "leasefold";
