@@ -9,6 +9,7 @@ import {
 import { type DemoReport, reportLines } from "../../src/cli/demo/report.ts";
 import { noCalls } from "../../src/model/calls.ts";
 import { systemClock } from "../../src/storage/system.ts";
+import { cpuSecondsIn } from "../support/cpuTime.ts";
 
 describe("the calibration", () => {
   const flat = (msPerBillion: number) => [{ to: 1e10, msPerNumber: msPerBillion / 1e9 }];
@@ -54,10 +55,12 @@ describe("the calibration", () => {
     expect(seconds).toBeCloseTo((to * cost * overhead) / 1_000);
   });
 
-  it("the measurement of the kernel takes less than two seconds", async () => {
-    const startedMs = performance.now();
-    const speeds = await measureSpeeds(systemClock, AbortSignal.timeout(10_000));
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+  it("the measurement of the kernel takes some two seconds of computing", async () => {
+    let speeds: Awaited<ReturnType<typeof measureSpeeds>> = [];
+    const seconds = await cpuSecondsIn(async () => {
+      speeds = await measureSpeeds(systemClock, AbortSignal.timeout(60_000));
+    });
+    expect(seconds).toBeLessThan(4);
     expect(speeds.map(({ to }) => to)).toEqual([1e10, 1e12]);
     for (const { msPerNumber } of speeds) expect(msPerNumber).toBeGreaterThan(0);
   });
