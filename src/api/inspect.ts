@@ -7,7 +7,7 @@ import { timeline } from "../client/inspection/timeline.ts";
 import { parseSample, verify } from "../client/questions/verify.ts";
 import { peekQueue } from "../client/queues.ts";
 import { report } from "../client/report/report.ts";
-import { findManifest } from "../client/result.ts";
+import { findResult } from "../client/result.ts";
 import { readState, requireSpec } from "../client/runDocuments.ts";
 import { readStatus } from "../client/status.ts";
 import {
@@ -20,6 +20,7 @@ import {
   routeParam,
   weakTag,
 } from "./apiRequest.ts";
+import { newestHeaders } from "./result.ts";
 
 /** The view of a run. Between two answers with one ETag only time has passed, which a page counts itself. */
 export const getRun: ApiHandler = async (request, client) => {
@@ -57,7 +58,8 @@ export const getTimeline: ApiHandler = async (request, client) =>
 /** What a result was made of; `?generation=n` for an older one. */
 export const getManifest: ApiHandler = async (request, client) => {
   const generation = queryWhole(request, "generation", 999);
-  return fresh(await findManifest(client, routeParam(request, "id"), { generation }));
+  const found = await findResult(client, routeParam(request, "id"), { generation });
+  return fresh(found.manifest, 200, newestHeaders(found));
 };
 
 /** The first messages of a queue, `?n=` of them; nothing is dequeued. */

@@ -1,6 +1,6 @@
 import type { Client } from "../client/client.ts";
 import { type AnswerSoFar, soFar } from "../client/questions/soFar.ts";
-import { findManifest, openResult } from "../client/result.ts";
+import { type FoundResult, findResult, openResult } from "../client/result.ts";
 import { invalid } from "../client/runRequest.ts";
 import { CorruptDataError, type InputError } from "../model/errors.ts";
 import { baseContentType, mayBeShown } from "../model/resultType.ts";
@@ -48,16 +48,24 @@ export function rangeOf(header: string | null, bytes: number): Asked {
 export const getResult: ApiHandler = async (request, client) => {
   const generation = queryWhole(request, "generation", 999);
   if (!asksSoFar(request, generation)) {
-    const manifest = await findManifest(client, routeParam(request, "id"), { generation });
-    return await giveResult(request, client, manifest);
+    const found = await findResult(client, routeParam(request, "id"), { generation });
+    return await giveResult(request, client, found);
   }
   const answered = await answerSoFar(request, client);
-  return "status" in answered ? answered : await giveResult(request, client, answered);
+  return "status" in answered ? answered : await giveResult(request, client, { manifest: answered });
 };
 
-async function giveResult(request: ApiRequest, client: Client, manifest: Manifest): Promise<ApiAnswer> {
+/** Headers of an older result: the newest generation, which has none, and how it ended. */
+export const newestHeaders = ({ newest }: FoundResult): Record<string, string> =>
+  newest === undefined
+    ? {}
+    : { "leasefold-newest-generation": String(newest.generation), "leasefold-newest-phase": newest.phase };
+
+async function giveResult(request: ApiRequest, client: Client, found: FoundResult): Promise<ApiAnswer> {
+  const { manifest } = found;
   const etag = `"${manifest.sha256}"`;
-  const headers = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
+  const caching = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
+  const headers = { ...caching, ...newestHeaders(found) };
   if (isKnown(request, etag)) return { status: 304, headers };
 
   const { bytes } = manifest;

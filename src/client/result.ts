@@ -29,15 +29,22 @@ export async function* checkedStream(
   );
 }
 
+/** A result by its manifest. */
+export interface FoundResult {
+  readonly manifest: Manifest;
+  /** The run's newest generation and how it ended, if it has no result and an older one is given in its place. */
+  readonly newest?: Pick<State, "generation" | "phase">;
+}
+
+interface Wanted {
+  readonly generation?: number | undefined;
+}
+
 /**
- * The manifest of a run's result. Throws `InputError` `unknown` for an unknown run or generation, and `NotReadyError`
- * with `not-finished`, `run-failed` or `run-cancelled` if there is no result (yet).
+ * The result of a run. Throws `InputError` `unknown` for an unknown run or generation, and `NotReadyError` with
+ * `not-finished`, `run-failed` or `run-cancelled` if there is no result (yet).
  */
-export async function findManifest(
-  client: Client,
-  id: string,
-  options: { readonly generation?: number | undefined } = {},
-): Promise<Manifest> {
+export async function findResult(client: Client, id: string, options: Wanted = {}): Promise<FoundResult> {
   const spec = (await requireSpec(client, id)).value;
   const marker = (await readMarker(client, id))?.value;
   const state = (await readState(client, id, spec.uid))?.value;
@@ -46,19 +53,24 @@ export async function findManifest(
     state === undefined ? undefined : vouchedManifest(client, state, generation);
   if (options.generation !== undefined) {
     const manifest = await given(options.generation);
-    if (manifest !== undefined) return manifest;
+    if (manifest !== undefined) return { manifest };
     throw noGeneration(id, options.generation, newest);
   }
   // While the newest generation works, an older result is given only by its generation number.
   if (state === undefined || state.generation < newest || !isFinal(state.phase)) {
     const manifest = await given(newest);
-    if (manifest !== undefined) return manifest;
+    if (manifest !== undefined) return { manifest };
     throw notFinished(id, state, newest);
   }
   const manifest = await newestManifest(client, state);
-  if (manifest !== undefined) return manifest;
-  throw noResult(id, state);
+  if (manifest === undefined) throw noResult(id, state);
+  const { generation, phase } = state;
+  return { manifest, ...(manifest.generation < generation ? { newest: { generation, phase } } : {}) };
 }
+
+/** The manifest of a run's result. Throws as `findResult`. */
+export const findManifest = async (client: Client, id: string, options: Wanted = {}): Promise<Manifest> =>
+  (await findResult(client, id, options)).manifest;
 
 /**
  * Opens the result's bytes, or `count` of them from `offset`. A whole result is checked: the stream throws

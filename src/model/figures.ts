@@ -68,6 +68,25 @@ export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
 export const lostWord = ({ phase, keep }: Counted): string =>
   phase === "complete" || keep === true ? "missing" : "failed";
 
+/** A clause as a sentence of its own. */
+export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+
+/** The generation of a result that is older than the newest one, and how the newest one ended without a result. */
+export function olderText({
+  generation,
+  phase,
+  result,
+}: {
+  readonly generation: number;
+  readonly phase: string;
+  readonly result?: { readonly generation: number } | undefined;
+}): string | undefined {
+  if (result === undefined || result.generation === generation) return undefined;
+  const lost = phase === "complete" ? "has lost its result" : phase;
+  const end = phase === "cancelled" ? "was cancelled" : lost;
+  return `this result is of generation ${result.generation}; generation ${generation} ${end}`;
+}
+
 /** What a run does at its deadline. One that has no plan by then has nothing to keep. */
 export function deadlineEnd({
   deadline,

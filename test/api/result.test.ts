@@ -86,6 +86,24 @@ describe("GET runs/{id}/result", () => {
     expect(await get({}, "?generation=x")).toMatchObject({ status: 400, jsonBody: { field: "generation" } });
   });
 
+  it("says of an older result which generation is the newest and how it ended", async () => {
+    const { client, run, manifest, get, putState } = await finished();
+    const told = ["leasefold-generation", "leasefold-newest-generation", "leasefold-newest-phase"];
+    const headersOf = async (asked: ReturnType<typeof get>) => told.map((await asked).header);
+    expect(await headersOf(get())).toEqual(["1", null, null]);
+    await putState(run, { phase: "cancelled", generation: 2 });
+    expect(await headersOf(get())).toEqual(["1", "2", "cancelled"]);
+    expect(await headersOf(get({}, "", "HEAD"))).toEqual(["1", "2", "cancelled"]);
+    expect(await headersOf(get({ "if-none-match": `"${manifest.sha256}"` }))).toEqual([
+      null,
+      "2",
+      "cancelled",
+    ]);
+    expect(await headersOf(get({}, "?generation=1"))).toEqual(["1", null, null]);
+    const asked = apiRequest("runs/r1/manifest", { params: { id: "r1" } });
+    expect(await headersOf(call(client, "getManifest", asked))).toEqual([null, "2", "cancelled"]);
+  });
+
   it("answers 500 for bytes that are not those of the manifest, never the bytes", async () => {
     const { get, storage, manifest } = await finished();
     storage.operator.overwriteBlob(names.results, manifest.blob, '{"sum":4951}');

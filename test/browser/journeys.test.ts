@@ -154,6 +154,17 @@ describe.skipIf(missing)("on the fixture", () => {
     );
   });
 
+  test("a page says that its result is of an older generation than the newest, which was cancelled", async () => {
+    const page = await open("/runs/options-old");
+    await page.getByText("This result is of generation 1; generation 2 was cancelled.").waitFor();
+    const generations = page.getByRole("combobox", { name: "Generation of the result" });
+    expect(await generations.inputValue()).toBe("1");
+    await generations.selectOption("2");
+    await page.getByText("This result is of generation 1").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Fold what is done" }).waitFor();
+    expect(fixture.requests.filter(({ path }) => path.includes("generation="))).toEqual([]);
+  });
+
   test("text of a hostile calculation, caller or file stays text", async () => {
     for (const [route, shows] of [
       ["/runs/hostile", "Failures"],

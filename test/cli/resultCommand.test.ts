@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { submit } from "../../src/client/submit.ts";
-import { names } from "../client/clientWorld.ts";
+import { counted, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -86,6 +86,24 @@ describe("leasefold result", () => {
     }
     await putState(submitted, { phase: "cancelled" });
     for (const line of ways) expect([line, (await run(line)).exitCode]).toEqual([line, 1]);
+  });
+
+  it.each([
+    ["failed", "failed"],
+    ["cancelled", "was cancelled"],
+    ["complete", "has lost its result"],
+  ] as const)("says of an older result how the newest generation ended that is %s", async (phase, word) => {
+    const { run, client, putState, putResult } = await cliWorld();
+    const submitted = await submit(client, request);
+    await putResult(submitted, "4950");
+    await putState(submitted, { ...counted, phase, generation: 2 });
+    const err = `r1: this result is of generation 1; generation 2 ${word}\n`;
+    expect(await run("result r1")).toEqual({ exitCode: 0, out: "4950", err });
+    expect(await run("result r1 --manifest")).toMatchObject({ exitCode: 0, err });
+    expect(await run("result r1 --generation 1")).toEqual({ exitCode: 0, out: "4950", err: "" });
+    const { out } = await run("status r1");
+    expect(out).toContain(`  note         ${err.slice(4)}`);
+    expect(out).toContain("  generation   2\n");
   });
 
   it("result notes how many chunks are missing", async () => {

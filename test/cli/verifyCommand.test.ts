@@ -58,6 +58,20 @@ describe("leasefold verify", () => {
     expect(err).toContain("50 packs are gaps of the result; none was drawn");
   });
 
+  it("says of an older result how the newest generation ended, and still compares it", async () => {
+    const world = await cliWorld();
+    const { run } = await finishedRun(world);
+    await world.putState(run, { phase: "cancelled", generation: 2 });
+    verifyingWorker(world);
+    const { exitCode, out, err } = await world.run("verify r1 --sample 3");
+    expect([exitCode, out]).toEqual([0, expect.stringContaining("3 of 100 packs computed again: 3 equal")]);
+    expect(err).toContain("r1: this result is of generation 1; generation 2 was cancelled\n");
+    expect(JSON.parse((await world.run("verify r1 --json")).out)).toMatchObject({
+      generation: 1,
+      newest: { generation: 2, phase: "cancelled" },
+    });
+  });
+
   it("tells programs the same in JSON", async () => {
     const world = await cliWorld();
     await finishedRun(world);

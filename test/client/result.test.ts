@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clientLimits } from "../../src/client/client.ts";
 import { failures } from "../../src/client/failures.ts";
-import { findManifest, openResult } from "../../src/client/result.ts";
+import { findManifest, findResult, openResult } from "../../src/client/result.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NotReadyError } from "../../src/model/errors.ts";
 import { encodeMarker } from "../../src/model/marker.ts";
@@ -99,9 +99,15 @@ describe("the result of a run", () => {
     const none = await failureOf(findManifest(client, "r1", { generation: 7 }));
     expect(none).toMatchObject({ reason: "unknown", code: "unknown-generation" });
     await putState(run, { ...counted, phase: "failed", generation: 2 });
-    expect(await findManifest(client, "r1")).toMatchObject({ generation: 1 });
+    expect(await findResult(client, "r1")).toMatchObject({
+      manifest: { generation: 1 },
+      newest: { generation: 2, phase: "failed" },
+    });
+    const asked = await findResult(client, "r1", { generation: 1 });
+    expect([asked.manifest.generation, asked.newest]).toEqual([1, undefined]);
     await putResult(run, "2", { generation: 2 });
-    expect(await findManifest(client, "r1")).toMatchObject({ generation: 2 });
+    const newest = await findResult(client, "r1");
+    expect([newest.manifest.generation, newest.newest]).toEqual([2, undefined]);
   });
 
   it("is unknown for an unknown run", async () => {

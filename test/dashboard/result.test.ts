@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fetchResult, fileNameOf } from "../../src/dashboard/run/result/fetchResult.ts";
 import { csvRecords, previewBytesMax, previewOf } from "../../src/dashboard/run/result/preview.ts";
+import { shownResult } from "../../src/dashboard/run/result/shownResult.ts";
+import { viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
@@ -132,4 +134,32 @@ test("a file name has no folder and no hidden start", () => {
     ["../../x.json", ".bashrc", "a/b.png", ""].map((name) => fileNameOf(`attachment; filename="${name}"`)),
   ).toEqual(["_.._x.json", "bashrc", "a_b.png", undefined]);
   expect(fileNameOf(null)).toBeUndefined();
+});
+
+const packs = { total: 10, done: 4, failed: 0, sent: 10, again: 0 };
+const result = {
+  ...{ generation: 1, contentType: "text/plain", bytes: 1, sha256: "s", folded: 1 },
+  ...{ complete: true, missing: [], code: [] },
+};
+
+test("a page that names no generation shows an older result as such, and offers what the newest has computed", () => {
+  const retried = viewOf({
+    ...{ run: "x", word: "cancelled", phase: "cancelled", active: false, generation: 3, packs, result },
+  });
+  const note = "this result is of generation 1; generation 3 was cancelled";
+  const older = { generation: 1, result, note, soFar: true };
+  expect([shownResult(retried, undefined), shownResult(retried, 1)]).toEqual([older, older]);
+  // The newest has none, which is known without asking for it.
+  expect(shownResult(retried, 3)).toEqual({ generation: 3, soFar: true });
+  expect(shownResult(retried, 2)).toEqual({ generation: 2, earlier: 2, soFar: false });
+  const newest = { ...result, generation: 3 };
+  const complete = viewOf({ ...retried, word: "complete", phase: "complete", result: newest });
+  expect(shownResult(complete, undefined)).toEqual({ generation: 3, result: newest, soFar: false });
+  const { result: _none, ...works } = viewOf({
+    ...retried,
+    word: "computing",
+    phase: "computing",
+    active: true,
+  });
+  expect(shownResult(works, undefined)).toEqual({ generation: 3, soFar: true });
 });

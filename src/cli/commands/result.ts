@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
 import { report } from "../../client/report/report.ts";
-import { findManifest } from "../../client/result.ts";
+import { type FoundResult, findResult } from "../../client/result.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
@@ -11,7 +11,7 @@ import { badOption, checkRange, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { chunkShare, rangesText } from "../render/runDetails.ts";
 import { clipped, right } from "../render/table.ts";
-import { bytes, count, oneLine, paint } from "../render/text.ts";
+import { bytes, count, olderText, oneLine, paint } from "../render/text.ts";
 import { checkWritable, printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
 
 interface Options {
@@ -39,10 +39,27 @@ export function addResult(program: Command, session: Session): void {
       const manifest =
         options.soFar === true
           ? await tellSoFar(session, run, options)
-          : await findManifest(await session.client(), run, { generation: options.generation });
+          : await tellFound(session, run, options.generation);
       if (options.manifest === true && manifest !== undefined) return await session.printJson(manifest);
       if (manifest !== undefined) await tellResult(session, run, manifest, options.output);
     });
+}
+
+async function tellFound(session: Session, run: string, generation: number | undefined): Promise<Manifest> {
+  const { manifest, newest } = await findResult(await session.client(), run, { generation });
+  await noteOlder(session, run, manifest, newest);
+  return manifest;
+}
+
+/** Notes that a result is not that of the newest generation, and how that one ended. */
+async function noteOlder(
+  session: Session,
+  run: string,
+  result: Pick<Manifest, "generation">,
+  newest: FoundResult["newest"],
+): Promise<void> {
+  const text = newest === undefined ? undefined : olderText({ ...newest, result });
+  if (text !== undefined) await session.note(`${run}: ${text}`);
 }
 
 function checkOptions({ soFar = false, generation, wait, manifest = false }: Options): void {
@@ -160,8 +177,9 @@ const words: Readonly<Record<PackOutcome, string>> = {
 
 async function tellVerification(
   session: Session,
-  { run, result, packs, others }: Verification,
+  { run, generation, newest, result, packs, others }: Verification,
 ): Promise<void> {
+  await noteOlder(session, run, { generation }, newest);
   const bytes = result.equal
     ? `its bytes have the SHA-256 of its manifest, ${result.sha256.slice(0, 12)}…`
     : paint(session.cli.out, "red", "its bytes do not have the SHA-256 of its manifest");

@@ -14,6 +14,7 @@ import {
   duration,
   endedPacks,
   lostWord,
+  olderText,
   oneLine,
   paint,
   percent,
@@ -75,7 +76,7 @@ export const classesText = (calls: CallCounts, separator = ", "): string =>
 const nameWidth = 13;
 
 /** Facts that are never clipped: the cause of an error is often at its end, and a count without its end is none. */
-const wrapped: ReadonlySet<string> = new Set(["calls", "waiting", "trying", "error"]);
+const wrapped: ReadonlySet<string> = new Set(["calls", "waiting", "trying", "error", "note"]);
 
 /** All facts of one run. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
@@ -116,6 +117,8 @@ function factsOf(view: RunView): readonly Fact[] {
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
   if (result !== undefined) {
     const { contentType, sha256, mixed, code, complete, missing } = result;
+    const older = olderText(view);
+    if (older !== undefined) add("note", older);
     add("result", `${bytes(result.bytes)} ${contentType}, sha256 ${sha256.slice(0, 12)}…`);
     if (mixed === true) add("mixed", code.map(shownIdentity).join(", "));
     if (!complete) add("missing", `chunks ${rangesText(missing)}`);

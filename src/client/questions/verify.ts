@@ -3,8 +3,8 @@ import { CorruptDataError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
-import { type Client, clientLimits } from "../client.ts";
-import { findManifest, openResult } from "../result.ts";
+import { type Client, clientLimits, defined } from "../client.ts";
+import { findResult, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
 import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
@@ -29,13 +29,13 @@ export interface VerifyOptions {
 
 /**
  * Has workers compute a random sample of packs again and compares with the hashes that the result keeps; also compares
- * the result with its manifest. Throws as `findManifest` if there is no result.
+ * the result with its manifest. Throws as `findResult` if there is no result.
  *
  * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
  * one whose code has changed; the manifest names the code of the result.
  */
 export async function verify(client: Client, id: string, options: VerifyOptions = {}) {
-  const manifest = await findManifest(client, id);
+  const { manifest, newest } = await findResult(client, id);
   const plan = await readPlan(client, manifest);
   const equal = await isResultSound(client, manifest);
   const folded = foldedPacks(plan, manifest);
@@ -61,6 +61,7 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     run,
     uid,
     generation,
+    ...defined({ newest }),
     /** The result's bytes compared with the SHA-256 in its manifest. */
     result: { sha256, equal },
     /** `missing`: gaps of the result, which are never drawn. */

@@ -83,6 +83,7 @@ export function resultSection({ view, manifest, preview }: ReportFacts): Html {
     "Result",
     previewHtml(preview),
     facts([
+      ["Generation", view.generation > 1 ? manifest.generation : undefined],
       ["Type", contentType],
       ["Size", bytes(size)],
       ["SHA-256", html`<code>${sha256}</code>`],

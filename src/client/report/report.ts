@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { bytes, count, dollars, duration, percent } from "../../model/figures.ts";
+import { bytes, count, dollars, duration, olderText, percent, sentence } from "../../model/figures.ts";
 import type { Client } from "../client.ts";
 import type { RunView, RunWord } from "../runView.ts";
 import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
@@ -72,6 +72,7 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
   const { packs, chunks, finishedAt } = view;
   const [tone, shape] = looks[view.word];
   const icon = new Html(`<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">${shape}</svg>`);
+  const older = olderText(view);
   const when = finishedAt === undefined ? "has not ended" : `ended ${time(finishedAt)}`;
   const figures: readonly (Figure | undefined)[] = [
     ["Time", duration(view.elapsedS)],
@@ -79,13 +80,16 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
     packs && ["Packs", ...share(packs)],
     ["Leaders", count(timeline.terms.length)],
     ["Storage calls", dollars(view.dollars)],
-    manifest && ["Result", bytes(manifest.bytes)],
+    manifest && [
+      older === undefined ? "Result" : `Result of generation ${manifest.generation}`,
+      bytes(manifest.bytes),
+    ],
   ];
   return html`<header>
 <div class="dim">Leasefold report · ${view.calculation}</div>
 <h1>${view.run}</h1>
 <div><span class="state ${tone}">${icon}${view.word.replaceAll("-", " ")}</span> <span class="dim">· submitted ${time(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
-${notes(view)}
+${notes(view, manifest)}
 <dl class="figures">${figures.map(
     (figure) =>
       figure &&
@@ -102,15 +106,18 @@ function share({ done, total }: NonNullable<RunView["chunks"]>): readonly [strin
 }
 
 /** What a reader must know before the figures: an error, gaps, and that a run still changes. */
-function notes({ error, result, active, chunks }: RunView): readonly Value[] {
+function notes(view: RunView, manifest: ReportFacts["manifest"]): readonly Value[] {
+  const { error, active } = view;
   const note = (tone: string, content: string): Html => html`<p class="note ${tone}">${content}</p>
 `;
-  const missing = result !== undefined && !result.complete ? (chunks?.total ?? 0) - result.folded : 0;
+  const { chunks = 0, folded = 0 } = manifest ?? {};
+  const older = olderText(view);
   const open = "This run has not ended. The report shows it as it was when the report was made.";
-  const gaps = `The result lacks ${count(missing)} of ${count(chunks?.total ?? 0)} chunks; the manifest lists them.`;
+  const gaps = `The result lacks ${count(chunks - folded)} of ${count(chunks)} chunks; the manifest lists them.`;
   return [
     active && note("warn", open),
     error && note("bad", `${error.code}: ${error.message}`),
-    missing > 0 && note("warn", gaps),
+    older && note("warn", sentence(older)),
+    folded < chunks && note("warn", gaps),
   ];
 }

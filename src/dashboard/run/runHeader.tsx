@@ -11,6 +11,7 @@ import { hashOf, type Route } from "../route.ts";
 import { tryingText } from "./failures/failureGroups.ts";
 import { figuresOf, isStale } from "./liveFigures.ts";
 import { ReportButton } from "./reportButton.tsx";
+import { shownResult } from "./result/shownResult.ts";
 import { Controls } from "./steer/controls.tsx";
 import { commandText } from "./steer/steering.ts";
 
@@ -133,7 +134,7 @@ function Words({ view }: { readonly view: RunView }): JSX.Element {
 
 function Generations({ view, route }: { readonly view: RunView; readonly route: RunRoute }): JSX.Element {
   const newest = view.generation;
-  const shown = route.gen ?? newest;
+  const shown = shownResult(view, route.gen).generation;
   const numbers = [...new Set([newest, newest - 1, newest - 2, 1, shown])]
     .filter((one) => one >= 1 && one <= newest)
     .sort((a, b) => b - a);

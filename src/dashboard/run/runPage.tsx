@@ -3,8 +3,9 @@ import { useEffect } from "preact/hooks";
 import type { PackMap } from "../../client/inspection/packMap.ts";
 import type { Timeline } from "../../client/inspection/timeline.ts";
 import type { RunView } from "../../client/runView.ts";
+import { sentence } from "../../model/figures.ts";
 import { serviceNowMs, type UsedPoll, usePoll, useTick } from "../data/hooks.ts";
-import { Empty, Panel } from "../parts/parts.tsx";
+import { Empty, Notice, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { hashOf, type Route } from "../route.ts";
 import { CostPanel } from "./costPanel.tsx";
@@ -17,6 +18,7 @@ import { RequestPanel } from "./requestPanel.tsx";
 import { AnswerPanel } from "./result/answerPanel.tsx";
 import { EarlierResult } from "./result/earlierResult.tsx";
 import { ResultPanel } from "./result/resultPanel.tsx";
+import { shownResult } from "./result/shownResult.ts";
 import { RunHeader } from "./runHeader.tsx";
 import { pathOf } from "./steer/steering.ts";
 
@@ -69,7 +71,7 @@ function Body(of: {
     map.refresh();
     timeline.refresh();
   }, [turn]);
-  const earlier = route.gen !== undefined && route.gen !== view.result?.generation ? route.gen : undefined;
+  const { earlier, result, note, soFar } = shownResult(view, route.gen);
   return (
     <div class="columns">
       <div class="main">
@@ -96,12 +98,11 @@ function Body(of: {
       </div>
       <div class="side">
         {earlier === undefined ? null : <EarlierResult run={view.run} generation={earlier} />}
-        {earlier === undefined && view.result !== undefined ? (
-          <ResultPanel key={`${view.uid} ${view.result.generation}`} run={view.run} result={view.result} />
-        ) : null}
-        {earlier === undefined && (view.result === undefined || view.active) && view.packs !== undefined ? (
-          <AnswerPanel view={view} />
-        ) : null}
+        {note === undefined ? null : <Notice tone="warn">{sentence(note)}</Notice>}
+        {result === undefined ? null : (
+          <ResultPanel key={`${view.uid} ${result.generation}`} run={view.run} result={result} />
+        )}
+        {soFar ? <AnswerPanel view={view} /> : null}
         <CostPanel view={view} readOnly={readOnly} />
         <RequestPanel view={view} readOnly={readOnly} />
       </div>

@@ -189,6 +189,17 @@ describe("the report of a run", () => {
     expect(page.length).toBeLessThan(120_000);
   });
 
+  it("says of an older result which generation it is of, and how the newest ended", async () => {
+    const older = { generation: 1, chunks: 12, folded: 9, complete: false, missing: [{ from: 0, to: 3 }] };
+    const state = { phase: "cancelled", generation: 2 } as const;
+    const { page } = await reported({ result: "45", state, manifest: older });
+    expect(page).toContain("This result is of generation 1; generation 2 was cancelled.");
+    expect(page).toContain("<dt>Result of generation 1</dt>");
+    expect(page).toContain("The result lacks 3 of 12 chunks");
+    const newest = await reported({ result: "45", state: { phase: "complete" } });
+    expect(newest.page).not.toContain("of generation 1");
+  });
+
   it("says of a run that failed that no record tells why", async () => {
     const state = { phase: "failed", packsDone: 3, packsFailed: 2, chunksDone: 6, chunksFailed: 4 } as const;
     expect((await reported({ state })).page).toContain("2 packs failed; no record says why.");

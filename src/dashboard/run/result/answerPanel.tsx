@@ -21,7 +21,10 @@ export function AnswerPanel({ view }: { readonly view: RunView }): JSX.Element {
   const ask = () => asking.start((signal) => askAnswer(view.run, signal));
   const nothing = (view.packs?.done ?? 0) === 0;
   return (
-    <Panel title="Answer so far">
+    <Panel
+      title="Answer so far"
+      aside={view.generation > 1 ? <span class="dim">generation {view.generation}</span> : null}
+    >
       <p class="dim">
         {nothing
           ? "There is none before the first pack is done."

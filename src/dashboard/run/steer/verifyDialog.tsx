@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Verification } from "../../../client/questions/verify.ts";
-import { count } from "../../../model/figures.ts";
+import { count, olderText, sentence } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -43,11 +43,13 @@ export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
 function Outcome({ found }: { readonly found: Verification }): JSX.Element {
   const { packs, others, result, allEqual } = found;
   const title = allEqual ? "All equal" : "Not all are equal";
+  const older = found.newest && olderText({ ...found.newest, result: found });
   return (
     <>
       <Notice tone={allEqual ? "ok" : "bad"} title={title}>
         {`${count(packs.equal)} of ${count(packs.drawn)} packs gave the same bytes again.`}
       </Notice>
+      {older === undefined ? null : <Notice tone="warn">{sentence(older)}</Notice>}
       <Facts
         rows={[
           ["result", result.equal ? "its bytes match the manifest" : "its bytes DIFFER from the manifest"],
