@@ -1,6 +1,7 @@
 import { type CallCounts, dollarsOf, noCalls } from "../model/calls.ts";
 import type { Refused } from "../model/identity.ts";
 import type { Marker, Want } from "../model/marker.ts";
+import { givenUpOf } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
@@ -35,7 +36,7 @@ export interface RunView {
   readonly keep: boolean;
   readonly generation: number;
   readonly cap: number | undefined;
-  /** Absent until planned. `sent` includes packs done, failed and in flight; `again` counts resends, not packs. */
+  /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
   readonly packs?: Counts & { readonly sent: number; readonly again: number };
   readonly chunks?: Counts;
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
@@ -71,6 +72,8 @@ interface Counts {
   readonly total: number;
   readonly done: number;
   readonly failed: number;
+  /** Of a run that ends early: neither done nor known to have failed when it did. Absent if there are none. */
+  readonly givenUp?: number;
 }
 
 interface RunFacts {
@@ -165,10 +168,14 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   if (layout === undefined) return {};
   const computing = phase === "computing";
   const total = packsOf(layout);
-  const sent = Math.min(packsDone + packsFailed + state.inFlight, total);
+  const givenUp = givenUpOf(state);
+  const sent = Math.min(packsDone + packsFailed + state.inFlight, total) - givenUp.unsent;
   return {
-    packs: { total, sent, done: packsDone, failed: packsFailed, again: state.sentAgain },
-    chunks: { total: layout.chunks, done: state.chunksDone, failed: state.chunksFailed },
+    packs: { total, sent, done: packsDone, ...splitLost(packsFailed, givenUp.packs), again: state.sentAgain },
+    chunks: {
+      ...{ total: layout.chunks, done: state.chunksDone },
+      ...splitLost(state.chunksFailed, givenUp.chunks),
+    },
     ...defined({
       rate:
         computing && !state.paused && state.otherCode === undefined && rate > 0
@@ -178,6 +185,10 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     }),
   };
 }
+
+/** What the counts of a state and of a summary hold as failed, without what was given up. */
+export const splitLost = (failed: number, givenUp: number): Pick<Counts, "failed" | "givenUp"> =>
+  givenUp === 0 ? { failed } : { failed: Math.max(0, failed - givenUp), givenUp };
 
 function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
   const number = marker?.command ?? state?.command ?? 0;

@@ -9,7 +9,7 @@ import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
 import { type Read, readSpec, readState } from "./runDocuments.ts";
 import { checkWhole, invalid } from "./runRequest.ts";
-import { type RunView, viewOf } from "./runView.ts";
+import { type RunView, splitLost, viewOf } from "./runView.ts";
 
 /** A run whose documents this version cannot read; the other runs are listed all the same. */
 interface UnreadableRun {
@@ -189,7 +189,7 @@ function viewOfClosed(
 ): ClosedRunView {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
   return {
-    ...defined(closed),
+    ...defined({ ...closed, packs: countsOf(closed.packs), chunks: countsOf(closed.chunks) }),
     word: gaps ? "complete-with-gaps" : closed.phase,
     active: false,
     submittedAt: new Date(submittedMs).toISOString(),
@@ -198,3 +198,6 @@ function viewOfClosed(
     dollars: dollarsOf(decodeCalls(calls)),
   };
 }
+
+const countsOf = (counts: ClosedRun["packs"]): RunView["chunks"] =>
+  counts && { total: counts.total, done: counts.done, ...splitLost(counts.failed, counts.givenUp ?? 0) };

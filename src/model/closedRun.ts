@@ -7,7 +7,8 @@ import { decodeJson, idSchema, wireVersion } from "./decode.ts";
  * the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
 const count = z.int().nonnegative();
-const counts = z.object({ total: count, done: count, failed: count });
+/** `failed` includes those given up. */
+const counts = z.object({ total: count, done: count, failed: count, givenUp: count.optional() });
 
 const closedRunSchema = z.object({
   v: z.literal(wireVersion),

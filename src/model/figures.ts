@@ -54,7 +54,12 @@ interface Counted {
   readonly active: boolean;
   readonly phase?: string | undefined;
   readonly keep?: boolean;
-  readonly packs?: { readonly done: number; readonly failed: number } | undefined;
+  readonly packs?: (Lost & { readonly done: number }) | undefined;
+}
+
+interface Lost {
+  readonly failed: number;
+  readonly givenUp?: number | undefined;
 }
 
 /**
@@ -64,9 +69,21 @@ interface Counted {
 export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
   (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
 
-/** What the packs without a partial are called: a run that ends early gives them up, and they need not have failed. */
-export const lostWord = ({ phase, keep }: Counted): string =>
-  phase === "complete" || keep === true ? "missing" : "failed";
+/** Packs or chunks that have no partial and get none in this generation. */
+export const lostOf = ({ failed, givenUp = 0 }: Lost): number => failed + givenUp;
+
+/** What these are called: a run that ends early gives packs up that need not have failed. */
+export function lostWord({ phase, keep, packs }: Counted): string {
+  if ((packs?.givenUp ?? 0) > 0) return packs?.failed === 0 ? "given up" : "missing";
+  return phase === "complete" || keep === true ? "missing" : "failed";
+}
+
+/** `3 failed`, `332 given up`, or `335 missing (332 given up)`. */
+export function lostText(view: Counted, lost: Lost): string {
+  const { failed, givenUp = 0 } = lost;
+  const more = failed === 0 || givenUp === 0 ? "" : ` (${count(givenUp)} given up)`;
+  return `${count(lostOf(lost))} ${lostWord(view)}${more}`;
+}
 
 /** A clause as a sentence of its own. */
 export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;

@@ -74,6 +74,11 @@ export const stateSchema = z.object({
   pausedAtMs: ms.optional(),
   /** Packs that are not done by now are given up, and the run finishes without them. */
   keep: z.boolean().optional(),
+  /**
+   * For readers only: the cursor when the run began to give packs up, and by shard the packs known to have failed by then. All
+   * others without a partial were given up.
+   */
+  gaveUp: z.object({ cursor: count, failed: z.record(z.string(), z.string()) }).optional(),
   turn: count,
   cap: z.int().positive(),
   command: count,

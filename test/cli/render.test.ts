@@ -230,6 +230,16 @@ describe("a run", () => {
     );
   });
 
+  it("says what it gave up, which had not failed", () => {
+    const packs = { total: 200, sent: 30, done: 20, failed: 0, givenUp: 180, again: 0 };
+    const early = { ...view, keep: true, packs };
+    expect(progressLine(early, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 given up/);
+    expect(runDetails(printed(), early)).toContain("20 of 200 done, 180 given up, 30 sent,");
+    const mixed = { ...early, packs: { ...packs, failed: 3, givenUp: 177 } };
+    expect(progressLine(mixed, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 missing/);
+    expect(runDetails(printed(), mixed)).toContain("20 of 200 done, 180 missing (177 given up), 30 sent,");
+  });
+
   it("counts nothing that failed before a retry while the retry waits", () => {
     const packs = { total: 200, sent: 200, done: 50, failed: 150, again: 0 };
     const waiting = { ...view, phase: "waiting", word: "waiting", packs } as const;

@@ -51,6 +51,25 @@ describe("leasefold status", () => {
     );
   });
 
+  it("--map tells packs that the run gave up from those that failed", async () => {
+    const { run, client, putState } = await cliWorld();
+    const r1 = await submit(client, { calculation: "sum", params: { to: 95 }, id: "r1" });
+    const sealed = { 0: { members: open[0].done, gen: 1, node: false } };
+    const gaveUp = { cursor: 6, failed: { 0: open[0].failed } };
+    const counts = { packsDone: 3, packsFailed: 7, chunksDone: 30, chunksFailed: 65 };
+    await putState(r1, { phase: "complete", layout, cursor: 10, keep: true, sealed, gaveUp, ...counts });
+    expect((await run("status r1 --map")).out).toBe(
+      [
+        "         0  ###/x/////",
+        "each is a pack: # done, - partly, / given up, x failed, . not sent",
+        "",
+      ].join("\n"),
+    );
+    const { out } = await run("status r1");
+    expect(out).toContain("  packs        3 of 10 done, 7 missing (6 given up), 6 sent, 0 resent\n");
+    expect(out).toContain("  chunks       30 of 95 done, 65 missing (55 given up)\n");
+  });
+
   it("--map shows the same without a terminal, which has no width", async () => {
     const out = printed({ columns: Number.POSITIVE_INFINITY });
     const { run, client, putState } = await cliWorld({ out });

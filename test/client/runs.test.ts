@@ -78,10 +78,12 @@ describe("the list of runs", () => {
     const engine = engineWorld({ code: { onChunk } });
     const { world, client } = engine;
     engine.start();
-    for (const id of ["whole", "gaps", "failed", "cancelled", "retried"]) {
-      const chunks = id === "whole" ? 5 : 40;
-      await engine.submit({ id, chunks, packSize: 1, tolerate: { chunks: id === "gaps" ? 2 : 0 } });
-      await world.advance(1_000);
+    for (const id of ["whole", "gaps", "failed", "cancelled", "kept", "retried"]) {
+      const chunks = id === "whole" ? 5 : id === "kept" ? 4_000 : 40;
+      const tolerated = id === "gaps" || id === "kept" ? 2 : 0;
+      await engine.submit({ id, chunks, packSize: 1, tolerate: { chunks: tolerated } });
+      await world.advance(id === "kept" ? 4_000 : 1_000);
+      if (id === "kept") await world.finish(command(client, id, { kind: "cancel", keep: true }));
       if (id === "cancelled") await world.finish(command(client, id, { kind: "cancel" }));
       await engine.untilEnd(id);
       await world.advance(2_000);
@@ -93,6 +95,7 @@ describe("the list of runs", () => {
     const { runs: listed } = await runs(client);
     expect(listed.map(({ run, word }) => [run, word])).toEqual([
       ["retried", "complete"],
+      ["kept", "complete-with-gaps"],
       ["cancelled", "cancelled"],
       ["failed", "failed"],
       ["gaps", "complete-with-gaps"],
@@ -102,9 +105,15 @@ describe("the list of runs", () => {
       const { packs, ...rest } = one as Record<string, unknown>;
       const view = await status(client, one.run);
       expect(view).toMatchObject(rest);
-      const { total, done, failed } = view.packs ?? {};
-      expect(packs).toEqual(view.packs && { total, done, failed });
+      const { sent: _sent, again: _again, ...counts } = view.packs ?? { sent: 0, again: 0 };
+      expect(packs).toEqual(view.packs && counts);
+      if (one.run !== "kept") expect(counts).not.toHaveProperty("givenUp");
     }
+    const kept = (await status(client, "kept")).packs;
+    if (kept === undefined) throw new Error("it was not planned");
+    expect(kept.done + kept.failed + (kept.givenUp ?? 0)).toBe(kept.total);
+    expect(kept.sent).toBeGreaterThanOrEqual(kept.done + kept.failed);
+    expect(kept.sent).toBeLessThan(kept.total);
   });
 
   it("has a run whose spec does not decode, until that is deleted", async () => {

@@ -63,6 +63,28 @@ describe("the status of a run", () => {
     expect(view.timeLeft?.highS).toBeGreaterThan(2);
   });
 
+  it("counts packs that the run gave up neither as failed nor, if they were never sent, as sent", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, request);
+    const bits = (byte: number) => Buffer.from([byte, 0]).toString("base64url");
+    const counts = { packsDone: 2, packsFailed: 8, chunksDone: 20, chunksFailed: 75, cursor: 10 };
+    const sealed = { 0: { members: bits(0b0101), gen: 1, node: false } };
+    await putState(run, { phase: "complete", layout, keep: true, sealed, ...counts });
+    // An older leader did not record what it gave up.
+    expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 10, done: 2, failed: 8, again: 0 });
+    const gaveUp = { cursor: 4, failed: { 0: bits(0b1010) } };
+    await putState(run, { phase: "complete", layout, keep: true, sealed, gaveUp, ...counts });
+    expect(await status(client, "r1")).toMatchObject({
+      packs: { total: 10, sent: 4, done: 2, failed: 2, givenUp: 6 },
+      chunks: { total: 95, done: 20, failed: 20, givenUp: 55 },
+    });
+    // A plain cancel came after it, and before its shard was listed.
+    const open = { 0: { done: bits(0b0101), failed: bits(0b1000), recount: true as const } };
+    const late = { gaveUp: { cursor: 5, failed: { 0: bits(0b1000) } }, packsFailed: 1, chunksFailed: 10 };
+    await putState(run, { phase: "cancelled", layout, keep: true, open, ...counts, ...late, inFlight: 7 });
+    expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 5, done: 2, failed: 1, again: 0 });
+  });
+
   it("has no rate while no instance has its code", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { giveUpRest } from "../../src/coordinator/decide/command.ts";
 import { beginGeneration } from "../../src/coordinator/decide/restart.ts";
-import { decodeBitmap, hasBit } from "../../src/model/bitmap.ts";
+import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../src/model/bitmap.ts";
+import { givenUpOf, outcomesOf } from "../../src/model/outcomes.ts";
 import { packsOf, shardsOf } from "../../src/model/packs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
@@ -95,6 +96,32 @@ describe("a cancel that keeps what is done", () => {
     const sent = step(computing(4)).state;
     const draft = step(sent, { marker: cancelled, failures: [packFailure(1, 1, "poison")] });
     expect(draft.packs).toEqual([]);
+  });
+
+  test("records what had failed and what was sent by then, so that readers can tell it from what it gave up", () => {
+    const sent = { ...step(computing(400)).state, cursor: 50, open: {} as State["open"] };
+    // Of 20 packs each: one sealed with a gap, one with a failure, one that no page is left for, the rest never sent.
+    const all = Array.from({ length: 20 }, (_, index) => index);
+    const bits = (of: readonly number[]) => {
+      const bitmap = emptyBitmap(20);
+      for (const index of of) setBit(bitmap, index);
+      return encodeBitmap(bitmap);
+    };
+    sent.sealed = { 0: { members: bits(all.slice(3)), gen: 1, node: true } };
+    sent.open = { 1: { done: bits([0, 1]), failed: bits([7]) }, 2: { done: "" } };
+    const early = step(sent, { marker: cancelled, shards: new Set([1]), parts: [part(20), part(21)] }).state;
+    expect(early.open).toMatchObject({ 2: { recount: true } });
+    const later = step(early, { marker: cancelled, shards: new Set([2]), parts: [part(45)] }).state;
+    expect(later.gaveUp).toEqual({ cursor: 50, failed: { 0: bits([0, 1, 2]), 1: bits([7]) } });
+    expect(later).toMatchObject({ packsDone: 17 + 2 + 1, packsFailed: 380, open: {} });
+    expect(givenUpOf(later)).toEqual({ packs: 376, chunks: 376, unsent: 350 });
+    const layout = later.layout as NonNullable<State["layout"]>;
+    const outcome = (pack: number) => outcomesOf(later, layout, Math.floor(pack / 20))?.(pack);
+    expect([0, 3, 20, 22, 27, 45, 46, 399].map(outcome)).toEqual([
+      ...["failed", "done", "done", "givenUp", "failed", "done", "givenUp", "givenUp"],
+    ]);
+    const retried = beginGeneration({ ...later, phase: "complete" }, { ...marker, generation: 2 }, 5_000_000);
+    expect(retried.gaveUp).toBeUndefined();
   });
 
   test("loses no partial that was counted and leaves no pack without an outcome", () => {

@@ -16,13 +16,24 @@ const small: PackMap = {
   cells: {
     done: [1, 0, 0, 0, 0],
     failed: [0, 1, 0, 0, 0],
+    givenUp: [0, 0, 0, 0, 0],
     inFlight: [0, 0, 1, 1, 0],
     resent: [0, 0, 0, 1, 0],
   },
 };
 const large: PackMap = {
   ...{ run: "x", uid: "u", generation: 1, packs: 1_050, shardSize: 100, packsPerCell: 500 },
-  cells: { done: [500, 120, 0], failed: [0, 3, 0], inFlight: [0, 40, 0], resent: [0, 7, 0] },
+  cells: {
+    ...{ done: [500, 120, 0], failed: [0, 3, 0], givenUp: [0, 0, 0] },
+    ...{ inFlight: [0, 40, 0], resent: [0, 7, 0] },
+  },
+};
+const early: PackMap = {
+  ...large,
+  cells: {
+    ...{ done: [500, 120, 0], failed: [0, 3, 0], givenUp: [0, 377, 50] },
+    ...{ inFlight: [0, 0, 0], resent: [0, 0, 0] },
+  },
 };
 
 test("each cell tells its packs, their outcomes and its shard", () => {
@@ -40,10 +51,14 @@ test("each cell tells its packs, their outcomes and its shard", () => {
     "packs 500–999: 120 done, 3 failed, 33 in flight, 7 resent, in flight, 337 not sent (shards 5–9)",
     "packs 1000–1049: 50 not sent (shard 10)",
   ]);
+  expect(texts(early).slice(1)).toEqual([
+    "packs 500–999: 120 done, 3 failed, 377 given up (shards 5–9)",
+    "packs 1000–1049: 50 given up (shard 10)",
+  ]);
 });
 
 test("the legend counts every pack once", () => {
-  for (const map of [small, large])
+  for (const map of [small, large, early])
     expect(legendOf(map).reduce((sum, { packs }) => sum + packs, 0)).toBe(map.packs);
 });
 

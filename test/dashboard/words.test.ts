@@ -138,6 +138,9 @@ test("a row shows what is known of a run, and an unreadable one its error", () =
     expect(shares(one)).toEqual([0.8, 0, "80 %", "80 / 100, 3 missing"]);
     expect(figuresOf(one, 0).find(({ name }) => name === "packs")?.note).toBe("3 missing");
   }
+  const gaveUp = { ...early, packs: { ...packs, failed: 0, givenUp: 20 } };
+  expect(shares(gaveUp)).toEqual([0.8, 0, "80 %", "80 / 100, 20 given up"]);
+  expect(figuresOf(gaveUp, 0).find(({ name }) => name === "packs")?.note).toBe("20 given up");
   const unreadable = {
     run: "x",
     word: "unreadable",

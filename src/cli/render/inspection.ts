@@ -12,6 +12,7 @@ const marks: readonly (readonly [keyof PackMap["cells"], string])[] = [
   ["failed", "x"],
   ["resent", "!"],
   ["inFlight", "+"],
+  ["givenUp", "/"],
 ];
 
 /** Where the output is no terminal, which would have a width. */
@@ -33,7 +34,9 @@ export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): re
     return `${first}  ${text.slice(row * width, (row + 1) * width).join("")}`;
   });
   const cell = packsPerCell === 1 ? "a pack" : `${count(packsPerCell)} packs`;
-  return [...rows, `each is ${cell}: # done, - partly, + in flight, ! resent, x failed, . not sent`];
+  // A run that has given packs up sends none any more.
+  const open = cells.givenUp.some((packs) => packs > 0) ? "/ given up" : "+ in flight, ! resent";
+  return [...rows, `each is ${cell}: # done, - partly, ${open}, x failed, . not sent`];
 }
 
 const barWidth = 40;

@@ -1,6 +1,16 @@
 import type { RunView } from "../../client/runView.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { clip, count, duration, endedPacks, lostWord, percent, perSecond, type Screen } from "./text.ts";
+import {
+  clip,
+  count,
+  duration,
+  endedPacks,
+  lostOf,
+  lostWord,
+  percent,
+  perSecond,
+  type Screen,
+} from "./text.ts";
 
 /** `████████░░░░░░░░` for a share of 0 to 1. */
 export function bar(share: number, width: number): string {
@@ -33,7 +43,7 @@ export function progressLine(view: RunView, columns: number): string {
   const facts = [
     percent(endedPacks(view), packs.total),
     `${count(packs.done)}/${count(packs.total)} packs`,
-    ...(packs.failed > 0 ? [`${count(packs.failed)} ${lostWord(view)}`] : []),
+    ...(lostOf(packs) > 0 ? [`${count(lostOf(packs))} ${lostWord(view)}`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
     ...termOf(view),

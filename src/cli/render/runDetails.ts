@@ -13,7 +13,7 @@ import {
   dollars,
   duration,
   endedPacks,
-  lostWord,
+  lostText,
   olderText,
   oneLine,
   paint,
@@ -129,8 +129,8 @@ function factsOf(view: RunView): readonly Fact[] {
 const leftOf = ({ expectedS, lowS, highS }: RemainingTime): string =>
   `about ${duration(expectedS)} left (${duration(lowS)} to ${duration(highS)})`;
 
-const countsOf = (view: RunView, of: { total: number; done: number; failed: number }): string =>
-  `${count(of.done)} of ${count(of.total)} done, ${count(of.failed)} ${lostWord(view)}`;
+const countsOf = (view: RunView, of: NonNullable<RunView["chunks"]>): string =>
+  `${count(of.done)} of ${count(of.total)} done, ${lostText(view, of)}`;
 
 export const ledBy = (terms: readonly { readonly term: number; readonly holder: string }[]): string =>
   terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ");

@@ -1,6 +1,6 @@
-import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
-import { type Layout, packsOf, packsOfShard, type Range, shardsOf, sizeOf } from "../../model/packs.ts";
-import { isFinal, type State } from "../../model/state.ts";
+import { type Outcome, outcomesOf } from "../../model/outcomes.ts";
+import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
+import type { State } from "../../model/state.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { type RunKey, readState, requireSpec } from "../runDocuments.ts";
 
@@ -8,7 +8,7 @@ import { type RunKey, readState, requireSpec } from "../runDocuments.ts";
 export type PackMap = ReturnType<typeof packMapOf>;
 
 /** `resent`: those in flight that were resent. */
-type Outcome = "done" | "failed" | "inFlight" | "resent";
+type Counted = Outcome | "resent";
 
 /** Two reads. Throws `InputError` for an unknown run. */
 export async function packMap(client: Client, id: string): Promise<PackMap> {
@@ -29,7 +29,7 @@ export function packMapOf({ run, uid }: RunKey, state: State | undefined) {
   const packs = packsOf(layout);
   const packsPerCell = packsPerCellOf(packs, layout.shardSize);
   const cells = emptyCells(Math.ceil(packs / packsPerCell));
-  const add = (outcome: Outcome, pack: number): void => {
+  const add = (outcome: Counted, pack: number): void => {
     const cell = Math.floor(pack / packsPerCell);
     cells[outcome][cell] = (cells[outcome][cell] ?? 0) + 1;
   };
@@ -45,9 +45,9 @@ export function packMapOf({ run, uid }: RunKey, state: State | undefined) {
   return { ...key, packs, shardSize: layout.shardSize, packsPerCell, cells };
 }
 
-const emptyCells = (cells: number): Readonly<Record<Outcome, number[]>> => {
+const emptyCells = (cells: number): Readonly<Record<Counted, number[]>> => {
   const zeros = (): number[] => new Array<number>(cells).fill(0);
-  return { done: zeros(), failed: zeros(), inFlight: zeros(), resent: zeros() };
+  return { done: zeros(), failed: zeros(), givenUp: zeros(), inFlight: zeros(), resent: zeros() };
 };
 
 /** A cell this many times too large would hide more than its borders at shards are worth. */
@@ -63,34 +63,4 @@ export function packsPerCellOf(packs: number, shardSize: number): number {
   let divisor = needed;
   while (shardSize % divisor !== 0) divisor += 1;
   return divisor <= coarseMax * needed ? divisor : needed;
-}
-
-/** How the packs of a shard are; undefined where nothing of it was sent or done. */
-function outcomesOf(
-  state: State,
-  layout: Layout,
-  shard: number,
-): ((pack: number) => Outcome | undefined) | undefined {
-  const packs = packsOfShard(layout, shard);
-  const sealed = state.sealed[shard];
-  if (sealed !== undefined) {
-    const isMember = bitsOf(packs, sealed.members);
-    return (pack) => (isMember?.(pack) === false ? "failed" : "done");
-  }
-  const open = state.open[shard];
-  if (open === undefined) return undefined;
-  const isDone = bitsOf(packs, open.done);
-  const hasFailed = bitsOf(packs, open.failed);
-  const sentUpTo = isFinal(state.phase) ? 0 : state.cursor;
-  return (pack) => {
-    if (isDone?.(pack) === true) return "done";
-    if (hasFailed?.(pack) === true) return "failed";
-    return pack < sentUpTo ? "inFlight" : undefined;
-  };
-}
-
-function bitsOf(packs: Range, text: string | undefined): ((pack: number) => boolean) | undefined {
-  if (text === undefined) return undefined;
-  const bits = decodeBitmap(text, sizeOf(packs));
-  return (pack) => hasBit(bits, pack - packs.from);
 }

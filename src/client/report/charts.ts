@@ -14,7 +14,14 @@ const left = 64;
 
 /** Colors of a light page; `style.ts` has those of a dark one by the same names. */
 const fills = {
-  ...{ done: "#3f9a70", failed: "#c9332d", flight: "#2c52c9", resent: "#9a6200", none: "#e6e7eb" },
+  ...{
+    done: "#3f9a70",
+    failed: "#c9332d",
+    flight: "#2c52c9",
+    resent: "#9a6200",
+    lost: "#a9adb8",
+    none: "#e6e7eb",
+  },
   ...{ term: "#5b78d6", gap: "#fbe3e1" },
 } as const;
 type Fill = keyof typeof fills;
@@ -120,12 +127,13 @@ const states = [
   ["failed", "failed", "failed"],
   ["resent", "resent", "resent"],
   ["inFlight", "flight", "in flight"],
+  ["givenUp", "lost", "given up"],
 ] as const;
 
 /** Every cell of the map as a square, its states joined to one path each. */
 export function mapChart(map: PackMap): Html {
   const { packs, packsPerCell, cells } = map;
-  const paths = { none: "", done: "", partly: "", flight: "", resent: "", failed: "" };
+  const paths = { none: "", done: "", partly: "", lost: "", flight: "", resent: "", failed: "" };
   const columns = columnsFor(cells.done.length);
   const cellSize = width / columns;
   const side = round(cellSize - 1.6);
@@ -149,13 +157,14 @@ export function mapChart(map: PackMap): Html {
   ]);
 }
 
-/** What tells states apart without their colors: a cross for failed, a stroke for in flight, two for resent. */
+/** What tells states apart without their colors: a cross for failed, a stroke for in flight, two for resent, a slanted one for given up. */
 function markOf(fill: string, x: number, y: number, side: number): string {
   const [near, far, half] = [round(side * 0.28), round(side * 0.72), round(side / 2)];
   const line = (x1: number, y1: number, x2: number, y2: number): string =>
     `M${round(x + x1)} ${round(y + y1)}L${round(x + x2)} ${round(y + y2)}`;
   if (fill === "failed") return line(near, near, far, far) + line(near, far, far, near);
   if (fill === "flight") return line(near, half, far, half);
+  if (fill === "lost") return line(near, far, far, near);
   return fill === "resent" ? line(near, near, far, near) + line(near, far, far, far) : "";
 }
 
@@ -195,6 +204,7 @@ export const mapKey = html`<ul class="key">${(
     ["flight", "in flight"],
     ["resent", "in flight, resent"],
     ["failed", "failed"],
+    ["lost", "given up"],
     ["none", "not sent"],
   ] as const
 ).map(

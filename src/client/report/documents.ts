@@ -1,5 +1,5 @@
 import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
-import { bytes, count, dollars, lostWord } from "../../model/figures.ts";
+import { bytes, count, dollars, lostOf, lostWord } from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
 import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
@@ -21,8 +21,8 @@ function rangesText(ranges: readonly Range[]): string {
 
 export function failureSection({ view, failures: { groups, trying, more } }: ReportFacts): Html {
   if (groups.length === 0 && trying.length === 0) {
-    const lost = view.packs?.failed ?? 0;
-    return section("Failures", dim(lost === 0 ? "Nothing failed." : lostText(view, lost)));
+    const lost = view.packs === undefined ? 0 : lostOf(view.packs);
+    return section("Failures", dim(lost === 0 ? "Nothing failed." : withoutRecord(view, lost)));
   }
   const rows = groups
     .slice(0, groupsMax)
@@ -50,7 +50,7 @@ export function failureSection({ view, failures: { groups, trying, more } }: Rep
   );
 }
 
-function lostText(view: ReportFacts["view"], lost: number): string {
+function withoutRecord(view: ReportFacts["view"], lost: number): string {
   const packs = `${count(lost)} ${lost === 1 ? "pack" : "packs"}`;
   if (lostWord(view) === "failed") return `${packs} failed; no record says why.`;
   const [verb, them] = lost === 1 ? ["is", "it"] : ["are", "them"];

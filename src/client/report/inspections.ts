@@ -78,13 +78,12 @@ function mapTable({ packs, packsPerCell, cells }: PackMap): Html {
       of.slice(row * perRow, (row + 1) * perRow).reduce((all, one) => all + one, 0);
     const from = row * perRow * packsPerCell;
     const to = Math.min((row + 1) * perRow * packsPerCell, packs);
-    const [done, failed, inFlight, resent] = [cells.done, cells.failed, cells.inFlight, cells.resent].map(
-      sum,
-    );
-    const notSent = to - from - (done ?? 0) - (failed ?? 0) - (inFlight ?? 0);
-    return { range: rangeText({ from, to }), counts: [done, failed, inFlight, resent, notSent].map(Number) };
+    const { done, failed, givenUp, inFlight, resent } = cells;
+    const notSent = [done, failed, givenUp, inFlight].reduce((left, of) => left - sum(of), to - from);
+    const counts = [...[done, failed, givenUp, inFlight, resent].map(sum), notSent];
+    return { range: rangeText({ from, to }), counts };
   });
-  const titles = ["Done", "Failed", "In flight", "Sent again", "Not sent"];
+  const titles = ["Done", "Failed", "Given up", "In flight", "Resent", "Not sent"];
   const shown = titles.flatMap((title, at) =>
     at === 0 || rows.some(({ counts }) => (counts[at] ?? 0) > 0) ? [{ title, at }] : [],
   );

@@ -3,8 +3,8 @@
  * replace in the dark. A printed report is always light.
  */
 export const style = `
-:root{color-scheme:light dark;--bg:#fff;--text:#17181c;--dim:#5a5f6b;--line:#e3e4e8;--soft:#f6f6f8;--done:#3f9a70;--failed:#c9332d;--flight:#2c52c9;--resent:#9a6200;--none:#e6e7eb;--term:#5b78d6;--gap:#fbe3e1;--ok:#17714a;--warn:#8a5a00;--bad:#b62a25}
-@media screen and (prefers-color-scheme:dark){:root{--bg:#0f1013;--text:#e8e9ed;--dim:#a0a5b0;--line:#2a2c33;--soft:#17191d;--done:#3c9a6c;--failed:#f0655b;--flight:#8fabff;--resent:#e3ae4d;--none:#2a2d34;--term:#7f99ee;--gap:#40201f;--ok:#4fc48d;--warn:#e3ae4d;--bad:#ff8379}}
+:root{color-scheme:light dark;--bg:#fff;--text:#17181c;--dim:#5a5f6b;--line:#e3e4e8;--soft:#f6f6f8;--done:#3f9a70;--failed:#c9332d;--flight:#2c52c9;--resent:#9a6200;--lost:#a9adb8;--none:#e6e7eb;--term:#5b78d6;--gap:#fbe3e1;--ok:#17714a;--warn:#8a5a00;--bad:#b62a25}
+@media screen and (prefers-color-scheme:dark){:root{--bg:#0f1013;--text:#e8e9ed;--dim:#a0a5b0;--line:#2a2c33;--soft:#17191d;--done:#3c9a6c;--failed:#f0655b;--flight:#8fabff;--resent:#e3ae4d;--lost:#5a5f6b;--none:#2a2d34;--term:#7f99ee;--gap:#40201f;--ok:#4fc48d;--warn:#e3ae4d;--bad:#ff8379}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--text);font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums}
 main{max-width:960px;margin:0 auto;padding:40px 24px 56px}
@@ -21,7 +21,7 @@ p{margin:0 0 12px;max-width:92ch}section>:last-child{margin-bottom:0}.scroll+p,.
 .figures dt{color:var(--dim);font-size:12px}.figures dd{margin:0;font-size:18px;font-weight:600;letter-spacing:-.01em}.figures dd+dd{font-size:12px;font-weight:400;letter-spacing:0}
 section{padding:28px 0;border-bottom:1px solid var(--line)}section:last-of-type{border:0}
 svg{display:block;max-width:100%;height:auto}.state svg,.key svg{display:inline}
-svg .done{fill:var(--done)}svg .failed{fill:var(--failed)}svg .flight{fill:var(--flight)}svg .resent{fill:var(--resent)}svg .none{fill:var(--none)}svg .term{fill:var(--term)}svg .gap{fill:var(--gap)}
+svg .done{fill:var(--done)}svg .failed{fill:var(--failed)}svg .flight{fill:var(--flight)}svg .resent{fill:var(--resent)}svg .lost{fill:var(--lost)}svg .none{fill:var(--none)}svg .term{fill:var(--term)}svg .gap{fill:var(--gap)}
 svg text{fill:var(--dim);font:11px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums}
 svg .grid{stroke:var(--line)}svg .curve{stroke:var(--done)}svg .cross{stroke:var(--bg)}
 .scroll{overflow-x:auto}

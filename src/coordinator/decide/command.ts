@@ -1,7 +1,15 @@
-import { countBits, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import {
+  type Bitmap,
+  clearBit,
+  countBits,
+  decodeBitmap,
+  encodeBitmap,
+  fullBitmap,
+  hasBit,
+} from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
+import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
@@ -60,6 +68,7 @@ export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void
   const { layout } = state;
   if (state.phase !== "computing" || layout === undefined) return;
   const sent = state.cursor;
+  state.gaveUp ??= { cursor: sent, failed: failedIn(state, layout) };
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
     if (!(shard in state.open) && !(shard in state.sealed)) {
       openShards(state, shard);
@@ -75,13 +84,31 @@ export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void
       open.recount = true;
       continue;
     }
-    const missing = emptyBitmap(size);
-    for (let index = 0; index < size; index += 1) if (!hasBit(done, index)) setBit(missing, index);
-    open.failed = encodeBitmap(missing);
+    if (open.failed !== undefined) state.gaveUp.failed[shard] = open.failed;
+    open.failed = encodeBitmap(without(size, done));
   }
   state.cursor = packsOf(layout);
   state.again = {};
   tally(state);
+}
+
+/** The packs that have failed, as bitmaps by shard. */
+function failedIn({ sealed, open }: State, layout: Layout): Record<string, string> {
+  const failed: Record<string, string> = {};
+  for (const [shard, one] of Object.entries(open)) if (one.failed !== undefined) failed[shard] = one.failed;
+  for (const [shard, { members }] of Object.entries(sealed)) {
+    if (members === undefined) continue;
+    const size = sizeOf(packsOfShard(layout, Number(shard)));
+    failed[shard] = encodeBitmap(without(size, decodeBitmap(members, size)));
+  }
+  return failed;
+}
+
+/** All of `size` but these. */
+function without(size: number, bits: Bitmap): Bitmap {
+  const others = fullBitmap(size);
+  for (let index = 0; index < size; index += 1) if (hasBit(bits, index)) clearBit(others, index);
+  return others;
 }
 
 /**

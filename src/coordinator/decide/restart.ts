@@ -42,6 +42,7 @@ export function beginGeneration(
     error: _error,
     answer: _answer,
     keep: _keep,
+    gaveUp: _gaveUp,
     trying: _trying,
     otherCode: _otherCode,
     ...rest

@@ -2,6 +2,7 @@ import { addCalls, decodeCalls, encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
+import { givenUpOf } from "../../model/outcomes.ts";
 import { packsOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
@@ -128,14 +129,19 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
   // One that came after a run failed, or that the leader refused, says nothing of this state.
   const manifest = phase === "complete" ? found : undefined;
   const done = manifest?.folded ?? state.chunksDone;
+  const { packs, chunks } = givenUpOf(state);
+  const givenUp = (count: number) => (count === 0 ? {} : { givenUp: count });
   return {
     ...{ run, uid, generation, phase: phase as ClosedRun["phase"], error },
     ...{ calculation: spec?.calculation ?? "", params: spec?.params, code: state.code ?? spec?.code },
     ...{ finishedMs: state.finishedMs ?? state.updatedMs, retriedMs: state.retriedMs },
     calls: encodeCalls(state.calls),
     ...(layout && {
-      packs: { total: packsOf(layout), done: state.packsDone, failed: state.packsFailed },
-      chunks: { total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
+      packs: { total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
+      chunks: {
+        ...{ total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
+        ...givenUp(chunks),
+      },
     }),
   };
 }

@@ -1,5 +1,5 @@
 import type { RunView } from "../../client/runView.ts";
-import { count, dollars, duration, lostWord, perSecond } from "../../model/figures.ts";
+import { count, dollars, duration, lostOf, lostText, perSecond } from "../../model/figures.ts";
 
 /** One figure of the header: a name, its value, and what explains it. */
 export interface Figure {
@@ -19,7 +19,7 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
       name: "packs",
       value: `${count(packs.done)} / ${count(packs.total)}`,
       note: [
-        packs.failed > 0 ? `${count(packs.failed)} ${lostWord(view)}` : "",
+        lostOf(packs) > 0 ? lostText(view, packs) : "",
         packs.again > 0 ? `${count(packs.again)} resent` : "",
       ]
         .filter((text) => text !== "")

@@ -1,6 +1,15 @@
 import type { ListedRun, RunsPage } from "../../client/runs.ts";
 import type { RunView } from "../../client/runView.ts";
-import { count, dollars, duration, endedPacks, lostWord, percent, perSecond } from "../../model/figures.ts";
+import {
+  count,
+  dollars,
+  duration,
+  endedPacks,
+  lostOf,
+  lostWord,
+  percent,
+  perSecond,
+} from "../../model/figures.ts";
 import { type RunState, stateOf } from "../parts/runState.ts";
 
 type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
@@ -48,8 +57,10 @@ export function rowOf(run: ListedRun, nowMs: number): RunRow {
   };
 }
 
-const packsText = ({ total, done, failed }: NonNullable<RunView["chunks"]>, lost: string): string =>
-  `${count(done)} / ${count(total)}${failed > 0 ? `, ${count(failed)} ${lost}` : ""}`;
+function packsText(packs: NonNullable<RunView["chunks"]>, word: string): string {
+  const lost = lostOf(packs);
+  return `${count(packs.done)} / ${count(packs.total)}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
+}
 
 /** `just now`, `42 s ago`, `3 min ago`, `5 h ago`, `2 d ago`: one unit is enough for an age. */
 export function agoText(seconds: number): string {

@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Failures } from "../../../client/failures.ts";
 import type { RunView } from "../../../client/runView.ts";
-import { count } from "../../../model/figures.ts";
+import { count, lostOf } from "../../../model/figures.ts";
 import { usePoll } from "../../data/hooks.ts";
 import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
 import { RetryDialog } from "../steer/retryDialog.tsx";
-import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
+import { canRetry, packsText, pathOf, retryButton, retryText } from "../steer/steering.ts";
 import { groupText, tryingText } from "./failureGroups.ts";
 
 /** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
@@ -17,7 +17,10 @@ export function FailuresPanel(of: {
   readonly onRetried: (text: string) => void;
 }): JSX.Element | null {
   const { view } = of;
-  const failed = (view.packs?.failed ?? 0) > 0 || view.phase === "failed" || view.trying !== undefined;
+  const failed =
+    (view.packs !== undefined && lostOf(view.packs) > 0) ||
+    view.phase === "failed" ||
+    view.trying !== undefined;
   if (!failed) return null;
   return <Shown {...of} />;
 }
@@ -27,6 +30,7 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
   const [asking, setAsking] = useState(false);
   const polled = usePoll<Failures>(`${pathOf(view.run)}/failures`, () => (view.active ? 5_000 : undefined));
   const { value } = polled;
+  const givenUp = view.packs?.givenUp ?? 0;
   const retry = canRetry(view) && !readOnly;
   return (
     <Panel
@@ -40,6 +44,9 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
       {value === undefined && polled.error === undefined ? (
         <p class="loading">Reading the failures …</p>
       ) : null}
+      {givenUp === 0 ? null : (
+        <p class="dim">{`${packsText(givenUp)} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
+      )}
       <ul class="groups">
         {(value?.groups ?? []).map((group) => (
           <li key={`${group.code} ${group.message}`}>

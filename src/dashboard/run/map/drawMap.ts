@@ -4,6 +4,7 @@ import { type Cell, cellCount, cellOf, type gridOf } from "./packMap.ts";
 interface Inks {
   readonly done: string;
   readonly failed: string;
+  readonly givenUp: string;
   readonly inFlight: string;
   readonly resent: string;
   readonly notSent: string;
@@ -18,6 +19,7 @@ function inksOf(element: Element): Inks {
   return {
     done: ink("done"),
     failed: ink("failed"),
+    givenUp: ink("given-up"),
     inFlight: ink("in-flight"),
     resent: ink("resent"),
     notSent: ink("not-sent"),
@@ -30,7 +32,7 @@ type Context = CanvasRenderingContext2D;
 
 /**
  * Draws each cell as a column that fills from below with what is done, so that a cell of many packs shows its share. A
- * failure has a cross, a resend a dot, work in flight an outline: shapes, not only colors.
+ * failure has a cross, a resend a dot, work in flight an outline, what was given up a stroke: shapes, not only colors.
  */
 export function drawMap(
   canvas: HTMLCanvasElement,
@@ -75,7 +77,7 @@ function drawCell(context: Context, cell: Cell, { x, y, size }: Square, inks: In
   context.fillStyle = inks.notSent;
   context.fillRect(x, y, size, size);
   let filled = 0;
-  for (const name of ["done", "failed"] as const) {
+  for (const name of ["done", "failed", "givenUp"] as const) {
     if (cell[name] === 0) continue;
     // What exists is never too small to be seen.
     const height = Math.max((size * cell[name]) / packs, name === "failed" ? Math.min(3, size) : 1);
@@ -94,13 +96,15 @@ function drawCell(context: Context, cell: Cell, { x, y, size }: Square, inks: In
     context.arc(x + size / 2, y + size / 2, Math.max(1, size / 5), 0, 2 * Math.PI);
     context.fill();
   }
-  if (cell.failed > 0 && size >= 6) {
+  if (cell.failed + cell.givenUp > 0 && size >= 6) {
     context.strokeStyle = inks.cut;
     context.lineWidth = Math.max(1, size / 8);
     const inset = size * 0.28;
     context.beginPath();
-    context.moveTo(x + inset, y + inset);
-    context.lineTo(x + size - inset, y + size - inset);
+    if (cell.failed > 0) {
+      context.moveTo(x + inset, y + inset);
+      context.lineTo(x + size - inset, y + size - inset);
+    }
     context.moveTo(x + size - inset, y + inset);
     context.lineTo(x + inset, y + size - inset);
     context.stroke();

@@ -9,6 +9,8 @@ export interface Cell {
   readonly shards: Range;
   readonly done: number;
   readonly failed: number;
+  /** The run ended early without them. */
+  readonly givenUp: number;
   /** In flight, without those resent. */
   readonly inFlight: number;
   /** In flight and resent: a straggler, or lost work. */
@@ -21,13 +23,15 @@ export const cellCount = (map: PackMap): number => Math.ceil(map.packs / map.pac
 export function cellOf(map: PackMap, index: number): Cell {
   const from = index * map.packsPerCell;
   const to = Math.min(from + map.packsPerCell, map.packs);
-  const [done, failed, inFlight, resent] = (["done", "failed", "inFlight", "resent"] as const).map(
-    (name) => map.cells[name][index] ?? 0,
-  ) as [number, number, number, number];
+  const of = (name: keyof PackMap["cells"]): number => map.cells[name][index] ?? 0;
+  const [done, failed, givenUp, inFlight, resent] = [
+    ...[of("done"), of("failed"), of("givenUp"), of("inFlight"), of("resent")],
+  ] as const;
   return {
-    ...{ index, packs: { from, to }, done, failed, inFlight: Math.max(0, inFlight - resent), resent },
+    ...{ index, packs: { from, to }, done, failed, givenUp },
+    ...{ inFlight: Math.max(0, inFlight - resent), resent },
     shards: { from: Math.floor(from / map.shardSize), to: Math.floor((to - 1) / map.shardSize) + 1 },
-    notSent: Math.max(0, to - from - done - failed - inFlight),
+    notSent: Math.max(0, to - from - done - failed - givenUp - inFlight),
   };
 }
 
@@ -40,6 +44,7 @@ export function cellOfShard(map: PackMap, shard: number): number | undefined {
 const parts = [
   ["done", "done"],
   ["failed", "failed"],
+  ["givenUp", "given up"],
   ["inFlight", "in flight"],
   ["resent", "resent, in flight"],
   ["notSent", "not sent"],
@@ -64,20 +69,20 @@ export interface Legend {
 export function legendOf(map: PackMap): readonly Legend[] {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   const { cells } = map;
-  const [done, failed, flying, resent] = [
-    sum(cells.done),
-    sum(cells.failed),
-    sum(cells.inFlight),
-    sum(cells.resent),
-  ];
+  const [done, failed, givenUp] = [sum(cells.done), sum(cells.failed), sum(cells.givenUp)];
+  const [flying, resent] = [sum(cells.inFlight), sum(cells.resent)];
   const counts = {
     done,
     failed,
+    givenUp,
     inFlight: flying - resent,
     resent,
-    notSent: map.packs - done - failed - flying,
+    notSent: map.packs - done - failed - givenUp - flying,
   };
-  return parts.map(([name, text]) => ({ name, text, packs: counts[name] }));
+  // Few runs end early.
+  return parts
+    .map(([name, text]) => ({ name, text, packs: counts[name] }))
+    .filter(({ name, packs }) => name !== "givenUp" || packs > 0);
 }
 
 /** How many cells of which size stand in a row: as large as the height allows, so that few packs are no tiny dots. */

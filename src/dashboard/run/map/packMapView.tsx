@@ -52,6 +52,7 @@ export function PackMapView(of: {
             <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
               <rect x="1" y="1" width="10" height="10" />
               {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
+              {name === "givenUp" ? <path d="m3.5 8.5 5-5" /> : null}
               {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
             </svg>
             {text} <b>{count(packs)}</b>
@@ -135,11 +136,13 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
             <table class="list">
               <thead>
                 <tr>
-                  {["Packs", "Shard", "Done", "Failed", "In flight", "Resent", "Not sent"].map((name) => (
-                    <th key={name} scope="col" class="number">
-                      {name}
-                    </th>
-                  ))}
+                  {["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"].map(
+                    (name) => (
+                      <th key={name} scope="col" class="number">
+                        {name}
+                      </th>
+                    ),
+                  )}
                 </tr>
               </thead>
               <tbody>
@@ -147,7 +150,7 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
                   <tr key={cell.index}>
                     <td class="number">{rangeText(cell.packs)}</td>
                     <td class="number">{rangeText(cell.shards)}</td>
-                    {[cell.done, cell.failed, cell.inFlight, cell.resent, cell.notSent].map(
+                    {[cell.done, cell.failed, cell.givenUp, cell.inFlight, cell.resent, cell.notSent].map(
                       (packs, index) => (
                         <td key={index} class="number">
                           {count(packs)}

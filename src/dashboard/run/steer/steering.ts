@@ -69,7 +69,7 @@ export function retryButton({ packs }: RunView): string {
   return missing === 0 ? "Retry" : `Retry ${packsText(missing)}`;
 }
 
-const packsText = (packs: number): string => `${count(packs)} ${packs === 1 ? "pack" : "packs"}`;
+export const packsText = (packs: number): string => `${count(packs)} ${packs === 1 ? "pack" : "packs"}`;
 const chunksText = (chunks: number): string => `${count(chunks)} ${chunks === 1 ? "chunk" : "chunks"}`;
 
 /** What each of the others will do, before it is done. */

@@ -1,0 +1,67 @@
+import { decodeBitmap, hasBit } from "./bitmap.ts";
+import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
+import { isFinal, type State } from "./state.ts";
+
+/** What readers of a state see of its packs. `givenUp`: the run ended early without it, and no leader knew that it had failed. */
+export type Outcome = "done" | "failed" | "givenUp" | "inFlight";
+
+/** How the packs of a shard are, each undefined if it was not sent; undefined where nothing of the shard was sent or done. */
+export function outcomesOf(
+  state: State,
+  layout: Layout,
+  shard: number,
+): ((pack: number) => Outcome | undefined) | undefined {
+  const packs = packsOfShard(layout, shard);
+  const { gaveUp } = state;
+  const hadFailed = bitsOf(packs, gaveUp?.failed[shard]);
+  const lost = (pack: number): Outcome =>
+    gaveUp === undefined || hadFailed?.(pack) === true ? "failed" : "givenUp";
+  const sealed = state.sealed[shard];
+  if (sealed !== undefined) {
+    const isMember = bitsOf(packs, sealed.members);
+    return (pack) => (isMember?.(pack) === false ? lost(pack) : "done");
+  }
+  const open = state.open[shard];
+  if (open === undefined) return undefined;
+  const isDone = bitsOf(packs, open.done);
+  const isLost = bitsOf(packs, open.failed);
+  const sentUpTo = isFinal(state.phase) ? 0 : (gaveUp?.cursor ?? state.cursor);
+  return (pack) => {
+    if (isDone?.(pack) === true) return "done";
+    if (isLost?.(pack) === true) return lost(pack);
+    return pack < sentUpTo ? "inFlight" : undefined;
+  };
+}
+
+/**
+ * The packs and chunks that a run gave up, and how many packs of those that its counts hold were never sent. None of a run
+ * that did not end early, or whose state an older version wrote.
+ */
+export function givenUpOf(state: State): {
+  readonly packs: number;
+  readonly chunks: number;
+  readonly unsent: number;
+} {
+  const { layout, gaveUp } = state;
+  const found = { packs: 0, chunks: 0, unsent: 0 };
+  if (layout === undefined || gaveUp === undefined) return found;
+  for (let shard = 0; shard < shardsOf(layout); shard += 1) {
+    const outcome = outcomesOf(state, layout, shard);
+    const { from, to } = packsOfShard(layout, shard);
+    for (let pack = from; outcome !== undefined && pack < to; pack += 1) {
+      const is = outcome(pack);
+      if (is === "givenUp") {
+        found.packs += 1;
+        found.chunks += sizeOf(chunksOfPack(layout, pack));
+      }
+      if (pack >= gaveUp.cursor && (is === "givenUp" || is === undefined)) found.unsent += 1;
+    }
+  }
+  return found;
+}
+
+function bitsOf(packs: Range, text: string | undefined): ((pack: number) => boolean) | undefined {
+  if (text === undefined) return undefined;
+  const bits = decodeBitmap(text, sizeOf(packs));
+  return (pack) => hasBit(bits, pack - packs.from);
+}
