@@ -8,7 +8,8 @@ import { parseSample, verify } from "../client/questions/verify.ts";
 import { peekQueue } from "../client/queues.ts";
 import { report } from "../client/report/report.ts";
 import { findResult } from "../client/result.ts";
-import { readState, requireSpec } from "../client/runDocuments.ts";
+import { readShown } from "../client/retried.ts";
+import { requireSpec } from "../client/runDocuments.ts";
 import { readStatus } from "../client/status.ts";
 import {
   type ApiAnswer,
@@ -33,11 +34,11 @@ const mapsKept = 16;
 /** By the state that they show, newest last. */
 const maps = new WeakMap<Client, Map<string, PackMap>>();
 
-/** The packs of a run in cells: two reads, and no work while the state is the same. */
+/** The packs of a run in cells: two reads, of an ended run a HEAD as well, and no work while the state is the same. */
 export const getMap: ApiHandler = async (request, client) => {
   const spec = await requireSpec(client, routeParam(request, "id"));
   const { run, uid } = spec.value;
-  const state = await readState(client, run, uid);
+  const state = await readShown(client, { run, uid });
   const version = `${uid} ${state?.etag ?? "-"}`;
   return polled(request, weakTag(version), () => {
     const kept = maps.get(client) ?? new Map<string, PackMap>();

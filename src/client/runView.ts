@@ -7,6 +7,7 @@ import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
 import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
+import { asksAnew, asksRetry } from "./retried.ts";
 import type { Read } from "./runDocuments.ts";
 
 /** `waiting`: accepted, but no leader has seen it yet. */
@@ -97,6 +98,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
   const calls = state?.calls ?? noCalls;
+  const anew = asksAnew(state, marker);
   return {
     run,
     uid,
@@ -109,7 +111,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     keep: active && keepsOf(state, marker),
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
-    ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
+    ...(state === undefined || anew ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
@@ -117,7 +119,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     dollars: dollarsOf(calls),
     ...defined({
       // A planned run of an older version has no identity of its code.
-      code: state?.layout === undefined ? (state?.code ?? code) : state.code,
+      code: anew ? (marker?.code ?? code) : state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
       finishedAt: finishedMs === undefined ? undefined : iso(finishedMs),
       deadline: deadline && {
@@ -135,10 +137,6 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   return state === undefined || asksRetry(state, marker) ? "waiting" : state.phase;
 }
-
-/** A marker of a higher generation asks for a retry that no leader has begun. */
-const asksRetry = (state: State | undefined, marker: Marker | undefined): boolean =>
-  state !== undefined && marker !== undefined && marker.generation > state.generation;
 
 function wordOf(
   phase: RunPhase,

@@ -6,7 +6,8 @@ import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
 import { blobPage, blobPages } from "../containersAndQueues.ts";
-import { readState, requireSpec } from "../runDocuments.ts";
+import { readShown } from "../retried.ts";
+import { requireSpec } from "../runDocuments.ts";
 
 /** How long the packs of a run took. */
 export type Durations = Awaited<ReturnType<typeof durations>>;
@@ -25,7 +26,7 @@ interface SlowPack {
  */
 export async function durations(client: Client, id: string) {
   const { run, uid } = (await requireSpec(client, id)).value;
-  const state = (await readState(client, run, uid))?.value;
+  const state = (await readShown(client, { run, uid }))?.value;
   const layout = state?.layout;
   const { durationsMs, packsDone } = state && layout ? state : { durationsMs: [], packsDone: 0 };
   const listed = state && layout ? await listPartials(client, state, layout) : [];

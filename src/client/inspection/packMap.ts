@@ -2,7 +2,8 @@ import { type Outcome, outcomesOf } from "../../model/outcomes.ts";
 import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
 import { type Client, clientLimits } from "../client.ts";
-import { type RunKey, readState, requireSpec } from "../runDocuments.ts";
+import { readShown } from "../retried.ts";
+import { type RunKey, requireSpec } from "../runDocuments.ts";
 
 /** The packs of a run, counted in cells of neighboring packs: what the leader knows, in at most 2,000 cells. */
 export type PackMap = ReturnType<typeof packMapOf>;
@@ -10,10 +11,10 @@ export type PackMap = ReturnType<typeof packMapOf>;
 /** `resent`: those in flight that were resent. */
 type Counted = Outcome | "resent";
 
-/** Two reads. Throws `InputError` for an unknown run. */
+/** Two reads, of an ended run a HEAD as well. Throws `InputError` for an unknown run. */
 export async function packMap(client: Client, id: string): Promise<PackMap> {
   const spec = (await requireSpec(client, id)).value;
-  return packMapOf(spec, (await readState(client, id, spec.uid))?.value);
+  return packMapOf(spec, (await readShown(client, spec))?.value);
 }
 
 /**

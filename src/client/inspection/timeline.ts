@@ -4,16 +4,17 @@ import type { Spec } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { type Client, defined, iso } from "../client.ts";
 import { type LeaderView, leader } from "../leader.ts";
-import { type Read, readState, requireSpec } from "../runDocuments.ts";
+import { readShown } from "../retried.ts";
+import { type Read, requireSpec } from "../runDocuments.ts";
 
 /** Progress of a run over time, and who led it. Times are those of the storage service. */
 export type Timeline = ReturnType<typeof timelineOf>;
 
-/** Two reads and a HEAD. Throws `InputError` for an unknown run. */
+/** Two reads and a HEAD, of an ended run two. Throws `InputError` for an unknown run. */
 export async function timeline(client: Client, id: string) {
   const spec = await requireSpec(client, id);
   const { run, uid } = spec.value;
-  const [state, record] = await Promise.all([readState(client, run, uid), leader(client)]);
+  const [state, record] = await Promise.all([readShown(client, { run, uid }), leader(client)]);
   return timelineOf(spec, state, record);
 }
 
