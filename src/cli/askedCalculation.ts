@@ -1,17 +1,20 @@
 import { resolve } from "node:path";
 import { namedFiles, withPackaged } from "../calculations/ownFiles.ts";
-import type { Calculations } from "../calculations/registry.ts";
+import { type Calculations, namePattern } from "../calculations/registry.ts";
 import {
   type DescribedCalculation,
   describeCalculation,
   describeCalculations,
 } from "../client/describeCalculations.ts";
+import type { RunEstimate } from "../client/estimate/estimateRun.ts";
+import { type PlanRequest, planInThread } from "../client/estimate/planInThread.ts";
 import type { RunRequest } from "../client/runRequest.ts";
 import { type Submitted, submit } from "../client/submit.ts";
-import { InputError, messageOf } from "../model/errors.ts";
+import { InputError, messageOf, StorageError } from "../model/errors.ts";
 import { shownIdentity } from "../model/identity.ts";
+import { readSettings } from "../model/settings.ts";
 import type { Cli, Session } from "./cli.ts";
-import type { Surroundings } from "./connect.ts";
+import { clientFiles, type Surroundings } from "./connect.ts";
 import { loadFiles } from "./loadFiles.ts";
 
 /** Read once, so that concurrent loads restore the same function. */
@@ -43,7 +46,7 @@ export const fileAsked = (folder: string, asked: string): string | undefined =>
   /[\\/]|\.[cm]?[jt]s$/.test(asked) ? resolve(folder, asked) : undefined;
 
 /** A registry with the calculation that the command line gives by name or by file, and its name. */
-export async function registryFor(
+async function registryFor(
   cli: Pick<Cli, "folder" | "calculations">,
   asked: string,
 ): Promise<{ readonly calculations: Calculations; readonly name: string; readonly file?: string }> {
@@ -70,15 +73,16 @@ export interface AskedCalculation extends DescribedCalculation {
   /** Throws `InputError` for wrong parameters, if they can be checked here. */
   check(params: Readonly<Record<string, unknown>>): void;
   submit(request: Omit<RunRequest, "calculation">): Promise<Submitted>;
+  /** Plans in a thread of this process, which Ctrl-C always ends, or in an instance. */
+  plan(request: Omit<PlanRequest, "calculation">): Promise<RunEstimate>;
 }
 
 /** Found by a file, by a name known here, or by a name that the local instances know. Throws `InputError`. */
 export async function askedCalculation(session: Session, asked: string): Promise<AskedCalculation> {
-  const { calculations, name } = await registryFor(session.cli, asked);
-  if (!calculations.list().some((one) => one.name === name)) {
-    const found = await ofInstances(session, name);
-    if (found !== undefined) return found;
-  }
+  const { cli } = session;
+  const { calculations, name, file } = await registryFor(cli, asked);
+  const known = calculations.list().map((one) => one.name);
+  if (!known.includes(name)) return await ofInstances(session, name, known);
   const calculation = calculations.get(name);
   const described = describeCalculation(calculations, calculation);
   return {
@@ -88,6 +92,16 @@ export async function askedCalculation(session: Session, asked: string): Promise
       await checkInstances(session, name, described.code);
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
     },
+    plan: (request) =>
+      planInThread(
+        { ...request, calculation: name },
+        {
+          ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+          access: clientFiles(() => session.client(), cli.env),
+          startThread: (access) => cli.startThread(access, file),
+        },
+        cli.signal,
+      ),
   };
 }
 
@@ -116,23 +130,50 @@ const fix = `Start them with this file: "leasefold down", then "leasefold up --c
 const otherCode = (message: string): InputError =>
   new InputError("conflict", "other-code", message, { field: "calculation" });
 
-async function ofInstances(session: Session, name: string): Promise<AskedCalculation | undefined> {
+/** A calculation whose code only the local instances have; they check its parameters and plan it. */
+async function ofInstances(
+  session: Session,
+  name: string,
+  known: readonly string[],
+): Promise<AskedCalculation> {
   const instances = await session.instances();
-  const found = (await instances?.calculations())?.find((one) => one.name === name);
-  if (instances === undefined || found === undefined) return undefined;
+  if (instances === undefined) throw unknown(name, known, "no instances run here that it could ask");
+  const there = await instances.calculations().catch((error: unknown) => {
+    const { message } = unknown(name, known, `the instances do not answer: ${messageOf(error)}`);
+    throw new StorageError("busy", "", undefined, message, error);
+  });
+  const found = there.find((one) => one.name === name);
+  if (found === undefined) {
+    const more = there.map((one) => one.name).filter((one) => !known.includes(one));
+    throw unknown(name, known, `the instances know ${more.length === 0 ? "no other" : more.join(", ")}`);
+  }
   const { changed, ...described } = found;
+  const refuseChanged = (): void => {
+    if (changed !== true) return;
+    const restart =
+      'Restart them ("leasefold down", then "leasefold up"), or start them with --watch, which loads a changed file';
+    throw otherCode(
+      `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
+        (instances.watch === true ? loading : restart),
+    );
+  };
   return {
     ...described,
-    // Only the instances have its code; their `submit` checks.
     check: () => undefined,
     async submit(request) {
-      if (changed !== true) return instances.submit({ ...request, calculation: name });
-      const restart =
-        'Restart them ("leasefold down", then "leasefold up"), or start them with --watch, which loads a changed file';
-      throw otherCode(
-        `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
-          (instances.watch === true ? loading : restart),
-      );
+      refuseChanged();
+      return await instances.submit({ ...request, calculation: name });
+    },
+    async plan(request) {
+      refuseChanged();
+      return await instances.plan({ ...request, calculation: name });
     },
   };
+}
+
+function unknown(name: string, known: readonly string[], instances: string): InputError {
+  const file = `./${namePattern.test(name) ? name : "mine"}.ts`;
+  const cure = `For one of your own, give its file, such as ${file}, or start "leasefold up --calculation ${file}"`;
+  const here = `there is no calculation ${JSON.stringify(name)}: this command knows ${known.join(", ")}`;
+  return new InputError("unknown", "unknown-calculation", `${here}; ${instances}. ${cure}`);
 }

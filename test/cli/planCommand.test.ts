@@ -52,7 +52,7 @@ describe("leasefold plan", () => {
 
   it.each([
     ["plan", "missing required argument 'calculation'"],
-    ["plan nothing", "there is no nothing"],
+    ["plan nothing", 'there is no calculation "nothing"'],
     ["plan sum", "invalid --to: must be given"],
     ["plan sum --tto 5", "unknown parameter: --tto"],
     ["plan sum --to 5 --pack-size 0", "invalid --pack-size: 0 is not a whole number"],

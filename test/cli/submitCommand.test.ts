@@ -73,7 +73,7 @@ describe("leasefold submit", () => {
       "submit sum --tto 5",
       "unknown parameter: --tto (did you mean --to?): the parameters are --to, --label, --exact, --max-size",
     ],
-    ["submit nothing --to 5", "there is no nothing"],
+    ["submit nothing --to 5", 'there is no calculation "nothing"'],
     ["submit sum --to 1e16", "invalid --to: 1e16: must be at most 1000000000000000"],
     ["submit sum --to=1e16", "invalid --to: 1e16: must be at most 1000000000000000"],
     ["submit sum -p to=1e16", "invalid --to: 1e16: must be at most 1000000000000000"],

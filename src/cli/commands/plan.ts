@@ -1,14 +1,8 @@
 import type { Command } from "commander";
-import type { AnyCalculation } from "../../calculations/contract.ts";
-import type { Calculations } from "../../calculations/registry.ts";
 import { callsOf, type FileUse, type RunEstimate } from "../../client/estimate/estimateRun.ts";
-import { planInThread } from "../../client/estimate/planInThread.ts";
 import type { CallCounts } from "../../model/calls.ts";
-import { InputError } from "../../model/errors.ts";
-import { readSettings } from "../../model/settings.ts";
-import { registryFor } from "../askedCalculation.ts";
+import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { clientFiles } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { calculationCommand, optionNames, wholeOption } from "../options.ts";
@@ -28,7 +22,10 @@ export function addPlan(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
     .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
     .action(async (calculation: string, options: Options, command: Command) => {
-      const planned = await planOne(session, calculation, command, options);
+      const { param, packSize, workers } = options;
+      const { params: rows, plan } = await askedCalculation(session, calculation);
+      const params = readFreeOptions(command.args.slice(1), param, rows, optionNames(command));
+      const planned = await plan({ params, packSize, workers });
       if (planned.failed !== undefined) session.exitCode = calculationFailed;
       if (session.json()) return await session.printJson(planned);
       if (planned.failed !== undefined)
@@ -39,39 +36,6 @@ export function addPlan(program: Command, session: Session): void {
       for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
       await session.note("not included: the cost of compute, and the host's own polls of empty queues");
     });
-}
-
-/** Runs the calculation's code in a thread, which Ctrl-C always ends. */
-async function planOne(
-  session: Session,
-  asked: string,
-  command: Command,
-  { param, packSize, workers }: Options,
-): Promise<RunEstimate> {
-  const { cli } = session;
-  const { calculations, name, file } = await registryFor(cli, asked);
-  const rows = calculations.describeParams(known(calculations, name));
-  const params = readFreeOptions(command.args.slice(1), param, rows, optionNames(command));
-  return await planInThread(
-    { calculation: name, params, packSize, workers },
-    {
-      ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
-      access: clientFiles(() => session.client(), cli.env),
-      startThread: (access) => cli.startThread(access, file),
-    },
-    cli.signal,
-  );
-}
-
-/** Throws `InputError` for a calculation that only local instances know, as its code is not in this process. */
-function known(calculations: Calculations, name: string): AnyCalculation {
-  try {
-    return calculations.get(name);
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const hint = `to plan your own, give its file, such as ./${name}.ts`;
-    throw new InputError("unknown", error.code, `${error.message}; ${hint}`, error.details);
-  }
 }
 
 function factsOf(run: RunEstimate): readonly Fact[] {
