@@ -98,8 +98,8 @@ export function differencesOf(
 const loggedMax = 100;
 
 /**
- * Logs each difference once when another app on this namespace has other settings: the lease record holds those of its
- * writer, and every contender reads it. `about` is what this process publishes.
+ * Logs each difference once when another app on this namespace, or an earlier deployment of this one, has other settings:
+ * the lease record holds those of its writer, and every contender reads it. `about` is what this process publishes.
  */
 export function settingsLog(log: Log, about: About): (record: LeaderRecord) => void {
   const logged = new Set<string>();
@@ -112,7 +112,9 @@ export function settingsLog(log: Log, about: About): (record: LeaderRecord) => v
     logged.add(key);
     const { app, version } = there;
     const writer = { ...(app === undefined ? {} : { app }), ...(version === undefined ? {} : { version }) };
-    const level = found.unsafe ? "error" : "warn";
+    // Instances of one app differ only while it is deployed, or while "up --watch" restarts them.
+    const isDeployed = app !== undefined && app === about["app"];
+    const level = isDeployed ? "info" : found.unsafe ? "error" : "warn";
     log(logEvents.settingsDiffer(level, { message: found.message, holder, ...writer }));
   };
 }

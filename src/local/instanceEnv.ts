@@ -60,6 +60,8 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     DataStorage: connectionString,
     // Host ids are 1 to 32 lower-case letters, digits and single dashes; one each, or their timers would share a lock.
     AzureFunctionsWebHost__hostid: `leasefold-${name}`,
+    // All instances are one app.
+    WEBSITE_SITE_NAME: "leasefold-up",
     LEASEFOLD_INSTANCE: name,
     // By default glibc keeps up to 64 MB freed at the ends of a dozen heaps. Thresholds that are too low release
     // the memory of each piece of a file, and the pages of the next one are cleared.

@@ -173,6 +173,8 @@ export const limits = {
   /** A worker that requeues work for other code notes it this often, and is trusted for four times as long. */
   identityNoteEveryMs: 30_000,
   identityNoteTrustMs: 120_000,
+  /** A note that is older than the last outcome by more than this no longer counts: the right code was there after it. */
+  identityNoteBeforeMs: 10_000,
   /** A run whose code no instance has fails after this long without an outcome: time to finish or undo a deployment. */
   identityWaitMs: 600_000,
 

@@ -27,7 +27,10 @@ export const logEvents = {
     "info",
     "race-ended",
   ),
-  /** Another app on this namespace has other settings; an error if something is lost or fails by it. */
+  /**
+   * Another app on this namespace has other settings: an error if something is lost or fails by it, else a warning. Of the
+   * same app, which is being deployed, it is no problem.
+   */
   settingsDiffer: (
     level: LogEvent["level"],
     fields: { message: string; holder: string; app?: string; version?: string },

@@ -63,6 +63,21 @@ describe("a run whose work is enqueued again by instances with other code", () =
     expect(seenThen({ phase: "computing", layout })).toBeUndefined();
   });
 
+  it("is not said for notes from before an outcome: since then the right code was there", () => {
+    const layout = { chunks: 40, packSize: 1, shardSize: 40, fanIn: 2, packMs: 1_000 };
+    const computing: State = { ...planning, phase: "computing", layout };
+    const notes = newRunNotes(0);
+    track(computing, notes, 1_000, [note(1_000)]);
+    const onward = { ...computing, packsDone: 1 };
+    const endedMs = 1_001 + limits.identityNoteBeforeMs;
+    expect(track(onward, notes, endedMs, [note(1_000)]).state.otherCode).toBeUndefined();
+    const saidAt = (noteMs: number) =>
+      track(onward, notes, endedMs + 20_000, [note(noteMs)]).state.otherCode !== undefined;
+    expect(saidAt(1_000)).toBe(false);
+    // The last instances with the right code end their work while others come with another one.
+    expect(saidAt(1_001)).toBe(true);
+  });
+
   it("is not said for notes of a generation before", () => {
     expect(polls({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
   });

@@ -86,6 +86,15 @@ test("another instance of the same wrong app says nothing new, another value doe
   expect(one.logged).toHaveLength(2);
 });
 
+test("an app whose own instances differ, as while it is deployed, is told and no error", async () => {
+  const { start } = apps();
+  const before = await start("before", { ...west, LEASEFOLD_CALCULATIONS: "mine@1" });
+  const after = await start("after", { ...west, LEASEFOLD_CALCULATIONS: "mine@2" });
+  await before.tick();
+  await after.tick();
+  expect(after.logged).toMatchObject([{ level: "info", event: "settings-differ", fields: { app: "west" } }]);
+});
+
 test("apps that agree, and one of a version that tells nothing, are no news", async () => {
   const { start } = apps();
   const one = await start("one", west);

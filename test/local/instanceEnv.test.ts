@@ -7,6 +7,7 @@ it("an instance has a name, a host id and the storage of its own", () => {
   expect(made()).toMatchObject({
     LEASEFOLD_INSTANCE: "node-2",
     AzureFunctionsWebHost__hostid: "leasefold-node-2",
+    WEBSITE_SITE_NAME: "leasefold-up",
     AzureWebJobsStorage: "connection",
     DataStorage: "connection",
   });

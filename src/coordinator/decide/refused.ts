@@ -20,10 +20,11 @@ export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode"
     notes.ended = { what: ended, atMs: (isNew ? state.otherCode?.sinceMs : undefined) ?? at.nowMs };
   }
   if (otherCode === undefined) return;
-  const told = otherCode.filter(
-    ({ generation, atMs }) =>
-      generation === state.generation && at.nowMs - atMs <= limits.identityNoteTrustMs,
+  const fromMs = Math.max(
+    at.nowMs - limits.identityNoteTrustMs,
+    notes.ended.atMs - limits.identityNoteBeforeMs,
   );
+  const told = otherCode.filter(({ generation, atMs }) => generation === state.generation && atMs >= fromMs);
   const quietMs = at.nowMs - notes.ended.atMs;
   const advances = quietMs < usualMs(state, at.limitMs) || isAtWork(notes, at.nowMs);
   if (told.length === 0 || hasNothingToDo(state) || isFinal(state.phase) || advances) forget(draft);
