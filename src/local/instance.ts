@@ -8,6 +8,7 @@ import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { makeHostLog } from "./host/hostLog.ts";
 import { functionKeySetting } from "./instanceEnv.ts";
 import { functionTimeoutExitCode, type InstanceMessage, requestSchema } from "./instanceMessages.ts";
+import { reportLoads } from "./reportLoads.ts";
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
@@ -83,6 +84,7 @@ async function start(): Promise<void> {
   delete env[functionKeySetting];
 
   const log = makeHostLog(report);
+  reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
   host = await startEmbeddedHost({
     ...{ appDir, env, report, functionKey },
     httpPort: { number: port, wish: portIs === "wish" },

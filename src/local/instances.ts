@@ -64,6 +64,8 @@ export async function startInstances(options: {
   /** File of the child process; found beside this one by default. */
   readonly instanceEntry?: string;
   readonly stopGraceMs?: number;
+  /** Time that the code of a calculation's file may block an instance while the file is loaded; a minute by default. */
+  readonly loadMsMax?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
 }): Promise<Instances> {
   const { count, connectionString, env = {}, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
@@ -76,7 +78,7 @@ export async function startInstances(options: {
     const name = instanceName(index);
     const given = typeof env === "function" ? env(name, index) : env;
     return new SupervisedInstance({
-      ...{ name, entry, appDir, stopGraceMs },
+      ...{ name, entry, appDir, stopGraceMs, loadMsMax: options.loadMsMax },
       httpPort: httpPort === undefined ? 0 : httpPort + index,
       env: { ...instanceEnv(process.env, name, connectionString, given), [functionKeySetting]: functionKey },
       onReport: (report) => onEvent?.({ instance: name, ...report }),

@@ -30,6 +30,8 @@ interface SupervisedOptions {
   readonly appDir: string;
   readonly httpPort: number;
   readonly stopGraceMs: number;
+  /** Time that the code of a calculation's file may block it while the file is loaded. */
+  readonly loadMsMax?: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onReport: (report: InstanceReport) => void;
 }
@@ -51,8 +53,10 @@ export class SupervisedInstance {
   #cancelRestart: () => void = () => undefined;
   /** A caller waits for this start and gets its failure. */
   #awaited = false;
+  #cancelLoad: () => void = () => undefined;
   /** Known when the supervisor ended it, or when it said why. */
   #endReason: string | undefined;
+  #blocked = false;
 
   constructor(options: SupervisedOptions) {
     this.#options = options;
@@ -98,6 +102,7 @@ export class SupervisedInstance {
   pause(): void {
     if (this.#state !== "running") return;
     this.#timeouts?.pause();
+    this.#cancelLoad();
     this.#process?.signal("SIGSTOP");
     this.#enter("stopped");
   }
@@ -118,6 +123,7 @@ export class SupervisedInstance {
     this.#cancelRestart();
     this.#awaited = awaited;
     this.#endReason = undefined;
+    this.#blocked = false;
     this.#enter("starting");
     const { stopGraceMs, httpPort } = this.#options;
     const started: InstanceProcess = startInstanceProcess({
@@ -146,15 +152,27 @@ export class SupervisedInstance {
     if (message.kind === "ready") {
       this.#httpPort = message.httpPort ?? this.#httpPort;
       this.#httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
-      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, () => {
-        this.#endReason = "an invocation blocked it longer than functionTimeout";
-        from.signal("SIGKILL");
-      });
+      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, () =>
+        this.#endBlocked(from, "an invocation blocked it longer than functionTimeout"),
+      );
     }
+    if (message.kind === "loading") {
+      const { loadMsMax = startMsMax } = this.#options;
+      this.#cancelLoad();
+      const reason = `${message.file}: loading the file has blocked it for ${loadMsMax / 1_000} s`;
+      this.#cancelLoad = systemClock.after(loadMsMax, () => this.#endBlocked(from, reason));
+    }
+    if (message.kind === "stats") this.#cancelLoad();
     if (message.kind === "failed") this.#endReason = message.message;
     if (message.kind === "started") this.#timeouts?.started(message.invocation, message.function);
     if (message.kind === "ended") this.#timeouts?.ended(message.invocation);
     this.#options.onReport(message);
+  }
+
+  #endBlocked(ending: InstanceProcess, reason: string): void {
+    this.#endReason = reason;
+    this.#blocked = true;
+    ending.signal("SIGKILL");
   }
 
   #endedByItself(exit: InstanceExit): void {
@@ -165,7 +183,7 @@ export class SupervisedInstance {
       this.#enter("dead", { reason });
       return;
     }
-    const pauseMs = this.#restarts.ended(reason);
+    const pauseMs = this.#restarts.ended(reason, { blocked: this.#blocked });
     this.#enter("restarting", { reason, pauseMs });
     // Not a timer of the clock: without any instance this wait is all that keeps the supervisor alive.
     const timer = setTimeout(() => void this.#start(false).catch(() => undefined), pauseMs);
@@ -183,6 +201,7 @@ export class SupervisedInstance {
     const released = this.#process;
     this.#process = undefined;
     this.#timeouts?.clear();
+    this.#cancelLoad();
     this.#cancelRestart();
     return released;
   }

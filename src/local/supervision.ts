@@ -29,9 +29,9 @@ export function makeRestarts(clock: Pick<Clock, "monotonicMs">) {
       down = undefined;
       runsSinceMs = clock.monotonicMs();
     },
-    /** Gives the pause before the next start, in ms. */
-    ended(reason: string): number {
-      const calm = runsSinceMs !== undefined && clock.monotonicMs() - runsSinceMs >= calmMs;
+    /** Gives the pause before the next start, in ms. One that was blocked has not run, however long that was. */
+    ended(reason: string, { blocked = false } = {}): number {
+      const calm = !blocked && runsSinceMs !== undefined && clock.monotonicMs() - runsSinceMs >= calmMs;
       runsSinceMs = undefined;
       ends = calm ? 1 : ends + 1;
       down = { reason, ends };

@@ -1,4 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
@@ -213,6 +216,29 @@ describe("an instance that ends by itself is started again after a moment, and s
     await runsAgain("node-2");
     expect(reasonOf("node-2")).toEqual(["an invocation blocked it longer than functionTimeout"]);
   });
+});
+
+it("an instance that a calculation's file blocks is started again ever later, and the file is named", async () => {
+  events = [];
+  const folder = await mkdtemp(join(tmpdir(), "leasefold-test-"));
+  const file = join(folder, "endless.mjs");
+  await writeFile(file, 'if (process.env.LEASEFOLD_INSTANCE === "node-1") for (;;);');
+  started = await startInstances({
+    ...{ count: 1, appDir: fixture("trio"), connectionString: azurite.connectionString },
+    env: { QUEUE: queue, TICK_SCHEDULE: "* * * * * *", LEASEFOLD_CALCULATIONS: file },
+    loadMsMax: 50,
+    onEvent: (event) => events.push(event),
+  });
+  const restarts = () =>
+    events.flatMap((one) => (one.kind === "state" && one.state === "restarting" ? [one] : []));
+  await until("it ended twice", () => restarts().length === 2, 60_000);
+  const reason = `${file}: loading the file has blocked it for 0.05 s`;
+  expect(restarts()).toMatchObject([
+    { reason, pauseMs: 1_000 },
+    { reason, pauseMs: 2_000 },
+  ]);
+  await stopAll();
+  await rm(folder, { recursive: true });
 });
 
 describe("an app that cannot run", () => {

@@ -25,6 +25,15 @@ test("the pause before a start doubles with each end in a row, up to 30 s", () =
   expect(made.down).toEqual({ reason: "exit code 3", ends: 5_000 });
 });
 
+test("an instance that was blocked has not run, however long that was", () => {
+  const { made, runFor } = restarts();
+  const pauses = Array.from({ length: 3 }, () => {
+    runFor(600_000);
+    return made.ended("a file blocked it", { blocked: true });
+  });
+  expect(pauses).toEqual([1_000, 2_000, 4_000]);
+});
+
 test("an instance that ran for a minute begins anew with the shortest pause, and one that never came up does not", () => {
   const { made, ended, runFor } = restarts();
   ended();
