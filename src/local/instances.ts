@@ -15,7 +15,7 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  * - no scale controller: there are as many instances as you start;
  * - no triggers but timer, queue and HTTP, and no input or output bindings; the log names both;
  * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
- * - no schedule kept over restarts: a timer is never past due; no retry policies;
+ * - no schedule status: a timer is never past due, and never fires at the start; no retry policies;
  * - no gRPC and no separate host process: user code that blocks the event loop also blocks polling and renewal (on Azure
  *   it would only block the worker);
  * - no `local.settings.json`: settings come from the environment and from `env`.

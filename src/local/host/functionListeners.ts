@@ -72,12 +72,10 @@ export async function startHttpFunctions(
 function timerListener(one: RegisteredFunction, { env, clock, invoker }: Surroundings): () => Listener {
   const [input, binding] = triggerOf(one);
   const text = bindingText(binding, "schedule", one.metadata.name, env);
-  const schedule = parseSchedule(text, clock.wallMs());
-  const runOnStartup = binding["runOnStartup"] === true;
-  const useMonitor = binding["useMonitor"] !== false;
+  const schedule = parseSchedule(text);
   return () =>
     startTimer({
-      ...{ schedule, runOnStartup, useMonitor, clock },
+      ...{ schedule, clock },
       invoke: (data) => invoker.invoke(one, { inputData: [{ name: input, data }] }),
     });
 }

@@ -7,26 +7,13 @@ import { jsonData, type TypedData } from "./coreModule.ts";
 export interface Schedule {
   /** The first occurrence after this time, in ms since the epoch; undefined if there is none any more. */
   nextAfter(ms: number): number | undefined;
-  /** True if it can fire more than once a minute; the host then keeps no schedule status. */
-  readonly subMinute: boolean;
 }
 
-const occurrencesRead = 5;
 const names = /\b(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT)\b/gi;
 
-/** `nowMs` only serves to measure the distance between some occurrences. */
-export function parseSchedule(text: string, nowMs: number): Schedule {
+export function parseSchedule(text: string): Schedule {
   const cron = parse(text.trim());
-  const nextAfter = (ms: number) => cron.nextRun(new Date(ms))?.getTime();
-
-  let subMinute = false;
-  let last = nextAfter(nowMs);
-  for (let read = 0; read < occurrencesRead && last !== undefined; read += 1) {
-    const next = nextAfter(last);
-    if (next !== undefined && next - last < 60_000) subMinute = true;
-    last = next;
-  }
-  return { nextAfter, subMinute };
+  return { nextAfter: (ms) => cron.nextRun(new Date(ms))?.getTime() };
 }
 
 function parse(text: string): Cron {
@@ -44,9 +31,6 @@ function parse(text: string): Cron {
   }
 }
 
-/** .NET's zero date, which the host shows for "not yet". */
-const never = "0001-01-01T00:00:00+00:00";
-
 export interface Listener {
   /** A message was put into this queue. */
   pollNow?(queue: string): void;
@@ -58,23 +42,19 @@ export interface Listener {
  * Fires by a one-shot timer for each occurrence and never overlaps itself. Occurrences missed during a long invocation
  * collapse into one that follows at once.
  *
- * Not promised, unlike on Azure: that a timer fires on one instance only (here it fires on each), and a status that
- * outlives the process, so no occurrence is ever past due.
+ * Not promised, unlike on Azure: that a timer fires on one instance only (here it fires on each), and a status, so no
+ * occurrence is ever past due.
  */
 export function startTimer(options: {
   readonly schedule: Schedule;
-  readonly runOnStartup: boolean;
-  readonly useMonitor: boolean;
   readonly clock: Clock;
   /** Never rejects. */
   readonly invoke: (input: TypedData) => Promise<unknown>;
 }): Listener {
   const { schedule, clock, invoke } = options;
-  const monitored = options.useMonitor && !schedule.subMinute;
   let cancel: () => void = () => undefined;
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
-  let lastMs: number | undefined;
 
   const arm = (dueMs: number | undefined) => {
     if (stopped || dueMs === undefined) return;
@@ -82,25 +62,18 @@ export function startTimer(options: {
     cancel = clock.after(waitMs, () => {
       // A timer may fire a little early by the wall clock, and the longest waits come in pieces.
       if (clock.wallMs() < dueMs) arm(dueMs);
-      else current = fire(dueMs);
+      else current = fire();
     });
   };
 
-  const fire = async (dueMs: number) => {
-    const beganMs = clock.wallMs();
-    const nextMs = schedule.nextAfter(beganMs);
-    const status = { Last: iso(lastMs), Next: iso(nextMs), LastUpdated: iso(beganMs) };
-    const scheduleStatus = monitored ? status : null;
-    lastMs = dueMs;
-    await invoke(
-      jsonData({ Schedule: { AdjustForDST: true }, ScheduleStatus: scheduleStatus, IsPastDue: false }),
-    );
+  const fire = async () => {
+    const nextMs = schedule.nextAfter(clock.wallMs());
+    await invoke(jsonData({ Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false }));
     // The next occurrence after the start: in the past after an overrun, which makes it fire at once.
     arm(nextMs);
   };
 
-  if (options.runOnStartup) current = fire(clock.wallMs());
-  else arm(schedule.nextAfter(clock.wallMs()));
+  arm(schedule.nextAfter(clock.wallMs()));
 
   return {
     async stop() {
@@ -110,5 +83,3 @@ export function startTimer(options: {
     },
   };
 }
-
-const iso = (ms: number | undefined): string => (ms === undefined ? never : new Date(ms).toISOString());
