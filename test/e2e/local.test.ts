@@ -65,7 +65,7 @@ async function start(count: number, envOf: (name: string) => Env = () => ({})): 
 }
 
 const hello = ({ functionKey }: Instances, httpUrl: string | undefined) =>
-  fetch(`${httpUrl}/api/hello/ada`, { headers: { "x-functions-key": functionKey } });
+  fetch(`${httpUrl}/api/hello/ada/hi`, { headers: { "x-functions-key": functionKey } });
 const send = (work: object) => queues.send(queue, JSON.stringify(work));
 const logged = (text: string, instance?: string) =>
   events.filter(

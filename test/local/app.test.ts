@@ -120,8 +120,8 @@ describe("the HTTP functions of an app", () => {
     expect(lineOf("Error: thrown by the handler")).toContain("trio");
   });
 
-  it("are 404 under another path, method or constraint", async () => {
-    const statuses = [url("none"), url("echo"), url("hello/r2d2"), url("../other")].map(
+  it("are 404 under another path or method", async () => {
+    const statuses = [url("none"), url("echo"), url("hello/ada"), url("../other")].map(
       async (one) => (await fetch(one)).status,
     );
     expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404]);
@@ -142,7 +142,7 @@ describe("the HTTP functions of an app", () => {
   it("require the key with each request, unless they are anonymous", async () => {
     const ask = async (key?: string) => {
       const headers: Record<string, string> = key === undefined ? {} : { "x-functions-key": key };
-      return (await fetch(url("hello/ada"), { headers })).status;
+      return (await fetch(url("hello/ada/hi"), { headers })).status;
     };
     expect([await ask(), await ask(""), await ask("Secret"), await ask("secret")]).toEqual([
       401, 401, 401, 200,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeRouter } from "../../src/local/host/httpRoutes.ts";
+import { makeRouter } from "../../src/local/host/httpServer.ts";
 
 const route = (template: string, methods = ["GET"]) => ({ template, methods, target: template });
 
@@ -9,9 +9,8 @@ describe("routes", () => {
     route("runs"),
     route("runs", ["POST"]),
     route("runs/latest"),
-    route("runs/{number:int}"),
-    route("runs/{id}/result/{part?}"),
-    route("files/{*path}"),
+    route("runs/{id}/result"),
+    route("runs/{id}/{part}"),
     route("/dashboard/"),
   ]);
 
@@ -19,29 +18,21 @@ describe("routes", () => {
     ["/api/runs", "runs", {}],
     ["/API/Runs/", "runs", {}],
     ["/api/runs/latest", "runs/latest", {}],
-    ["/api/runs/42", "runs/{number:int}", { number: "42" }],
     ["/api/runs/a%20b", "runs/{id}", { id: "a b" }],
     ["/api/runs/a%2Fb", "runs/{id}", { id: "a/b" }],
-    ["/api/runs/7/result", "runs/{id}/result/{part?}", { id: "7" }],
-    ["/api/runs/7/result/x", "runs/{id}/result/{part?}", { id: "7", part: "x" }],
-    ["/api/files/a/b/c", "files/{*path}", { path: "a/b/c" }],
-    ["/api/files", "files/{*path}", { path: "" }],
+    ["/api/runs/7/result", "runs/{id}/result", { id: "7" }],
+    ["/api/runs/7/x", "runs/{id}/{part}", { id: "7", part: "x" }],
     ["/api/dashboard", "/dashboard/", {}],
   ])("%s is served by %s", (path, target, params) => {
-    expect(find("get", path)).toEqual({ target, params });
+    expect(find("GET", path)).toEqual({ target, params });
   });
 
-  it.each([
-    "/",
-    "/runs",
-    "/api",
-    "/api/none",
-    "/api/runs/7/other",
-    "/api/runs/7/result/x/y",
-    "/api/runs/%E0%A4%A",
-  ])("%s is served by nothing", (path) => {
-    expect(find("GET", path)).toBeUndefined();
-  });
+  it.each(["/", "/runs", "/api", "/api/none", "/api/runs/7/other/x", "/api/runs/%E0%A4%A"])(
+    "%s is served by nothing",
+    (path) => {
+      expect(find("GET", path)).toBeUndefined();
+    },
+  );
 
   it("are found by method as well", () => {
     expect(find("POST", "/api/runs")?.target).toBe("runs");
@@ -49,13 +40,6 @@ describe("routes", () => {
   });
 
   it("may do without a prefix", () => {
-    expect(makeRouter("", [route("{*all}")])("GET", "/a/b")?.params).toEqual({ all: "a/b" });
+    expect(makeRouter("", [route("{one}")])("GET", "/a")?.params).toEqual({ one: "a" });
   });
-
-  it.each(["runs/{id:regex(x)}", "runs/{id", "a{id}b"])(
-    "of a kind not supported are refused: %s",
-    (template) => {
-      expect(() => makeRouter("api", [route(template)])).toThrow(`the route "${template}"`);
-    },
-  );
 });

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
-import { makeRouter, type Route } from "./httpRoutes.ts";
 import type { Listener } from "./timerTrigger.ts";
 
 /** Far below Azure's 210 MB; Leasefold accepts nothing larger. */
@@ -28,6 +27,13 @@ export interface HttpIncoming {
   readonly query: Pairs;
   readonly params: Readonly<Record<string, string>>;
   readonly body: Buffer;
+}
+
+/** A route: literal segments and parameters such as `{id}`, without the prefix. */
+export interface Route<T> {
+  readonly methods: readonly string[];
+  readonly template: string;
+  readonly target: T;
 }
 
 export interface HttpAnswer {
@@ -134,4 +140,50 @@ function writeAnswer(response: ServerResponse, { status, headers = {}, body }: H
   response.writeHead(status, { ...headers });
   const isEmpty = response.req.method === "HEAD" || body === undefined || body.byteLength === 0;
   response.end(isEmpty ? undefined : body);
+}
+
+/**
+ * Gives a function that finds the route of a request. As in the host, literal segments match in any case and win over
+ * parameters.
+ */
+export function makeRouter<T>(routePrefix: string, routes: readonly Route<T>[]) {
+  const compiled = routes
+    .map(({ target, methods, template }) => {
+      const segments = segmentsOf(`${routePrefix}/${template}`);
+      return { target, methods, segments, rank: segments.map((one) => (isParameter(one) ? 1 : 0)).join("") };
+    })
+    .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0));
+
+  return (method: string, path: string) => {
+    const parts = decodedParts(path);
+    if (!parts) return undefined;
+    for (const { target, methods, segments } of compiled) {
+      const params = methods.includes(method) ? match(segments, parts) : undefined;
+      if (params) return { target, params };
+    }
+    return undefined;
+  };
+}
+
+const segmentsOf = (path: string) => path.split("/").filter((part) => part !== "");
+
+const isParameter = (segment: string): boolean => segment.startsWith("{");
+
+function decodedParts(path: string): string[] | undefined {
+  try {
+    return segmentsOf(path).map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+function match(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
+  if (segments.length !== parts.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const part = parts[index] as string;
+    if (isParameter(segment)) params[segment.slice(1, -1)] = part;
+    else if (part.toLowerCase() !== segment.toLowerCase()) return undefined;
+  }
+  return params;
 }

@@ -1,12 +1,13 @@
 import { messageOf } from "../../model/errors.ts";
 import type { HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
-import type { Route } from "./httpRoutes.ts";
+
 import {
   type HttpAnswer,
   type HttpIncoming,
   type HttpListener,
   type HttpPort,
+  type Route,
   startHttpServer,
 } from "./httpServer.ts";
 import type { Outcome } from "./invoker.ts";
