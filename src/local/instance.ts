@@ -80,6 +80,7 @@ async function start(): Promise<void> {
   });
 
   const functionKey = z.string().min(1).parse(env[functionKeySetting]);
+  const connectionString = z.string().min(1).parse(env["DataStorage"]);
   // Neither the app nor user code needs it.
   delete env[functionKeySetting];
 
@@ -90,7 +91,7 @@ async function start(): Promise<void> {
     httpPort: { number: port, wish: portIs === "wish" },
     clock: systemClock,
     random: systemRandom,
-    connect: (connectionString) => connectStorage({ connectionString }),
+    storage: connectStorage({ connectionString }),
     onTimeout(functionName) {
       log.functionTimeout(functionName, (host?.settings.functionTimeoutMs ?? 0) / 1_000);
       setTimeout(() => exit(functionTimeoutExitCode), timeoutGraceMs);

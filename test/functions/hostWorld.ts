@@ -5,7 +5,7 @@ import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import type { App } from "../../src/functions/app.ts";
 import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/local/host/coreModule.ts";
-import { listenerOf, makeStorages } from "../../src/local/host/functionListeners.ts";
+import { listenerOf } from "../../src/local/host/functionListeners.ts";
 import { makeHostLog } from "../../src/local/host/hostLog.ts";
 import { makeInvoker } from "../../src/local/host/invoker.ts";
 import type { InstanceMessage } from "../../src/local/instanceMessages.ts";
@@ -82,9 +82,8 @@ export function hostWorld(
     model: registrations.model() as ProgrammingModel,
     functionTimeoutMs: Number.POSITIVE_INFINITY,
   });
-  const storages = makeStorages(env, () => engine.storage);
   const log = makeHostLog(report);
-  const around = { env, settings, clock, random, invoker, storages, log, functionKey: "" };
+  const around = { env, settings, clock, random, invoker, storage: engine.storage, log, functionKey: "" };
   const starters = [...registrations.functions.values()].map((one) => listenerOf(one, around));
 
   return {

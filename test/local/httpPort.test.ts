@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { startHttp } from "../../src/local/host/httpTrigger.ts";
+import { startHttpServer } from "../../src/local/host/httpServer.ts";
 
 const other = createServer();
 let taken = 0;
@@ -13,14 +12,14 @@ beforeAll(async () => {
 afterAll(() => void other.close());
 
 const start = (wish: boolean) =>
-  startHttp({
+  startHttpServer({
     port: { number: taken, wish },
     routePrefix: "api",
     routes: [],
-    log: makeHostLog(() => undefined),
-    key: "key",
+    ...{ key: "key", keyHint: "" },
     isAnonymous: () => false,
-    invoke: async () => ({ kind: "failed", error: "never called" }),
+    serve: () => Promise.reject(new Error("never called")),
+    onFailure: () => undefined,
   });
 
 it("a requested port that is in use is an error that names it", async () => {

@@ -10,7 +10,7 @@ import { type HostSettings, readHostSettings } from "../../model/hostSettings.ts
 import type { Clock, Random, Storage } from "../../storage/ports.ts";
 import type { Report } from "../instanceMessages.ts";
 import { installCoreModule, makeCoreModule } from "./coreModule.ts";
-import { listenerOf, makeStorages, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
+import { listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
 import type { HttpPort } from "./httpServer.ts";
 import { makeInvoker } from "./invoker.ts";
@@ -41,19 +41,18 @@ interface EmbeddedHostOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** Opens storage with a meter of its own, so that the host's calls are counted apart from the app's. */
-  readonly connect: (connectionString: string) => Storage;
+  /** With a meter of its own, so that the host's calls are counted apart from the app's. */
+  readonly storage: Storage;
   readonly onTimeout: (functionName: string) => void;
 }
 
 export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<EmbeddedHost> {
-  const { appDir, env, clock, random, report, functionKey } = options;
+  const { appDir, env, clock, random, report, functionKey, storage } = options;
   const log = makeHostLog(report);
   const settings = readHostSettings(await readHostJson(appDir), env, availableParallelism());
   const app = await loadApp(appDir, report);
   const invoker = makeInvoker({ ...options, ...app, functionTimeoutMs: settings.functionTimeoutMs });
-  const storages = makeStorages(env, options.connect);
-  const around: Surroundings = { env, settings, clock, random, invoker, storages, log, functionKey };
+  const around: Surroundings = { env, settings, clock, random, invoker, storage, log, functionKey };
 
   const functions = [...app.registrations.functions.values()];
   const starters = functions.map((one) => listenerOf(one, around));
@@ -65,7 +64,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     httpPort: http?.port ?? null,
     functions: functions.map((one) => one.metadata.name),
     settings,
-    stats: () => ({ running: invoker.running(), hostCalls: storages.calls() }),
+    stats: () => ({ running: invoker.running(), hostCalls: storage.meter.counts() }),
     pollNow(queue) {
       for (const one of listeners) one.pollNow?.(queue);
     },

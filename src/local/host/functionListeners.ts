@@ -1,11 +1,15 @@
-import { addCalls, type CallCounts, noCalls } from "../../model/calls.ts";
-import { ConfigError } from "../../model/errors.ts";
+import { ConfigError, messageOf } from "../../model/errors.ts";
 import type { HostSettings } from "../../model/hostSettings.ts";
 import type { Clock, Random, Storage } from "../../storage/ports.ts";
-import type { Binding, RegisteredFunction } from "./coreModule.ts";
+import type { Binding, HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
-import type { HttpListener, HttpPort } from "./httpServer.ts";
-import { startHttp } from "./httpTrigger.ts";
+import {
+  type HttpAnswer,
+  type HttpIncoming,
+  type HttpListener,
+  type HttpPort,
+  startHttpServer,
+} from "./httpServer.ts";
 import type { Invoker } from "./invoker.ts";
 import { hostQueueTimings, triggerMetadata } from "./queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
@@ -18,61 +22,83 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly invoker: Invoker;
-  readonly storages: ReturnType<typeof makeStorages>;
+  /** Of all queue functions, whatever connection they name: the app has one. */
+  readonly storage: Storage;
   readonly log: HostLog;
   /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
 }
 
 /**
- * A function that starts the listener of a timer or queue function; undefined for any other. Throws `ConfigError` for a
- * wrong binding, before anything runs.
+ * A function that starts the listener of a timer or queue function; undefined for an HTTP function. Throws `ConfigError`
+ * for a wrong binding, before anything runs.
  */
 export function listenerOf(one: RegisteredFunction, around: Surroundings): (() => Listener) | undefined {
-  const binding = triggerOf(one)[1];
-  warnOfBindings(one, around.log);
-  switch (binding.type.toLowerCase()) {
-    case "timertrigger":
+  const { type } = triggerOf(one)[1];
+  switch (type) {
+    case "timerTrigger":
       return timerListener(one, around);
-    case "queuetrigger":
+    case "queueTrigger":
       return queueListener(one, around);
-    case "httptrigger":
+    case "httpTrigger":
       return undefined;
     default:
-      around.log.unsupportedTrigger(one.metadata.name, binding.type);
-      return undefined;
+      throw new ConfigError("bad-binding", `function ${one.metadata.name}: a ${type} does not work here`);
   }
 }
 
-/** One server for all HTTP functions; undefined where there are none. */
+/**
+ * One server for all HTTP functions, which serves them as the Functions host does without `enableHttpStream`; cookies are
+ * not sent. Undefined where there are none.
+ */
 export async function startHttpFunctions(
   functions: readonly RegisteredFunction[],
   port: HttpPort,
   { settings, invoker, log, functionKey }: Surroundings,
 ): Promise<HttpListener | undefined> {
-  const served = functions.filter((one) => triggerOf(one)[1].type.toLowerCase() === "httptrigger");
+  const served = functions.filter((one) => triggerOf(one)[1].type === "httpTrigger");
   if (served.length === 0) return undefined;
-  const routes = served.map((one) => {
-    const { methods, route } = triggerOf(one)[1];
-    return {
-      methods: Array.isArray(methods) ? methods.map(String) : ["GET", "POST"],
-      template: typeof route === "string" ? route : one.metadata.name,
-      target: one,
-    };
+  const routes = served.map((target) => {
+    const { methods, route } = triggerOf(target)[1];
+    return { methods: methods as string[], template: String(route ?? target.metadata.name), target };
   });
-  return startHttp({
-    ...{ port, routes, log, key: functionKey },
+  return startHttpServer<RegisteredFunction>({
+    ...{ port, routes, key: functionKey },
     routePrefix: settings.http.routePrefix,
+    keyHint: '"leasefold show key" prints it',
     isAnonymous: (target) => triggerOf(target)[1]["authLevel"] === "anonymous",
-    invoke: (target, http) =>
-      invoker.invoke(target, { inputData: [{ name: triggerOf(target)[0], data: { http } }] }),
+    onFailure: ({ metadata }, error) => log.httpFailed(metadata.name, messageOf(error)),
+    async serve(target, request) {
+      const inputData = [{ name: triggerOf(target)[0], data: { http: httpData(request) } }];
+      const outcome = await invoker.invoke(target, { inputData });
+      return outcome.kind === "failed" ? { status: 500 } : answerOf(outcome.response.returnValue?.http);
+    },
   });
+}
+
+const httpData = ({ method, url, headers, query, params, body }: HttpIncoming): HttpData => ({
+  ...{ method, url, nullableHeaders: nullable(headers), nullableQuery: nullable(query) },
+  nullableParams: nullable(Object.entries(params)),
+  ...(body.byteLength > 0 ? { body: { bytes: body } } : {}),
+});
+
+const nullable = (entries: HttpIncoming["query"]) =>
+  Object.fromEntries(entries.map(([name, value]) => [name, { value }]));
+
+/** A handler that returned nothing is answered 204, as the host does. */
+function answerOf(http: HttpData | undefined): HttpAnswer {
+  if (!http) return { status: 204 };
+  return { status: Number(http.statusCode ?? 200), headers: { ...http.headers }, body: bodyBytes(http.body) };
+}
+
+function bodyBytes(body: TypedData | undefined): Uint8Array {
+  if (body?.bytes) return body.bytes;
+  return Buffer.from(body?.string ?? body?.json ?? "", "utf8");
 }
 
 function timerListener(one: RegisteredFunction, { env, clock, invoker }: Surroundings): () => Listener {
   const [input, binding] = triggerOf(one);
-  const text = bindingText(binding, "schedule", one.metadata.name, env);
-  const schedule = parseSchedule(text);
+  const schedule = parseSchedule(bindingText(binding, "schedule", one.metadata.name, env));
   return () =>
     startTimer({
       ...{ schedule, clock },
@@ -81,21 +107,15 @@ function timerListener(one: RegisteredFunction, { env, clock, invoker }: Surroun
 }
 
 function queueListener(one: RegisteredFunction, around: Surroundings): () => Listener {
-  const { env, settings, clock, random, invoker, storages, log } = around;
-  const { name: functionName } = one.metadata;
+  const { env, settings, clock, random, invoker, storage, log } = around;
   const [input, binding] = triggerOf(one);
-  const text = (option: string) => bindingText(binding, option, functionName, env);
-  const { messageEncoding: encoding, ...limits } = settings.queues;
   const options: QueueTriggerOptions = {
-    ...{ ...limits, encoding, timings: hostQueueTimings, clock, random, log },
-    queue: text("queueName"),
-    queues: storages.open(text("connection"), functionName).queues,
-    async invoke(message, body) {
-      const nowMs = clock.wallMs();
-      const hiddenUntilMs = nowMs + hostQueueTimings.hiddenS * 1_000;
-      const metadata = triggerMetadata({ message, body, functionName, nowMs, hiddenUntilMs, random });
-      const inputData = [{ name: input, data: { string: body } }];
-      const outcome = await invoker.invoke(one, { inputData, triggerMetadata: metadata });
+    ...{ ...settings.queues, timings: hostQueueTimings, clock, random, log },
+    queue: bindingText(binding, "queueName", one.metadata.name, env),
+    queues: storage.queues,
+    async invoke(message) {
+      const inputData = [{ name: input, data: { string: message.text } }];
+      const outcome = await invoker.invoke(one, { inputData, triggerMetadata: triggerMetadata(message) });
       return outcome.kind === "succeeded";
     },
   };
@@ -103,16 +123,9 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
 }
 
 function triggerOf(one: RegisteredFunction): readonly [name: string, binding: Binding] {
-  const trigger = Object.entries(one.metadata.bindings).find(([, { type }]) => /trigger$/i.test(type));
+  const trigger = Object.entries(one.metadata.bindings).find(([, { type }]) => type.endsWith("Trigger"));
   if (trigger) return trigger;
   throw new ConfigError("bad-binding", `function ${one.metadata.name} has no trigger`);
-}
-
-function warnOfBindings(one: RegisteredFunction, log: HostLog): void {
-  for (const { type } of Object.values(one.metadata.bindings)) {
-    const known = /trigger$/i.test(type) || type.toLowerCase() === "http";
-    if (!known) log.unsupportedBinding(one.metadata.name, type);
-  }
 }
 
 /** A text of a binding with each `%SETTING%` replaced, as the host does. Throws `ConfigError` for a missing setting. */
@@ -122,38 +135,10 @@ export function bindingText(
   functionName: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  const given = binding[option];
-  if (typeof given !== "string" || given === "") {
-    throw new ConfigError("bad-binding", `function ${functionName}: ${option} is missing`);
-  }
-  return given.replace(/%([^%]+)%/g, (_match, name: string) => {
+  return String(binding[option]).replace(/%([^%]+)%/g, (_match, name: string) => {
     const value = env[name];
     if (value !== undefined && value !== "") return value;
-    const text = `function ${functionName}: ${option} is "${given}", but the setting ${name} is missing`;
+    const text = `function ${functionName}: ${option} is "${binding[option]}", but the setting ${name} is missing`;
     throw new ConfigError("missing-setting", text);
   });
-}
-
-/** One storage for each connection, however many functions use it. */
-export function makeStorages(
-  env: Readonly<Record<string, string | undefined>>,
-  connect: (connectionString: string) => Storage,
-) {
-  const opened = new Map<string, Storage>();
-  return {
-    /** The storage behind the `connection` of a binding. Throws `ConfigError` where its setting is missing. */
-    open(connection: string, functionName: string): Storage {
-      const value = env[connection] ?? env[`AzureWebJobs${connection}`];
-      if (!value) {
-        const text = `function ${functionName}: the setting ${connection} is missing; embedded instances need a connection string`;
-        throw new ConfigError("missing-setting", text);
-      }
-      const storage = opened.get(value) ?? connect(value);
-      opened.set(value, storage);
-      return storage;
-    },
-    /** All calls made through these storages so far. */
-    calls: (): CallCounts =>
-      [...opened.values()].reduce((sum, one) => addCalls(sum, one.meter.counts()), noCalls),
-  };
 }

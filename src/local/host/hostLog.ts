@@ -6,17 +6,11 @@ export type HostLog = ReturnType<typeof makeHostLog>;
 export function makeHostLog(report: Report) {
   const say = (level: LogLevel, message: string) => report({ kind: "log", level, message });
   return {
-    unsupportedTrigger: (functionName: string, type: string) =>
-      say("warning", `${functionName}: a ${type} does not work in embedded instances; it never runs`),
-    unsupportedBinding: (functionName: string, type: string) =>
-      say("warning", `${functionName}: a binding of type ${type} does nothing in embedded instances`),
     httpFailed: (functionName: string, reason: string) =>
       say("error", `${functionName}: the response could not be sent: ${reason}`),
     storageFailing: (queue: string, reason: string) =>
       say("warning", `${queue} cannot be read, trying again: ${reason}`),
     storageBack: (queue: string) => say("information", `${queue} can be read again`),
-    undecodable: (queue: string, id: string) =>
-      say("warning", `${queue}: message ${id} is not base64; it is set aside without running the function`),
     poisoned: (queue: string, poison: string, id: string, deliveries: number) =>
       say("warning", `${queue}: message ${id} goes to ${poison} after ${deliveries} deliveries`),
     leftHidden: (queue: string, id: string, deliveries: number) =>

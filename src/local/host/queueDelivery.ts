@@ -1,47 +1,22 @@
 import { messageOf } from "../../model/errors.ts";
-import type { Clock, Random } from "../../storage/ports.ts";
+import type { Clock } from "../../storage/ports.ts";
 import type { QueueStore, ReceivedMessage } from "../../storage/queuePort.ts";
 import { dataOf, jsonData, type TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 
-/** Messages sent with no time to live expire at the end of .NET's time. */
-const neverExpires = "9999-12-31T23:59:59.9999999+00:00";
-
-/** The body as the function gets it; undefined where it is not in this encoding. */
-export function decodeBody(text: string, encoding: "none" | "base64"): string | undefined {
-  if (encoding === "none") return text;
-  const compact = text.replace(/\s/g, "");
-  if (compact.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) return undefined;
-  return Buffer.from(compact, "base64").toString("utf8");
-}
-
 /**
- * The trigger metadata of one delivery. Names are compared without case, and each top-level property of a JSON body that
- * is no array overwrites the entry of its name: a body with an `id` hides the message's own.
+ * The trigger metadata of one delivery, as far as the app reads it. Names are compared without case, and each top-level
+ * property of a JSON body that is no array overwrites the entry of its name: a body with an `id` hides the message's own.
  */
-export function triggerMetadata(options: {
-  readonly message: ReceivedMessage;
-  readonly body: string;
-  readonly functionName: string;
-  readonly nowMs: number;
-  readonly hiddenUntilMs: number;
-  readonly random: Random;
-}): Record<string, TypedData> {
-  const { message, body, functionName, nowMs, hiddenUntilMs, random } = options;
+export function triggerMetadata(message: ReceivedMessage): Record<string, TypedData> {
   const metadata = new Map<string, readonly [name: string, data: TypedData]>();
   const set = (name: string, data: TypedData) => metadata.set(name.toLowerCase(), [name, data]);
-  const date = (ms: number) => jsonData(new Date(ms).toISOString());
 
-  set("QueueTrigger", { string: body });
+  set("QueueTrigger", { string: message.text });
   set("DequeueCount", { int: message.dequeueCount });
-  set("ExpirationTime", jsonData(neverExpires));
   set("Id", { string: message.id });
-  set("InsertionTime", date(message.insertedMs));
-  set("NextVisibleTime", date(hiddenUntilMs));
-  set("PopReceipt", { string: message.popReceipt });
-  const utcNow = new Date(nowMs).toISOString();
-  set("sys", jsonData({ MethodName: functionName, UtcNow: utcNow, RandGuid: random.uuid() }));
-  for (const [name, data] of propertiesOf(body)) set(name, data);
+  set("InsertionTime", jsonData(new Date(message.insertedMs).toISOString()));
+  for (const [name, data] of propertiesOf(message.text)) set(name, data);
   return Object.fromEntries(metadata.values());
 }
 
@@ -71,7 +46,6 @@ export const hostQueueTimings: QueueTimings = { hiddenS: 600, renewEveryMs: 300_
 
 export interface DeliveryOptions {
   readonly queue: string;
-  readonly encoding: "none" | "base64";
   readonly maxDequeueCount: number;
   readonly visibilityTimeoutMs: number;
   readonly queues: QueueStore;
@@ -79,7 +53,7 @@ export interface DeliveryOptions {
   readonly log: HostLog;
   readonly timings: QueueTimings;
   /** Runs the function; false when it failed. Never rejects. */
-  readonly invoke: (message: ReceivedMessage, body: string) => Promise<boolean>;
+  readonly invoke: (message: ReceivedMessage) => Promise<boolean>;
 }
 
 /** Storage allows 63 characters in a queue's name. */
@@ -100,13 +74,8 @@ export async function deliver(options: DeliveryOptions, message: ReceivedMessage
   const { queue, queues, log, maxDequeueCount } = options;
   try {
     if (message.dequeueCount > maxDequeueCount) return await setAside(options, message, message.popReceipt);
-    const body = decodeBody(message.text, options.encoding);
-    if (body === undefined) {
-      log.undecodable(queue, message.id);
-      return await setAside(options, message, message.popReceipt);
-    }
     const hidden = keepHidden(options, message);
-    const ok = await options.invoke(message, body);
+    const ok = await options.invoke(message);
     const receipt = await hidden.stop();
     if (ok) {
       if ((await queues.remove(queue, message.id, receipt)) === "gone")
