@@ -14,7 +14,7 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  * - no listener singleton: on Azure a timer fires on one instance of an app, here on each, so that they race;
  * - no scale controller: there are as many instances as you start;
  * - no triggers but timer, queue and HTTP, and no input or output bindings; one storage for all queues, whose messages are
- *   text, whatever `messageEncoding` says; trigger metadata and routes only as far as the app uses them;
+ *   text, whatever `messageEncoding` says; trigger metadata, routes and hooks only as far as the app uses them;
  * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
  * - no schedule status: a timer is never past due, and never fires at the start; no retry policies;
  * - no gRPC and no separate host process: user code that blocks the event loop also blocks polling and renewal (on Azure

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 describe("the timer function of an app", () => {
-  it("runs with the library's own timer object and its hooks around it", async () => {
+  it("runs with the library's own timer object", async () => {
     await clock.advance(5_000);
     expect(lineOf("tick")).toBe(
       'tick {"schedule":{"adjustForDST":true},"scheduleStatus":null,"isPastDue":false}',

@@ -4,26 +4,19 @@ import { makeCoreModule, parseable, type TypedData } from "../../src/local/host/
 const metadata = { name: "one", bindings: {} };
 
 describe("the core module", () => {
-  it("collects functions and hooks, and drops those that are disposed of", () => {
+  it("collects functions and the hooks of the app's end", () => {
     const { module, registrations } = makeCoreModule(() => undefined);
-    const kept = module.registerHook("preInvocation", () => "kept");
-    const dropped = module.registerHook("preInvocation", () => "dropped");
-    const registered = module.registerFunction(metadata, () => 1);
-    expect(registrations.hooks("preInvocation")).toHaveLength(2);
-    dropped.dispose();
-    dropped.dispose();
-    expect(registrations.hooks("preInvocation").map((hook) => hook({}))).toEqual(["kept"]);
-    kept.dispose();
-    registered.dispose();
-    expect(registrations.hooks("preInvocation")).toEqual([]);
-    expect([...registrations.functions]).toEqual([]);
+    module.registerHook("appTerminate", () => "ended");
+    module.registerFunction(metadata, () => 1);
+    expect(registrations.terminateHooks.map((hook) => hook({}))).toEqual(["ended"]);
+    expect([...registrations.functions.keys()]).toEqual(["one"]);
   });
 
-  it("refuses a second function of the same name and an unknown hook", () => {
+  it("refuses a second function of the same name and any other hook, which would never run", () => {
     const { module } = makeCoreModule(() => undefined);
     module.registerFunction(metadata, () => 1);
     expect(() => module.registerFunction(metadata, () => 2)).toThrow('"one" is registered already');
-    expect(() => module.registerHook("never", () => 1)).toThrow(RangeError);
+    expect(() => module.registerHook("preInvocation", () => 1)).toThrow(RangeError);
   });
 
   it("refuses functions once the app has started", () => {

@@ -18,10 +18,9 @@ interface FunctionMetadata {
   readonly bindings: Readonly<Record<string, Binding>>;
 }
 
-export type Callback = (...inputs: unknown[]) => unknown;
-/** A plain object, to which the library writes. */
-export type HookContext = Record<string, unknown>;
-type Hook = (context: HookContext) => unknown;
+type Callback = (...inputs: unknown[]) => unknown;
+/** It is given a plain object, to which the library writes. */
+type Hook = (context: Record<string, unknown>) => unknown;
 
 export interface RegisteredFunction {
   readonly metadata: FunctionMetadata;
@@ -50,33 +49,25 @@ export interface ProgrammingModel {
   getInvocationModel(context: InvocationContext): InvocationModel;
 }
 
-export interface InvocationContext {
+interface InvocationContext {
   readonly invocationId: string;
   readonly metadata: FunctionMetadata;
   readonly request: InvocationRequest;
-  state: "preInvocationHooks" | "invocation" | "postInvocationHooks";
+  readonly state: "invocation";
   log(level: LogLevel, category: string, message: string): void;
 }
 
 /** What an app registered while it was loaded. */
 export type Registrations = ReturnType<typeof makeCoreModule>["registrations"];
 
-const hookNames = ["appStart", "appTerminate", "preInvocation", "postInvocation", "log"];
 const specifier = "@azure/functions-core";
 const url = "leasefold:functions-core";
 const shared = Symbol.for(url);
 
-class Disposable {
-  readonly dispose: () => void;
-  constructor(dispose: () => void) {
-    this.dispose = dispose;
-  }
-}
-
 /** The module as the app sees it, and what was registered. `log` gets the library's own lines. */
 export function makeCoreModule(log: (level: LogLevel, message: string) => void) {
   const functions = new Map<string, RegisteredFunction>();
-  const hooks = new Map<string, Hook[]>(hookNames.map((name) => [name, []]));
+  const terminateHooks: Hook[] = [];
   let model: ProgrammingModel | undefined;
   let closed = false;
   const mustBeOpen = (what: string) => {
@@ -86,20 +77,16 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
   const module = {
     version: "3.14.1",
     hostVersion: "4.1052.200",
-    Disposable,
     registerFunction(metadata: FunctionMetadata, callback: Callback) {
       mustBeOpen(`The function "${metadata.name}"`);
       if (functions.has(metadata.name)) {
         throw new Error(`A function named "${metadata.name}" is registered already`);
       }
       functions.set(metadata.name, { metadata, callback });
-      return new Disposable(() => functions.delete(metadata.name));
     },
     registerHook(name: string, hook: Hook) {
-      const registered = hooks.get(name);
-      if (!registered) throw new RangeError(`There is no hook "${name}"`);
-      registered.push(hook);
-      return new Disposable(() => registered.splice(registered.indexOf(hook) >>> 0, 1));
+      if (name !== "appTerminate") throw new RangeError(`There is no hook "${name}" here`);
+      terminateHooks.push(hook);
     },
     setProgrammingModel(value: ProgrammingModel) {
       mustBeOpen("A programming model");
@@ -110,7 +97,7 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
   };
   const registrations = {
     functions: functions as ReadonlyMap<string, RegisteredFunction>,
-    hooks: (name: string): readonly Hook[] => hooks.get(name) ?? [],
+    terminateHooks: terminateHooks as readonly Hook[],
     model: (): ProgrammingModel | undefined => model,
     /** Registering throws from now on, as in the real worker after its start. */
     close(): void {

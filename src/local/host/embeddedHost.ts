@@ -57,7 +57,6 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
   const functions = [...app.registrations.functions.values()];
   const starters = functions.map((one) => listenerOf(one, around));
   const http = await startHttpFunctions(functions, options.httpPort, around);
-  await invoker.runAppHooks("appStart");
   const listeners = [http, ...starters.map((start) => start?.())].filter((one) => one !== undefined);
 
   return {
@@ -71,10 +70,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     async stop(graceMs) {
       log.stopping();
       // Listeners refuse new work as soon as they are stopped; the hooks then see only what runs already.
-      const drained = Promise.all([
-        ...listeners.map((one) => one.stop()),
-        invoker.runAppHooks("appTerminate"),
-      ]);
+      const drained = Promise.all([...listeners.map((one) => one.stop()), invoker.terminateApp()]);
       const waited = new AbortController();
       const late = clock.sleep(graceMs, waited.signal).then(() => "late" as const);
       if ((await Promise.race([drained, late])) === "late") log.notDrained(invoker.running(), graceMs);

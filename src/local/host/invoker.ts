@@ -1,10 +1,7 @@
 import { type LeasefoldError, messageOf } from "../../model/errors.ts";
 import type { Clock, Random } from "../../storage/ports.ts";
-import type { LogLevel, Report } from "../instanceMessages.ts";
+import type { Report } from "../instanceMessages.ts";
 import {
-  type Callback,
-  type HookContext,
-  type InvocationContext,
   type InvocationRequest,
   type InvocationResponse,
   type ProgrammingModel,
@@ -21,8 +18,8 @@ export type Outcome =
 export type Invoker = ReturnType<typeof makeInvoker>;
 
 /**
- * Runs handlers as the language worker does: arguments, hooks before, the handler, hooks after, response; conversions are
- * the real library's. An invocation that exceeds `functionTimeout` is not stopped, because Node cannot: `onTimeout` must
+ * Runs handlers as the language worker does: arguments, the handler, response; conversions are the real library's, and
+ * there are no hooks around an invocation. An invocation that exceeds `functionTimeout` is not stopped, because Node cannot: `onTimeout` must
  * end the whole process, as the real host does.
  */
 export function makeInvoker(options: {
@@ -35,62 +32,34 @@ export function makeInvoker(options: {
   readonly onTimeout: (functionName: string) => void;
 }) {
   const { registrations, model, functionTimeoutMs, clock, random, report, onTimeout } = options;
-  const appHookData = {};
   let running = 0;
 
-  const runHooks = async (name: string, context: HookContext) => {
-    for (const hook of registrations.hooks(name)) await hook(context);
-  };
-
-  async function run(invocation: string, target: RegisteredFunction, request: InvocationRequest) {
-    const { metadata } = target;
-    const log = (level: LogLevel, category: string, message: string) => {
-      const entry: HookContext = { level, message, category, hookData: {}, invocationContext: undefined };
-      for (const hook of registrations.hooks("log")) hook(entry);
-      report({
-        kind: "log",
-        level: entry["level"] as LogLevel,
-        function: metadata.name,
-        message: String(entry["message"]),
-      });
-    };
-    const core: InvocationContext = {
+  async function run(
+    invocation: string,
+    { metadata, callback }: RegisteredFunction,
+    request: InvocationRequest,
+  ) {
+    const calls = model.getInvocationModel({
       invocationId: invocation,
       metadata,
       request: { ...request, ...metadataOf(request), traceContext: traceContext(random) },
-      state: "preInvocationHooks",
-      log,
-    };
-    const calls = model.getInvocationModel(core);
+      state: "invocation",
+      log: (level, _category, message) => report({ kind: "log", level, function: metadata.name, message }),
+    });
     const { context, inputs } = await calls.getArguments();
-
-    const shared = { hookData: {}, invocationContext: context, appHookData };
-    const before: HookContext = { ...shared, inputs, functionCallback: target.callback };
-    await runHooks("preInvocation", before);
-
-    core.state = "invocation";
-    const after: HookContext = { ...shared, inputs: before["inputs"], result: null, error: null };
-    const callback = before["functionCallback"] as Callback;
-    try {
-      after["result"] = await calls.invokeFunction(context, before["inputs"] as unknown[], callback);
-    } catch (error) {
-      after["error"] = error ?? new Error("The handler threw nothing");
-    }
-    core.state = "postInvocationHooks";
-    await runHooks("postInvocation", after);
-    if (after["error"]) throw after["error"];
-    return calls.getResponse(context, after["result"]);
+    const result = await calls.invokeFunction(context, inputs, callback);
+    return calls.getResponse(context, result);
   }
 
   return {
     running: () => running,
-    /** Runs the app's hooks of this name one after the other; an error of one is logged. */
-    async runAppHooks(name: "appStart" | "appTerminate"): Promise<void> {
-      for (const hook of registrations.hooks(name)) {
+    /** Tells the app of its end: runs its hooks one after the other; an error of one is logged. */
+    async terminateApp(): Promise<void> {
+      for (const hook of registrations.terminateHooks) {
         try {
-          await hook({ hookData: appHookData });
+          await hook({ hookData: {} });
         } catch (error) {
-          report({ kind: "log", level: "error", message: `A hook ${name} failed: ${errorText(error)}` });
+          report({ kind: "log", level: "error", message: `A hook appTerminate failed: ${errorText(error)}` });
         }
       }
     },
