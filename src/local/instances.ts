@@ -56,28 +56,26 @@ export async function startInstances(options: {
   readonly appDir: string;
   /** Becomes `AzureWebJobsStorage` and `DataStorage` of each instance. */
   readonly connectionString: string;
-  /** More settings, the same for each; a function gives each its own. */
-  readonly env?:
-    | Readonly<Record<string, string | undefined>>
-    | ((name: string, index: number) => Readonly<Record<string, string | undefined>>);
+  /** More settings of each. */
+  readonly env: (name: string, index: number) => Readonly<Record<string, string | undefined>>;
   /** Port of the first instance; the others follow it. Free ports without it. */
   readonly httpPort?: number;
-  /** File of the child process; found beside this one by default. */
+  /** File of the child process; from the source by default. */
   readonly instanceEntry?: string;
   readonly stopGraceMs?: number;
   /** Time that the code of a calculation's file may block an instance while the file is loaded; a minute by default. */
   readonly loadMsMax?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
 }): Promise<Instances> {
-  const { count, connectionString, env = {}, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
-  const entry = options.instanceEntry ?? instanceEntryFile();
+  const { count, connectionString, env, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
+  const entry = options.instanceEntry ?? join(import.meta.dirname, "instance.ts");
   const appDir = resolve(options.appDir);
   if (!existsSync(appDir)) throw new ConfigError("no-app", `There is no folder ${appDir}`);
 
   const functionKey = randomBytes(24).toString("base64url");
   const supervised = Array.from({ length: count }, (_, index) => {
     const name = instanceName(index);
-    const given = typeof env === "function" ? env(name, index) : env;
+    const given = env(name, index);
     return new SupervisedInstance({
       ...{ name, entry, appDir, stopGraceMs, loadMsMax: options.loadMsMax },
       httpPort: httpPort === undefined ? 0 : httpPort + index,
@@ -118,13 +116,4 @@ export async function startInstances(options: {
     `Instance ${instanceName(failed)} did not start: ${messageOf(outcome.reason)}`,
     { cause: outcome.reason },
   );
-}
-
-/** In the bundle the entry lies beside the CLI, in the source beside this file. */
-function instanceEntryFile(): string {
-  const found = ["instance.cjs", "instance.ts"]
-    .map((name) => join(import.meta.dirname, name))
-    .find((file) => existsSync(file));
-  if (found) return found;
-  throw new ConfigError("no-instance-entry", "The file of the instances is missing; run npm run build");
 }

@@ -24,7 +24,7 @@ export interface CallMeter {
 /** Of a run that has ended some calls come after its last output. */
 const runsKept = 100;
 
-/** Begins at zero. One meter may serve several storages. */
+/** Begins at zero. */
 export function callMeter(): CallMeter {
   const counts = { ...noCalls };
   const untaken = new Map<string | undefined, Record<BillingClass, number>>();

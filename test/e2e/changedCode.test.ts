@@ -102,13 +102,13 @@ test("of two instances with different files only the one with the run's code com
     appDir: root,
     connectionString: local.connectionString,
     instanceEntry: join(root, "dist", "instance.cjs"),
-    env: {
+    env: () => ({
       LEASEFOLD_CALCULATIONS: join(folder(), "other", "units.mjs"),
       LEASEFOLD_SCHEDULE: "*/2 * * * * *",
       LEASEFOLD_NAMESPACE: local.namespace,
       AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.500",
       LEASEFOLD_INSTANCE: "other",
-    },
+    }),
   });
   try {
     const both = await leasefold("submit", "units", "--id", "both", "--pack-size", "8", "--wait");

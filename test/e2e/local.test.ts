@@ -255,7 +255,7 @@ describe("an app that cannot run", () => {
       count: 1,
       appDir: fixture(name),
       connectionString: azurite.connectionString,
-      env: { QUEUE: queue, TICK_SCHEDULE: "* * * * * *", ...env },
+      env: () => ({ QUEUE: queue, TICK_SCHEDULE: "* * * * * *", ...env }),
       onEvent: (event) => events.push(event),
     });
     await expect(starting).rejects.toThrow(reason);
@@ -271,7 +271,7 @@ it("an instance dies with its supervisor, even one that is killed", async () => 
       count: 2,
       appDir: ${JSON.stringify(fixture("trio"))},
       connectionString: ${JSON.stringify(azurite.connectionString)},
-      env: { QUEUE: ${JSON.stringify(queue)}, TICK_SCHEDULE: "* * * * * *" },
+      env: () => ({ QUEUE: ${JSON.stringify(queue)}, TICK_SCHEDULE: "* * * * * *" }),
     });
     console.log(JSON.stringify(instances.map((one) => one.pid)));
     setInterval(() => {}, 1000);

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { BlobRequestConditions, BlockBlobClient } from "@azure/storage-blob";
+import pMap from "p-map";
 import type { BlobStore, BlobWrite, Conflict, Created, Replaced } from "../ports.ts";
 import { blocksOf, uploadBlocksAtOnce } from "../uploadBlocks.ts";
 import {
@@ -76,10 +77,7 @@ function outcomeOf(
   return withOutcomes(created, createOutcomes);
 }
 
-/**
- * Stages the blocks in order. The first failure ends it, once the others have ended. The service computes no MD5 of a
- * block list, so the caller sends it.
- */
+/** Stages the blocks. The first failure ends it. The service computes no MD5 of a block list, so the caller sends it. */
 async function stageAll(
   blob: BlockBlobClient,
   begun: readonly Uint8Array[],
@@ -87,33 +85,18 @@ async function stageAll(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly ids: string[]; readonly md5: Uint8Array }> {
   const upload = randomUUID();
-  const ids: string[] = [];
   const md5 = createHash("md5");
-  const running = new Set<Promise<void>>();
-  let failure: { readonly error: unknown } | undefined;
-  for await (const bytes of following(begun, blocks)) {
-    const id = Buffer.from(`${upload}-${String(ids.length).padStart(5, "0")}`).toString("base64");
-    ids.push(id);
+  async function* all(): AsyncGenerator<Uint8Array> {
+    for (const bytes of begun) yield bytes;
+    yield* blocks;
+  }
+  const stageOne = async (bytes: Uint8Array, index: number): Promise<string> => {
+    const id = Buffer.from(`${upload}-${String(index).padStart(5, "0")}`).toString("base64");
     md5.update(bytes);
     const stage = (abortSignal: AbortSignal) => blob.stageBlock(id, bytes, bytes.length, { abortSignal });
-    const staged = call(`Put Block ${whereOf(blob)}`, { signal }, stage, bytes.length)
-      .catch((error: unknown) => {
-        failure ??= { error };
-      })
-      .then(() => void running.delete(staged));
-    running.add(staged);
-    if (running.size >= uploadBlocksAtOnce) await Promise.race(running);
-    if (failure !== undefined) break;
-  }
-  await Promise.all(running);
-  if (failure !== undefined) throw failure.error;
+    await call(`Put Block ${whereOf(blob)}`, { signal }, stage, bytes.length);
+    return id;
+  };
+  const ids = await pMap(all(), stageOne, { concurrency: uploadBlocksAtOnce });
   return { ids, md5: md5.digest() };
-}
-
-async function* following(
-  begun: readonly Uint8Array[],
-  rest: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield* begun;
-  yield* rest;
 }

@@ -1,7 +1,7 @@
 import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { ConfigError, messageOf, StorageError } from "../../model/errors.ts";
-import { type CallMeter, callMeter } from "../calls.ts";
+import { callMeter } from "../calls.ts";
 import { plainNames } from "../plainNames.ts";
 import type { Storage } from "../ports.ts";
 import type { ServiceFacts } from "../queuePort.ts";
@@ -29,11 +29,8 @@ export type StorageConnection =
     };
 
 /** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
-export function connectStorage(
-  connection: StorageConnection,
-  options: { readonly meter?: CallMeter } = {},
-): Storage {
-  const meter = options.meter ?? callMeter();
+export function connectStorage(connection: StorageConnection): Storage {
+  const meter = callMeter();
   const blobClient = countingHttpClient(meter, blobBillingClass);
   const queueClient = countingHttpClient(meter, () => "queue");
   try {
