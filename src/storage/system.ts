@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock, Random } from "./ports.ts";
@@ -22,18 +23,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
 
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted === true) return resolve();
-      const done = () => {
-        clearTimeout(timer);
-        // A long-lived signal must not collect the listeners of many sleeps.
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, timerMs(ms));
-      signal?.addEventListener("abort", done);
-    }),
+  sleep: (ms, signal) => pause(timerMs(ms), undefined, { signal }).catch(() => undefined),
 
   after: (ms, fire) => {
     const timer = setTimeout(fire, timerMs(ms)).unref();
