@@ -225,7 +225,7 @@ it("an instance that a calculation's file blocks is started again ever later, an
   await writeFile(file, 'if (process.env.LEASEFOLD_INSTANCE === "node-1") for (;;);');
   started = await startInstances({
     ...{ count: 1, appDir: fixture("trio"), connectionString: azurite.connectionString },
-    env: { QUEUE: queue, TICK_SCHEDULE: "* * * * * *", LEASEFOLD_CALCULATIONS: file },
+    env: () => ({ QUEUE: queue, TICK_SCHEDULE: "* * * * * *", LEASEFOLD_CALCULATIONS: file }),
     loadMsMax: 50,
     onEvent: (event) => events.push(event),
   });
