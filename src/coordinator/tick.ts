@@ -161,10 +161,11 @@ export class Coordinator {
     try {
       await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
       // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await this.#expiry.due(leadership.lost))) {
+      while (!leadership.signal.aborted && (await this.#expiry.due(leadership))) {
         await this.#expiry.slice(leadership);
         await coordinate(term, this.#options.loop);
       }
+      await this.#expiry.keep(leadership);
     } catch (thrown) {
       this.#noteEnd(leadership, thrown);
       error = thrown;
@@ -191,7 +192,7 @@ export class Coordinator {
       slicedMs = clock.monotonicMs();
       try {
         // Few at a time: each run that expires is a deletion, which the others then wait for.
-        if (await this.#expiry.due(leadership.lost))
+        if (await this.#expiry.due(leadership))
           await this.#expiry.slice(leadership, limits.expiryReadsAtOnce);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;

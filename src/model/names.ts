@@ -28,6 +28,8 @@ export const poisonOf = (queue: string): string => `${queue}-poison`;
 
 export const leaderBlob = "leader";
 export const expiryBlob = "_expiry";
+/** How far an unfinished sweep came in the terms before. */
+export const sweepBlob = "_sweep";
 export const droppedBlobs = "_dropped/";
 export const droppedBlob = (sha256: string): string => `${droppedBlobs}${sha256}`;
 

@@ -17,14 +17,14 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   await twin.world.advance(31 * dayMs);
   await unmarked(twin, "young", ended("failed"));
   const sweep = expiry(twin.ports, 30);
-  expect(await sweep.due()).toBe(true);
+  expect(await sweep.due(twin.leader)).toBe(true);
   await sweepAll(twin, sweep);
   expect([await wantOf(twin, "old"), await wantOf(twin, "young"), await wantOf(twin, "working")]).toEqual([
     "delete",
     "none",
     "run",
   ]);
-  expect(await sweep.due()).toBe(false);
+  expect(await sweep.due(twin.leader)).toBe(false);
   await twin.lead(5_000);
   expect(twin.storage.operator.blobNames(twin.names.runs).filter((name) => name.startsWith("old"))).toEqual(
     [],
@@ -75,14 +75,14 @@ test("one sweep a day is enough for all instances", async () => {
   const twin = leadOnTwin();
   await twin.ready;
   await sweepAll(twin);
-  expect(await expiry(twin.ports, 30).due()).toBe(false);
+  expect(await expiry(twin.ports, 30).due(twin.leader)).toBe(false);
   await twin.world.advance(dayMs + 1_000);
-  expect(await expiry(twin.ports, 30).due()).toBe(true);
+  expect(await expiry(twin.ports, 30).due(twin.leader)).toBe(true);
   const fresh = leadOnTwin();
   await fresh.ready;
   const newDay = { writtenMs: dayMs - 1, atMs: dayMs };
   const asked = expiry(fresh.ports, 30);
-  expect([await asked.dueWhenIdle(newDay), await asked.due()]).toEqual([false, true]);
+  expect([await asked.dueWhenIdle(newDay), await asked.due(fresh.leader)]).toEqual([false, true]);
 });
 
 test("only the first idle tick of a day asks storage whether a sweep is due", async () => {
@@ -118,7 +118,7 @@ test("where finished runs are kept for ever, what belongs to no run is swept awa
   await twin.storage.blobs.create(twin.names.runs, runBlobs("kept", "gone").part(0, 1), "");
   await twin.world.advance(5_000 * dayMs);
   const sweep = expiry(twin.ports, 0);
-  expect(await sweep.due()).toBe(true);
+  expect(await sweep.due(twin.leader)).toBe(true);
   await sweepAll(twin, sweep);
   expect(await wantOf(twin, "kept")).toBe("none");
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual(
@@ -147,7 +147,7 @@ test("a page that storage refuses for good is given up for the day, and the othe
   const { runs, results } = twin.names;
   expect(listed).toEqual([runs, runs, runs, results]);
   expect(logged.filter((event) => event === "expiry-failed")).toHaveLength(3);
-  expect([await sweep.due(), await expiry(ports, 30).due()]).toEqual([false, false]);
+  expect([await sweep.due(twin.leader), await expiry(ports, 30).due(twin.leader)]).toEqual([false, false]);
 });
 
 test("records that storage does not delete keep no sweep from its end", async () => {

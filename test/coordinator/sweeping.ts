@@ -21,7 +21,7 @@ export async function sweepAll(
   do {
     await sweep.slice(twin.leader);
     slices += 1;
-  } while (await sweep.due());
+  } while (await sweep.due(twin.leader));
   return slices;
 }
 

@@ -1,26 +1,31 @@
+import * as z from "zod";
+import { wireVersion } from "../../model/decode.ts";
 import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { expiryBlob } from "../../model/names.ts";
+import { expiryBlob, sweepBlob } from "../../model/names.ts";
+import { specBlob } from "../../model/runBlobs.ts";
+import { createOrReplace, readDocument } from "../../storage/callSteps.ts";
 import type { CallOptions } from "../../storage/calls.ts";
 import type { BlobStore } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 import {
   type Found,
+  folderName,
+  folderSchema,
   foldersOn,
   inspectFolder,
   inspectSpec,
   isTime,
   oldOn,
   type SweepTerm,
-  type UidFolder,
   whyInspect,
 } from "./sweep.ts";
 
 /**
  * Deletes finished runs once they are old, and what late workers left behind. It works in slices, at the end of a
- * term, once a minute beside runs and once a day on an idle tick, and remembers in this process where it was. Where runs
- * are kept for ever it only deletes what belongs to no run.
+ * term, once a minute beside runs and once a day on an idle tick, and continues in the next term where it was, in
+ * whatever process. Where runs are kept for ever it only deletes what belongs to no run.
  *
  * An old run is not deleted here: its marker is made to say `delete`, and the leader does the rest.
  *
@@ -28,20 +33,35 @@ import {
  */
 export type Expiry = ReturnType<typeof expiry>;
 
-interface Page {
-  readonly container: string;
-  readonly cursor?: string | undefined;
+const pageSchema = z.object({
+  v: z.literal(wireVersion).default(wireVersion),
+  container: z.string(),
+  cursor: z.string().optional(),
   /** A folder that may continue on this page. */
-  readonly open?: UidFolder | undefined;
+  open: folderSchema.optional(),
+  /** What is before this name was inspected. */
+  from: z.string().optional(),
   /** Tries of this page that storage refused or did not answer. */
-  readonly failed?: number;
+  failed: z.number().optional(),
+});
+type Page = z.infer<typeof pageSchema>;
+
+/** What is to be inspected of a page, in the order of names. */
+interface Waiting {
+  readonly name: string;
+  inspect(term: SweepTerm): Promise<Found>;
 }
+/** The name of what belongs to no run, and is deleted unread. */
+const afterRuns = "~";
 
 interface Sweep {
+  /** The term that it was read or begun in. */
+  readonly term: number;
   /** The page to read next; absent once all were read. */
   page: Page | undefined;
   /** What is to be inspected of the page before it. */
-  waiting: ((term: SweepTerm) => Promise<Found>)[];
+  waiting: Waiting[];
+  before: Page | undefined;
   /** Storage's time of the latest page; 0 before the first. */
   nowMs: number;
 }
@@ -59,18 +79,19 @@ export function expiry(ports: Ports, keepDays: number) {
   };
 
   async function due(ifNever: boolean, signal?: AbortSignal): Promise<boolean> {
-    if (sweep !== undefined) return true;
     if (clock.monotonicMs() < askAgainMs) return false;
     const found = await storage.blobs.head(names.runs, expiryBlob, { signal });
     if (found.kind === "missing") return ifNever;
     if (dayOf(found.properties.lastModifiedMs) < dayOf(found.dateMs)) return true;
     askTomorrow(found.dateMs);
+    sweep = undefined;
     return false;
   }
 
   return {
-    /** In a term: true if a sweep is under way here, or none was finished anywhere today (UTC). */
-    due: (signal?: AbortSignal): Promise<boolean> => due(true, signal),
+    /** In a term: true if it has a sweep under way, or none was finished anywhere today (UTC). */
+    due: async ({ term, lost }: Pick<Leader, "term" | "lost">): Promise<boolean> =>
+      sweep?.term === term || (await due(true, lost)),
     /**
      * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last
      * written on another day. A new installation, where no sweep was ever made, has nothing worth a term.
@@ -84,7 +105,7 @@ export function expiry(ports: Ports, keepDays: number) {
     /** Inspects so many at most, for about a second: runs that are at work wait meanwhile. */
     async slice(leader: Leader, inspectedMax: number = limits.expiryRunsMax): Promise<void> {
       const term = { ...ports, leader, untilMs: clock.monotonicMs() + limits.expirySliceMs };
-      sweep ??= { page: { container: names.runs }, waiting: [], nowMs: 0 };
+      if (sweep?.term !== leader.term) sweep = await continued(term);
       const { page } = sweep;
       if (sweep.waiting.length === 0 && page !== undefined) await tryPage(term, sweep, page, keepMs);
       const found = await inspectWaiting(term, sweep, inspectedMax);
@@ -95,13 +116,50 @@ export function expiry(ports: Ports, keepDays: number) {
       // This process is done for the day, also where storage refuses the stamp.
       askTomorrow(sweep.nowMs);
       sweep = undefined;
+      await storage.blobs.remove(names.runs, sweepBlob, { signal: leader.lost });
       await stamp(term);
+    },
+
+    /** At the end of a term: keeps how far its sweep came, for whoever leads next. */
+    async keep({ term, lost }: Pick<Leader, "term" | "lost">): Promise<void> {
+      const page = sweep?.term === term ? pageToContinue(sweep) : undefined;
+      if (page === undefined || lost.aborted) return;
+      await createOrReplace(storage.blobs, [names.runs, sweepBlob], JSON.stringify(page), {
+        signal: lost,
+      }).catch((error) => logRefused(ports, error));
     },
   };
 }
 
+/** The sweep where the terms before left it; a new one where they left none that is readable. */
+async function continued(term: SweepTerm): Promise<Sweep> {
+  const { storage, names, leader } = term;
+  const blob = [names.runs, sweepBlob] as const;
+  const kept = await readDocument(storage.blobs, blob, pageSchema, { signal: leader.lost }).catch((error) => {
+    if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) throw error;
+  });
+  const page = kept?.value ?? { v: wireVersion, container: names.runs };
+  return { term: leader.term, page, waiting: [], before: undefined, nowMs: 0 };
+}
+
+/**
+ * A page of which something waits is read again, and what is before that is left out. It may then reach further, as blobs
+ * were deleted, so the folder that was open at its end is not left out.
+ */
+function pageToContinue({ page, waiting: [next], before }: Sweep): Page | undefined {
+  if (next === undefined || before === undefined) return page;
+  const open = page?.open === undefined ? afterRuns : folderName(page.open);
+  return { ...before, from: next.name < open ? next.name : open };
+}
+
+/** What storage refuses is logged; anything else is thrown. */
+function logRefused({ log }: Pick<Ports, "log">, error: unknown): void {
+  if (!(error instanceof StorageError)) throw error;
+  log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
+}
+
 const pageAfter = ({ names }: Ports, { container }: Page): Page | undefined =>
-  container === names.runs ? { container: names.results } : undefined;
+  container === names.runs ? { v: wireVersion, container: names.results } : undefined;
 
 /** Reads a page. One that storage does not give would otherwise be asked for at each tick, for ever. */
 async function tryPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: number): Promise<void> {
@@ -126,14 +184,18 @@ async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: numbe
   sweep.nowMs = found.dateMs;
   const { ended, open } = foldersOn(found.blobs, page.open);
   const last = found.cursor === undefined;
+  const wait = (name: string, inspect: Waiting["inspect"]): void => {
+    if (name >= (page.from ?? "")) sweep.waiting.push({ name, inspect });
+  };
   for (const folder of last && open !== undefined ? [...ended, open] : ended) {
     const why = whyInspect(folder, rules);
-    if (why.expired || why.quiet) sweep.waiting.push((of) => inspectFolder(of, folder, why, rules));
+    if (why.expired || why.quiet) wait(folderName(folder), (of) => inspectFolder(of, folder, why, rules));
   }
   const { specIds, records, summaries } = oldOn(found.blobs, rules);
-  for (const id of specIds) sweep.waiting.push((of) => inspectSpec(of, id, rules));
+  for (const id of specIds) wait(specBlob(id), (of) => inspectSpec(of, id, rules));
+  sweep.waiting.sort((a, b) => (a.name < b.name ? -1 : 1));
   const orphan = (remove: (blobs: BlobStore, during: CallOptions) => Promise<unknown>) =>
-    sweep.waiting.push(async ({ storage: { blobs }, leader }) => {
+    wait(afterRuns, async ({ storage: { blobs }, leader }) => {
       leader.assertLeading();
       await remove(blobs, { signal: leader.lost });
       return "orphan";
@@ -142,7 +204,8 @@ async function readPage(term: SweepTerm, sweep: Sweep, page: Page, keepMs: numbe
   // In the version that was listed: a retry may have ended meanwhile, and its run is listed by this summary again.
   for (const { name, etag } of summaries)
     orphan((blobs, during) => blobs.remove(container, name, { ...during, ifMatch: etag }));
-  sweep.page = last ? pageAfter(term, page) : { container, cursor: found.cursor, open };
+  sweep.before = page;
+  sweep.page = last ? pageAfter(term, page) : { v: wireVersion, container, cursor: found.cursor, open };
 }
 
 /** Inspects what waits, as much as one slice may, and counts what was found. */
@@ -166,13 +229,11 @@ async function inspectWaiting(term: SweepTerm, { waiting }: Sweep, inspectedMax:
 const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
 
 /** One that does not decode is kept. One that storage refuses is kept too, and does not keep the others. */
-async function orKept(term: SweepTerm, one: (term: SweepTerm) => Promise<Found>): Promise<Found> {
+async function orKept(term: SweepTerm, { inspect }: Waiting): Promise<Found> {
   try {
-    return await one(term);
+    return await inspect(term);
   } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return "kept";
-    if (!(error instanceof StorageError)) throw error;
-    term.log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
+    if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) logRefused(term, error);
     return "kept";
   }
 }

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { closedBlobs } from "../../model/closedRun.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
@@ -16,16 +17,20 @@ import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
  */
 
 /** What a container holds under one uid, as far as its pages were read. */
-export interface UidFolder {
-  readonly id: string;
-  readonly uid: string;
+export const folderSchema = z.object({
+  id: z.string(),
+  uid: z.string(),
   /** When anything under it was last written. */
-  newestMs: number;
+  newestMs: z.number(),
   /** When the leader last wrote the run's state. */
-  stateMs: number | undefined;
+  stateMs: z.number().optional(),
   /** Partials or nodes are there, which a complete run has no use for. */
-  hasParts: boolean;
-}
+  hasParts: z.boolean(),
+});
+export type UidFolder = z.infer<typeof folderSchema>;
+
+/** In the order of lists. */
+export const folderName = ({ id, uid }: Pick<UidFolder, "id" | "uid">): string => `${id}/${uid}/`;
 
 type Dated = Pick<ListedBlob, "name" | "lastModifiedMs">;
 

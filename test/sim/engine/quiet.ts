@@ -1,7 +1,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { status } from "../../../src/client/status.ts";
 import { expiry } from "../../../src/coordinator/deletion/expire.ts";
-import { poisonOf } from "../../../src/model/names.ts";
+import { poisonOf, sweepBlob } from "../../../src/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { checkEnds } from "./checks/leftovers.ts";
 import { newerVersion } from "./newerVersion.ts";
@@ -70,13 +70,14 @@ async function drain(stage: Stage): Promise<void> {
   stage.judge.report("every run ends", "the queues do not run empty");
 }
 
-/** The sweep of what late writers left, by the real expiry, as a leader of a later day would do it. */
+/** The whole sweep of what late writers left, by the real expiry, as a leader of a later day would do it. */
 async function sweep({ storage, clock }: Client): Promise<void> {
   const owner = {
     ...{ term: 1_000_000, termid: "sweep", holder: "sweep", lost: new AbortController().signal },
     assertLeading: () => {},
     ...{ signal: new AbortController().signal, progress: () => {}, note: () => {} },
   };
+  await storage.blobs.remove(names.runs, sweepBlob);
   const { due, slice } = expiry({ storage, names, clock, log: () => {}, packLimitMs: 300_000 }, 30);
-  for (let slices = 0; slices < 400 && (await due()); slices += 1) await slice(owner);
+  for (let slices = 0; slices < 400 && (await due(owner)); slices += 1) await slice(owner);
 }
