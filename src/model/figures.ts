@@ -2,6 +2,10 @@
 
 export const count = (value: number): string => Math.round(value).toLocaleString("en-US");
 
+/** `1 pack`, `1,234 packs`. */
+export const countOf = (value: number, noun: string): string =>
+  `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 /** `0.8 s`, `3 s`, `42 s`, `3 min 12 s`, `5 h 3 min`, `2 d 4 h`. */
 export function duration(seconds: number): string {
   if (seconds < 9.95) return `${Number(Math.max(0, seconds).toFixed(1))} s`;
@@ -21,6 +25,12 @@ export function duration(seconds: number): string {
 /** `812 ms`, and from a second on as `duration`. */
 export const milliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);
+
+/** As `milliseconds`, with as many digits as tell times of one row apart that are `stepMs` from each other. */
+export function stepText(ms: number, stepMs: number): string {
+  if (ms < 1_000 || (stepMs >= 1_000 && ms < 3_600_000)) return milliseconds(ms);
+  return `${(ms / 1_000).toFixed(Math.max(0, Math.ceil(3 - Math.log10(stepMs))))} s`;
+}
 
 /** `812 B`, `1.2 KB`, `3.4 GB`, in powers of 1,000. */
 export function bytes(value: number): string {

@@ -230,6 +230,15 @@ describe("a run", () => {
     );
   });
 
+  it.each([40, 50, 80])("shows how far it is on %i columns", (columns) => {
+    const text = runDetails(printed({ columns }), view);
+    expect(text).toMatch(/ progress +█+░+ 42 %\n/);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+    const ended = { ...view, word: "complete-with-gaps", active: false } as const;
+    for (const one of [{ ...view, paused: true, keep: true }, ended])
+      expect(progressLine(one, columns - 1)).toContain(" 42 %");
+  });
+
   it("says what it gave up, which had not failed", () => {
     const packs = { total: 200, sent: 30, done: 20, failed: 0, givenUp: 180, again: 0 };
     const early = { ...view, keep: true, packs };

@@ -110,5 +110,7 @@ describe("leasefold result", () => {
     const { run, client, putResult } = await cliWorld();
     await putResult(await submit(client, request), "1", { complete: false, folded: 8 });
     expect(await run("result r1")).toMatchObject({ out: "1", err: "r1: 2 of 10 chunks are missing\n" });
+    await putResult(await submit(client, request), "1", { complete: false, folded: 9 });
+    expect((await run("result r1")).err).toBe("r1: 1 of 10 chunks is missing\n");
   });
 });

@@ -1,4 +1,5 @@
 import { broken, reasonOf, sidesOf, type Verdict } from "../../calculations/laws/findings.ts";
+import { countOf } from "../../model/figures.ts";
 import { readSettings } from "../../model/settings.ts";
 import { systemRandom as random } from "../../storage/system.ts";
 import { threadPool } from "../../worker/threads/threadPool.ts";
@@ -76,7 +77,7 @@ function engineVerdict(
       "keep nothing outside the functions, and nothing of this machine's in inputs and partials",
     );
   }
-  const what = `${chunks} chunks in ${ended.packs} packs on ${threads} threads`;
+  const what = `${countOf(chunks, "chunk")} in ${countOf(ended.packs, "pack")} on ${countOf(threads, "thread")}`;
   if (Buffer.compare(serial, ended.body) === 0) return { tried: what };
   const reason = reasonOf(serial, ended.body);
   return broken(

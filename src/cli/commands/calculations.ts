@@ -10,7 +10,7 @@ import { calculationFailed } from "../exitCodes.ts";
 import { optionOf } from "../freeOptions.ts";
 import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
-import { count, oneLine, wrap } from "../render/text.ts";
+import { count, countOf, oneLine, wrap } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
 /** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
@@ -147,7 +147,9 @@ function verdictOf({ broken, laws, calculation, chunks, count: all, seed }: Chec
   const untried = laws.filter(({ outcome }) => outcome === "unchecked").length;
   const more = untried === 0 ? "" : `, ${untried} not tried`;
   const on =
-    chunks === all ? `all ${count(all)} chunks` : `the first ${count(chunks)} of ${count(all)} chunks`;
+    chunks === all
+      ? `all ${countOf(all, "chunk")}`
+      : `the first ${count(chunks)} of ${countOf(all, "chunk")}`;
   if (broken > 0) return `${calculation}: ${broken} broken${more} (seed ${seed})`;
   return `${calculation}: no law is broken on ${on}${more} (seed ${seed})`;
 }

@@ -9,7 +9,7 @@ import type { Session } from "../cli.ts";
 import { type ConnectOptions, type Env, namesStorage } from "../connect.ts";
 import { failed } from "../exitCodes.ts";
 import { systemReason } from "../options.ts";
-import { oneLine, paint } from "../render/text.ts";
+import { countOf, oneLine, paint } from "../render/text.ts";
 
 interface DoctorOptions {
   readonly settings?: string;
@@ -91,7 +91,7 @@ async function tell(session: Session, findings: readonly Finding[]): Promise<voi
   }
   const count = (state: Finding["state"]): number => findings.filter((one) => one.state === state).length;
   const [wrong, warnings] = [count("wrong"), count("warning")];
-  const text = `${wrong} wrong, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+  const text = `${wrong} wrong, ${countOf(warnings, "warning")}`;
   await session.print(wrong + warnings === 0 ? "nothing wrong" : text);
 }
 

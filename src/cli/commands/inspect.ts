@@ -14,7 +14,17 @@ import { durationTables, mapLines, termColumns, termRows } from "../render/inspe
 import { stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
-import { clip, count, duration, endedPacks, oneLine, percent, styleOfWord, wrap } from "../render/text.ts";
+import {
+  clip,
+  count,
+  countOf,
+  duration,
+  endedPacks,
+  oneLine,
+  percent,
+  styleOfWord,
+  wrap,
+} from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 
 /** `leasefold runs`: active runs, then those that have ended, a page at a time. */
@@ -114,7 +124,7 @@ async function tellDetails(session: Session, client: Client, run: string, asked:
     if (session.json()) return await session.printJson(found);
     if (found.counted === 0) return await session.print(`no pack of ${run} has ended yet`);
     for (const { columns, rows } of durationTables(found)) await session.printTable(columns, rows);
-    if (found.cut) await session.note(`${count(found.counted)} packs are counted, and not all that ended`);
+    if (found.cut) await session.note(`${countOf(found.counted, "pack")} counted, and not all that ended`);
   }
 }
 
@@ -182,5 +192,6 @@ async function printTrying(session: Session, { trying }: Failures): Promise<void
   for (const one of trying.slice(0, tryingMax))
     await session.print(wrap(oneLine(tryingText(one)), session.cli.out.columns).join("\n"));
   const more = trying.length - tryingMax;
-  if (more > 0) await session.note(`${count(more)} more are still tried; --json shows all`);
+  if (more > 0)
+    await session.note(`${count(more)} more ${more === 1 ? "is" : "are"} still tried; --json shows all`);
 }

@@ -3,6 +3,7 @@ import { Argument, type Command } from "commander";
 import { findLocalFile, type LocalFile } from "../../local/localFile.ts";
 import { isAlive } from "../../local/supervisor.ts";
 import { ConfigError, LeasefoldError } from "../../model/errors.ts";
+import { countOf } from "../../model/figures.ts";
 import type { Cli, Session } from "../cli.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
 
@@ -48,7 +49,7 @@ export function addDown(program: Command, session: Session): void {
       // A crash left the file behind; its process id may be another process's by now.
       else if (found.kind !== "missing") await rm(found.path, { force: true });
       if (session.json()) return await session.printJson({ stopped });
-      const text = `stopped ${stopped} ${stopped === 1 ? "instance" : "instances"}`;
+      const text = `stopped ${countOf(stopped, "instance")}`;
       await session.print(found.kind === "found" ? text : "nothing runs here");
     });
 }

@@ -7,7 +7,7 @@ import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { calculationCommand, optionNames, wholeOption } from "../options.ts";
 import { classesText, type Fact, factLines } from "../render/runDetails.ts";
-import { bytes, count, dollars, duration, oneLine, paint } from "../render/text.ts";
+import { bytes, count, countOf, dollars, duration, oneLine, paint } from "../render/text.ts";
 
 interface Options {
   readonly param?: readonly string[];
@@ -46,7 +46,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["packs", `${count(run.packs)} of ${count(run.packSize)}, each about ${short(run.packMs)}`],
     ["shards", count(run.shards)],
     ["compute", `${duration(run.computeS)} of one thread`],
-    ["expected", `${duration(run.expectedS)} with ${count(run.workers)} packs at once (--workers)`],
+    ["expected", `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (--workers)`],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
     ["", `a pack in a message of its own: ${callsText(calls.perPack)}`],
     ["", `a minute of leading: ${callsText(calls.perMinute)}`],

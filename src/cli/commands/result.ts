@@ -11,7 +11,7 @@ import { badOption, checkRange, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { chunkShare, rangesText } from "../render/runDetails.ts";
 import { clipped, right } from "../render/table.ts";
-import { bytes, count, olderText, oneLine, paint } from "../render/text.ts";
+import { bytes, count, countOf, olderText, oneLine, paint } from "../render/text.ts";
 import { checkWritable, printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
 
 interface Options {
@@ -80,7 +80,9 @@ async function tellResult(
   const client = await session.client();
   const { complete, chunks, folded } = manifest;
   if (!complete)
-    await session.note(`${run}: ${count(chunks - folded)} of ${count(chunks)} chunks are missing`);
+    await session.note(
+      `${run}: ${count(chunks - folded)} of ${countOf(chunks, "chunk")} ${chunks - folded === 1 ? "is" : "are"} missing`,
+    );
   if (output === undefined) return await printResult(cli, client, manifest);
   await tellSaved(session, manifest, output, await saveResult(cli, client, manifest, output));
 }
@@ -159,7 +161,7 @@ export function addVerify(program: Command, session: Session): void {
         waitMs: options.wait === undefined ? undefined : options.wait * 1_000,
         signal: cli.signal,
         onProgress: (answered, drawn) =>
-          void live.show(`${count(answered)} of ${count(drawn)} packs computed again`, ""),
+          void live.show(`${count(answered)} of ${countOf(drawn, "pack")} computed again`, ""),
       }).finally(() => live.end());
       if (!found.allEqual) session.exitCode = failed;
       if (session.json()) return await session.printJson(found);
@@ -186,9 +188,13 @@ async function tellVerification(
   await session.print(`${run}: ${bytes}`);
   const outcomes = (Object.keys(words) as PackOutcome[]).filter((one) => packs[one] > 0);
   const text = outcomes.map((one) => `${count(packs[one])} ${words[one]}`).join(", ") || "none to compare";
-  await session.print(`${run}: ${count(packs.drawn)} of ${count(packs.total)} packs computed again: ${text}`);
+  await session.print(
+    `${run}: ${count(packs.drawn)} of ${countOf(packs.total, "pack")} computed again: ${text}`,
+  );
   if (packs.missing > 0)
-    await session.note(`${count(packs.missing)} packs are gaps of the result; none was drawn`);
+    await session.note(
+      `${countOf(packs.missing, "pack")} ${packs.missing === 1 ? "is a gap" : "are gaps"} of the result; none was drawn`,
+    );
   if (others.length === 0) return;
   const rows = others.map(({ pack, chunks, outcome, error }) => [
     String(pack),

@@ -9,7 +9,7 @@ import type { AskedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { badOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
-import { bytes, count, paint, percent } from "../render/text.ts";
+import { bytes, count, countOf, paint, percent } from "../render/text.ts";
 
 type UploadOptions = Pick<UploadRequest, "to" | "replace">;
 
@@ -63,7 +63,7 @@ const lineOf = (now: UploadProgress): string =>
   `${count(now.filesDone)}/${count(now.files)} files`;
 
 function summaryOf(done: Uploaded): string {
-  const files = `${count(done.files)} ${done.files === 1 ? "file" : "files"} of ${bytes(done.bytes)}`;
+  const files = `${countOf(done.files, "file")} of ${bytes(done.bytes)}`;
   const links = done.leftOut === 1 ? "link or special file" : "links or special files";
   return [
     `${files}: ${count(done.written)} uploaded`,

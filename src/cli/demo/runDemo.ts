@@ -11,7 +11,7 @@ import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
-import { count, duration } from "../render/text.ts";
+import { count, countOf, duration } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
 import { chooseValue, measureSpeeds } from "./calibrate.ts";
@@ -69,7 +69,7 @@ export async function runDemo(session: Session, options: DemoOptions): Promise<D
     tracker.enter("starting Azurite and the instances");
     const onEvent: Parameters<typeof startEmbedded>[0]["onEvent"] = (event) => tracker.onEvent(event, now());
     embedded = await startEmbedded({ instances, stateFile, stopGraceMs: 3_000, onEvent });
-    const what = `Azurite and ${instances} ${instances === 1 ? "instance" : "instances"}`;
+    const what = `Azurite and ${countOf(instances, "instance")}`;
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
     const client = await cli.connect({ connection: embedded.connectionString });

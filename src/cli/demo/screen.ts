@@ -1,5 +1,5 @@
 import { bar } from "../render/progress.ts";
-import { clip, count, paint, percent, type Screen, type Style, widthOf } from "../render/text.ts";
+import { clip, count, countOf, paint, percent, type Screen, type Style, widthOf } from "../render/text.ts";
 
 /** All that the demo shows at one moment. */
 export interface DemoView {
@@ -111,7 +111,7 @@ export function renderDemo(view: DemoView, screen: Pick<Screen, "columns" | "col
   const lines: readonly (readonly Part[])[] = [
     [
       ["Leasefold demo", "bold"],
-      [` · ${what} · ${instances.length} instances, ${cores} cores`, "dim"],
+      [` · ${what} · ${countOf(instances.length, "instance")}, ${countOf(cores, "core")}`, "dim"],
     ],
     [],
     ["  ", ...progress],
@@ -181,7 +181,7 @@ const instanceStyles = { leading: "bold", working: "green", idle: "dim", gone: "
 const instanceParts = ({ name, doing, mood, packs }: InstanceFact): readonly Part[] => [
   `  ${name.padEnd(labelWidth)}`,
   [doing.padEnd(38), instanceStyles[mood]],
-  [`${count(packs)} packs`.padStart(12), "dim"],
+  [countOf(packs, "pack").padStart(12), "dim"],
 ];
 
 const noteParts = ({ atMs, text, mood }: Note): readonly Part[] => [

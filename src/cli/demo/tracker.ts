@@ -2,6 +2,7 @@ import type { LeaderView } from "../../client/leader.ts";
 import type { RunView } from "../../client/runView.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../model/calls.ts";
+import { countOf } from "../../model/figures.ts";
 import { appEventOf } from "../render/instances.ts";
 import type { DemoView, InstanceFact, LeaderFact, Note } from "./screen.ts";
 
@@ -168,7 +169,7 @@ class InstanceTrack {
     if (size === 0 || folding) return size === 0 ? "" : "folding";
     const computing = Math.min(size, this.#threads);
     const waiting = size === computing ? "" : `, ${size - computing} waiting`;
-    return `computing ${computing} ${computing === 1 ? "pack" : "packs"}${waiting}`;
+    return `computing ${countOf(computing, "pack")}${waiting}`;
   }
 }
 

@@ -3,7 +3,7 @@ import type { PackMap } from "../../client/inspection/packMap.ts";
 import type { Timeline } from "../../client/inspection/timeline.ts";
 import { rangeText } from "../../model/packs.ts";
 import { type Column, type Row, right } from "./table.ts";
-import { count, duration, milliseconds, oneLine, type Screen } from "./text.ts";
+import { count, duration, milliseconds, oneLine, type Screen, stepText } from "./text.ts";
 
 /** What `status --map`, `--durations` and `--timeline` show to people. */
 
@@ -54,8 +54,8 @@ export function durationTables(
     },
     {
       columns: [right("FROM"), right("PACKS"), ""],
-      rows: histogram.map(({ fromMs, packs }) => [
-        milliseconds(fromMs),
+      rows: histogram.map(({ fromMs, toMs, packs }) => [
+        stepText(fromMs, toMs - fromMs),
         count(packs),
         "█".repeat(Math.ceil((barWidth * packs) / most)),
       ]),

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { z } from "zod";
 import type { InstanceEvent } from "../../local/instances.ts";
 import type { LocalFile } from "../../local/localFile.ts";
-import { duration, oneLine } from "./text.ts";
+import { countOf, duration, oneLine } from "./text.ts";
 
 const schema = z.looseObject({ event: z.string() });
 
@@ -27,8 +27,7 @@ export function instanceLine(event: InstanceEvent): string | undefined {
     return `${instance} gave up the lead of term ${app["term"]} (${app["cause"]})`;
   }
   if (app?.event === "run-ended") {
-    const packs = app["packs"] === 1 ? "1 pack" : `${app["packs"]} packs`;
-    return oneLine(`run ${app["run"]} is ${app["phase"]}, ${packs}`);
+    return oneLine(`run ${app["run"]} is ${app["phase"]}, ${countOf(Number(app["packs"]), "pack")}`);
   }
   if (!["warning", "error", "critical"].includes(level)) return undefined;
   const { event: name, uid: _uid, ...fields } = app ?? { event: event.message };

@@ -9,6 +9,7 @@ import {
   bytes,
   clip,
   count,
+  countOf,
   deadlineEnd,
   dollars,
   duration,
@@ -37,7 +38,7 @@ export function rangesText(ranges: readonly Range[]): string {
 /** `123 of 1,000 chunks (12.3 %)`; rounded down, so that 100 % means all of them. */
 export function chunkShare(part: number, whole: number): string {
   const percent = whole === 0 ? 100 : Math.floor((1_000 * part) / whole) / 10;
-  return `${count(part)} of ${count(whole)} chunks (${percent} %)`;
+  return `${count(part)} of ${countOf(whole, "chunk")} (${percent} %)`;
 }
 
 /** `chunk 17: attempt 2 of 5: boom (mine.ts:3); still tried`. The message names the chunk, or else `chunks` or `work` does. */
@@ -76,20 +77,28 @@ export const classesText = (calls: CallCounts, separator = ", "): string =>
 const nameWidth = 13;
 
 /** Facts that are never clipped: the cause of an error is often at its end, and a count without its end is none. */
-const wrapped: ReadonlySet<string> = new Set(["calls", "waiting", "trying", "error", "note"]);
+const wrapped: ReadonlySet<string> = new Set([
+  "packs",
+  "chunks",
+  "calls",
+  "waiting",
+  "trying",
+  "error",
+  "note",
+]);
 
 /** All facts of one run. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
   const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateOf(view))}`;
   const width = Math.max(20, screen.columns - nameWidth - 2);
-  const facts = factsOf(view).flatMap(([name, text]) => {
+  const facts = factsOf(view, width).flatMap(([name, text]) => {
     const lines = wrapped.has(name) ? wrap(oneLine(text), width) : [clip(oneLine(text), width)];
     return lines.map((line, index): Fact => [index === 0 ? name : "", line]);
   });
   return `${[head, ...factLines(screen, facts, nameWidth)].join("\n")}\n`;
 }
 
-function factsOf(view: RunView): readonly Fact[] {
+function factsOf(view: RunView, width: number): readonly Fact[] {
   const { packs, chunks, rate, timeLeft, deadline, terms, command, result, error } = view;
   const facts: [string, string][] = [];
   const add = (name: string, text: string): void => void facts.push([name, text]);
@@ -98,7 +107,9 @@ function factsOf(view: RunView): readonly Fact[] {
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
   if (packs !== undefined) {
-    add("progress", `${bar(shareOf(view), 30)} ${percent(endedPacks(view), packs.total)}`);
+    const share = percent(endedPacks(view), packs.total);
+    // The figure says more than the bar, so it is never cut.
+    add("progress", `${bar(shareOf(view), Math.min(30, width - share.length - 1))} ${share}`);
     add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
@@ -109,7 +120,7 @@ function factsOf(view: RunView): readonly Fact[] {
     add("deadline", `${deadline.at.slice(0, 19).replace("T", " ")} UTC, then ${deadlineEnd(view)}`);
   }
   if (terms.length > 0) add("led by", ledBy(terms));
-  if (view.active && view.cap !== undefined) add("cap", `${count(view.cap)} packs in flight`);
+  if (view.active && view.cap !== undefined) add("cap", `${countOf(view.cap, "pack")} in flight`);
   if (view.generation > 1) add("generation", String(view.generation));
   if (command !== undefined) add("command", `no. ${command.number}: ${command.answer}`);
   add("calls", callsOf(view));

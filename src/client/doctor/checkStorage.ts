@@ -1,3 +1,4 @@
+import { countOf } from "../../model/figures.ts";
 import { leaderBlob } from "../../model/names.ts";
 import type { ServiceFacts } from "../../storage/queuePort.ts";
 import type { Client } from "../client.ts";
@@ -63,7 +64,7 @@ export async function checkQueues(client: Client): Promise<readonly Finding[]> {
     if (approximateCount === 0) continue;
     if (queue.endsWith("-poison")) {
       warning({
-        what: `${queue} holds ${approximateCount} messages`,
+        what: `${queue} holds ${countOf(approximateCount, "message")}`,
         why: "they failed five times; their packs were recorded as failed, so nothing waits for them",
         cure: `leasefold queues peek ${queue}; then clear it: az storage message clear --queue-name ${queue}`,
       });

@@ -1,4 +1,4 @@
-import { count, duration, milliseconds } from "../../model/figures.ts";
+import { count, countOf, duration, stepText } from "../../model/figures.ts";
 import type { Durations } from "../inspection/durations.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
@@ -59,7 +59,7 @@ export function timelineChart(timeline: Timeline): Html {
   const last = marks.at(-1) === undefined ? left : axis.x(Date.parse(marks.at(-1)?.at ?? ""));
   const area = `${first},${base} ${points.join(" ")} ${last},${base}`;
   const gaps = gapsOf(timeline, axis);
-  const label = `${count(marks.at(-1)?.ended ?? 0)} of ${count(packs)} packs ended in ${duration((toMs - fromMs) / 1_000)}`;
+  const label = `${count(marks.at(-1)?.ended ?? 0)} of ${countOf(packs, "pack")} ended in ${duration((toMs - fromMs) / 1_000)}`;
   return svg(height, label, [
     ...axis.ticks.map(({ x }) => line(x, top, x, height - 18)),
     ...axis.ticks.map(({ x, text: tick }) => text(x, height - 4, tick, x > width - 40 ? "end" : "middle")),
@@ -176,12 +176,13 @@ export function durationChart({ histogram }: Durations): Html {
   const bar = (width - left - 8) / Math.max(histogram.length, 1);
   const base = 8 + histogramHeight;
   const every = Math.ceil(histogram.length / 8);
-  return svg(base + 20, `durations of packs in ${histogram.length} bars`, [
+  return svg(base + 20, `durations of packs in ${countOf(histogram.length, "bar")}`, [
     line(left, base, width - 8, base),
     text(left - 6, 16, count(most), "end"),
     ...histogram.map(({ fromMs, toMs, packs }, index) => {
       const high = round((packs / most) * histogramHeight);
-      const title = `${milliseconds(fromMs)} to ${milliseconds(toMs)}: ${count(packs)} packs`;
+      const [from, to] = [stepText(fromMs, toMs - fromMs), stepText(toMs, toMs - fromMs)];
+      const title = `${from} to ${to}: ${countOf(packs, "pack")}`;
       return rect(
         "done",
         round(left + index * bar + 1),
@@ -191,8 +192,10 @@ export function durationChart({ histogram }: Durations): Html {
         title,
       );
     }),
-    ...histogram.flatMap(({ fromMs }, index) =>
-      index % every === 0 ? [text(round(left + index * bar), base + 15, milliseconds(fromMs))] : [],
+    ...histogram.flatMap(({ fromMs, toMs }, index) =>
+      index % every === 0
+        ? [text(round(left + index * bar), base + 15, stepText(fromMs, toMs - fromMs))]
+        : [],
     ),
   ]);
 }

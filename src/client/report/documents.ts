@@ -1,5 +1,5 @@
 import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
-import { bytes, count, dollars, lostOf, lostWord } from "../../model/figures.ts";
+import { bytes, count, countOf, dollars, lostOf, lostWord } from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
 import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
@@ -43,15 +43,18 @@ export function failureSection({ view, failures: { groups, trying, more } }: Rep
   return section(
     "Failures",
     groups.length > 0 && table(columns, rows),
-    groups.length > groupsMax && dim(`${count(groups.length - groupsMax)} more kinds of errors.`),
+    groups.length > groupsMax && dim(`${countOf(groups.length - groupsMax, "more kind")} of errors.`),
     more &&
       html`<p class="dim">There are more failures than these; <code>leasefold failures --max</code> lists them.</p>`,
-    trying.length > 0 && dim(`${count(trying.length)} pieces of work failed and are tried again.`),
+    trying.length > 0 &&
+      dim(
+        `${countOf(trying.length, "piece")} of work failed and ${trying.length === 1 ? "is" : "are"} tried again.`,
+      ),
   );
 }
 
 function withoutRecord(view: ReportFacts["view"], lost: number): string {
-  const packs = `${count(lost)} ${lost === 1 ? "pack" : "packs"}`;
+  const packs = countOf(lost, "pack");
   if (lostWord(view) === "failed") return `${packs} failed; no record says why.`;
   const [verb, them] = lost === 1 ? ["is", "it"] : ["are", "them"];
   return `${packs} ${verb} missing: the run ${view.active ? "ends" : "ended"} without ${them}.`;
@@ -102,7 +105,7 @@ export function requestSection({ view }: ReportFacts): Html {
       ["Calculation", view.calculation],
       ["Parameters", html`<pre>${cut(jsonText(params), jsonCharactersMax)}</pre>`],
       ["Code", code && html`<code>${code}</code>`],
-      ["Layout", packs && chunks && `${count(chunks.total)} chunks in ${count(packs.total)} packs`],
+      ["Layout", packs && chunks && `${countOf(chunks.total, "chunk")} in ${countOf(packs.total, "pack")}`],
       ["Packs in flight at most", cap === undefined ? undefined : count(cap)],
       ["Deadline", deadline && `${time(deadline.at)}${deadline.keep ? ", then with what is done" : ""}`],
       ["Last command", command?.want && `${command.want}: ${command.answer}`],

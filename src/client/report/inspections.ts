@@ -1,4 +1,4 @@
-import { count, duration, milliseconds } from "../../model/figures.ts";
+import { count, countOf, duration, milliseconds } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
@@ -102,8 +102,8 @@ export function durationSection({ durations }: ReportFacts): Html {
   if (counted === 0)
     return section(title, dim("No pack has ended, or their durations are not kept any more."));
   const of = durations.cut
-    ? `${count(counted)} of ${count(packs)} packs`
-    : `all ${count(counted)} packs that ended`;
+    ? `${count(counted)} of ${countOf(packs, "pack")}`
+    : `${counted === 1 ? "" : "all "}${countOf(counted, "pack")} that ended`;
   const isSkewed = maxMs > skewed * p75Ms && maxMs > 1_000;
   return section(
     title,

@@ -1,5 +1,14 @@
 import { hash } from "node:crypto";
-import { bytes, count, dollars, duration, olderText, percent, sentence } from "../../model/figures.ts";
+import {
+  bytes,
+  count,
+  countOf,
+  dollars,
+  duration,
+  olderText,
+  percent,
+  sentence,
+} from "../../model/figures.ts";
 import type { Client } from "../client.ts";
 import type { RunView, RunWord } from "../runView.ts";
 import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
@@ -113,7 +122,7 @@ function notes(view: RunView, manifest: ReportFacts["manifest"]): readonly Value
   const { chunks = 0, folded = 0 } = manifest ?? {};
   const older = olderText(view);
   const open = "This run has not ended. The report shows it as it was when the report was made.";
-  const gaps = `The result lacks ${count(chunks - folded)} of ${count(chunks)} chunks; the manifest lists them.`;
+  const gaps = `The result lacks ${count(chunks - folded)} of ${countOf(chunks, "chunk")}; the manifest says which.`;
   return [
     active && note("warn", open),
     error && note("bad", `${error.code}: ${error.message}`),

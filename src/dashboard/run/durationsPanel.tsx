@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Durations } from "../../client/inspection/durations.ts";
 import type { RunView } from "../../client/runView.ts";
-import { count, duration } from "../../model/figures.ts";
+import { count, countOf, milliseconds, stepText } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { Notice, Panel, Scroll } from "../parts/parts.tsx";
@@ -51,12 +51,12 @@ function Shown({ found }: { readonly found: Durations }): JSX.Element {
         ).map(([name, ms]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{ms === undefined ? "–" : msText(ms)}</dd>
+            <dd>{ms === undefined ? "–" : milliseconds(ms)}</dd>
           </div>
         ))}
       </dl>
       {found.cut ? (
-        <Notice tone="warn">{`Cut: ${count(found.counted)} of ${count(found.packs)} packs count here.`}</Notice>
+        <Notice tone="warn">{`Cut: ${count(found.counted)} of ${countOf(found.packs, "pack")} count here.`}</Notice>
       ) : null}
       {skewed ? (
         <p class="dim">
@@ -74,14 +74,13 @@ function Shown({ found }: { readonly found: Durations }): JSX.Element {
   );
 }
 
-export const msText = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000));
-
 function Histogram({ found }: { readonly found: Durations }): JSX.Element {
   const { histogram } = found;
   const most = Math.max(1, ...histogram.map(({ packs }) => packs));
   const [width, height] = [600, 90];
   const step = width / Math.max(1, histogram.length);
   const last = histogram.at(-1);
+  const stepMs = last === undefined ? 1 : last.toMs - last.fromMs;
   return (
     <figure class="histogram">
       <svg
@@ -99,13 +98,13 @@ function Histogram({ found }: { readonly found: Durations }): JSX.Element {
             y={height - (packs / most) * height}
             height={(packs / most) * height}
           >
-            <title>{`${msText(fromMs)} to ${msText(toMs)}: ${count(packs)} packs`}</title>
+            <title>{`${stepText(fromMs, stepMs)} to ${stepText(toMs, stepMs)}: ${countOf(packs, "pack")}`}</title>
           </rect>
         ))}
       </svg>
       <figcaption>
-        <span>{msText(histogram[0]?.fromMs ?? 0)}</span>
-        <span>{msText(last?.toMs ?? 0)}</span>
+        <span>{stepText(histogram[0]?.fromMs ?? 0, stepMs)}</span>
+        <span>{stepText(last?.toMs ?? 0, stepMs)}</span>
       </figcaption>
     </figure>
   );
@@ -137,7 +136,7 @@ function Slowest({ found }: { readonly found: Durations }): JSX.Element {
             <tr key={pack}>
               <td class="number">{count(pack)}</td>
               <td class="number">{rangeText(chunks)}</td>
-              <td class="number">{msText(ms)}</td>
+              <td class="number">{milliseconds(ms)}</td>
               <td class="number">{attempt ?? ""}</td>
             </tr>
           ))}

@@ -1,10 +1,9 @@
 import type { JSX } from "preact";
 import type { RunEstimate } from "../../client/estimate/estimateRun.ts";
 import { billingClasses } from "../../model/calls.ts";
-import { count, dollars, duration } from "../../model/figures.ts";
+import { count, countOf, dollars, duration, milliseconds } from "../../model/figures.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { Facts, Notice, Panel } from "../parts/parts.tsx";
-import { msText } from "../run/durationsPanel.tsx";
 
 /** What the run would take and cost, before anything is paid. An edit outdates it. */
 export function PlanPanel(of: {
@@ -56,7 +55,7 @@ function Estimate({ found }: { readonly found: RunEstimate }): JSX.Element {
           <dt>time</dt>
           <dd>
             ≈ {duration(found.expectedS)}
-            <span class="dim">{count(found.workers)} packs at once</span>
+            <span class="dim">{countOf(found.workers, "pack")} at once</span>
           </dd>
         </div>
         <div>
@@ -69,8 +68,11 @@ function Estimate({ found }: { readonly found: RunEstimate }): JSX.Element {
       </dl>
       <Facts
         rows={[
-          ["chunks", `${count(found.chunks)}, ${msText(found.chunkMs)} each`],
-          ["packs", `${count(found.packs)} of ${count(found.packSize)} chunks, ${msText(found.packMs)} each`],
+          ["chunks", `${count(found.chunks)}, ${milliseconds(found.chunkMs)} each`],
+          [
+            "packs",
+            `${count(found.packs)} of ${countOf(found.packSize, "chunk")}, ${milliseconds(found.packMs)} each`,
+          ],
           ["shards", count(found.shards)],
           ["computing", `${duration(found.computeS)} of one thread`],
           ["calls", `${count(calls.billed)} billed, ${calls.perChunk.toPrecision(2)} a chunk`],

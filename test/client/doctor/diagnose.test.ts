@@ -128,7 +128,7 @@ test("poison messages and messages of other programs are reported", async () => 
       .map(({ state, what }) => `${state}: ${what}`)
       .sort(),
   ).toEqual([
-    "warning: test-packs-poison holds 1 messages",
+    "warning: test-packs-poison holds 1 message",
     "wrong: test-urgent holds a message that is not JSON: eyJ2IjoxfQ==",
   ]);
 });

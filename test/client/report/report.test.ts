@@ -189,6 +189,32 @@ describe("the report of a run", () => {
     expect(page.length).toBeLessThan(120_000);
   });
 
+  it("has no plural of one", async () => {
+    const { page } = await reported({
+      state: {
+        ...{ layout: { ...layout, chunks: 1, packSize: 1 }, cursor: 1, durationsMs: [10] },
+        ...{ packsDone: 0, packsFailed: 1, chunksDone: 0, chunksFailed: 1 },
+        open: { 0: { done: "AA", failed: "AQ" } },
+        progress: { generation: 1, turn: 0, marks: [] },
+      },
+      result: "[]",
+      manifest: { chunks: 1, folded: 0, complete: false, missing: [{ from: 0, to: 1 }] },
+    });
+    const text = page.replace(/<style>[\s\S]*?<\/style>/, "");
+    expect(text).toContain("1 chunk in 1 pack");
+    expect(text).toContain("The result lacks 1 of 1 chunk;");
+    expect(text).toContain("10 ms to 11 ms: 1 pack<");
+    expect(text.match(/\b1 (of 1 )?(packs|chunks|bars|pieces|terms|rows)\b/g)).toBeNull();
+  });
+
+  it("tells the bars of its histogram apart", async () => {
+    const durationsMs = Array.from({ length: 40 }, (_, index) => 10_000 + 20 * index);
+    const { page } = await reported({ state: { durationsMs } });
+    const titles = [...page.matchAll(/<title>([\d.]+ s) to ([\d.]+ s): /g)].map(([, from]) => from);
+    expect(titles.length).toBeGreaterThan(10);
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+
   it("says of an older result which generation it is of, and how the newest ended", async () => {
     const older = { generation: 1, chunks: 12, folded: 9, complete: false, missing: [{ from: 0, to: 3 }] };
     const state = { phase: "cancelled", generation: 2 } as const;

@@ -1,6 +1,6 @@
 import type { FailureGroup } from "../../../client/failureGroups.ts";
 import type { FailureView } from "../../../client/failures.ts";
-import { count } from "../../../model/figures.ts";
+import { count, countOf } from "../../../model/figures.ts";
 import { type Range, rangeText } from "../../../model/packs.ts";
 
 const rangesShown = 6;
@@ -15,11 +15,9 @@ export function rangesText(ranges: readonly Range[]): string {
 /** `12 packs (chunks 0–99, …), plan, 36 attempts`. */
 export function groupText({ packs, chunks, tasks, attempts }: FailureGroup): string {
   const shown = [
-    packs.length === 0
-      ? ""
-      : `${count(packs.length)} ${packs.length === 1 ? "pack" : "packs"} (chunks ${rangesText(chunks)})`,
+    packs.length === 0 ? "" : `${countOf(packs.length, "pack")} (chunks ${rangesText(chunks)})`,
     ...tasks.slice(0, rangesShown),
-    `${count(attempts)} ${attempts === 1 ? "attempt" : "attempts"}`,
+    countOf(attempts, "attempt"),
   ];
   return shown.filter((text) => text !== "").join(", ");
 }

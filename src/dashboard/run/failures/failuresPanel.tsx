@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Failures } from "../../../client/failures.ts";
 import type { RunView } from "../../../client/runView.ts";
-import { count, lostOf } from "../../../model/figures.ts";
+import { count, countOf, lostOf } from "../../../model/figures.ts";
 import { usePoll } from "../../data/hooks.ts";
 import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
 import { RetryDialog } from "../steer/retryDialog.tsx";
-import { canRetry, packsText, pathOf, retryButton, retryText } from "../steer/steering.ts";
+import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
 import { groupText, tryingText } from "./failureGroups.ts";
 
 /** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
@@ -45,7 +45,7 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
         <p class="loading">Reading the failures …</p>
       ) : null}
       {givenUp === 0 ? null : (
-        <p class="dim">{`${packsText(givenUp)} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
+        <p class="dim">{`${countOf(givenUp, "pack")} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
       )}
       <ul class="groups">
         {(value?.groups ?? []).map((group) => (

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { count, duration, perSecond } from "../../../model/figures.ts";
+import { count, countOf, duration, perSecond } from "../../../model/figures.ts";
 import { Scroll } from "../../parts/parts.tsx";
 import { useWidth } from "../../parts/useWidth.ts";
 import { type Chart, cameByText, clockText, type Span, ticksOf } from "./chart.ts";
@@ -198,7 +198,7 @@ function summaryOf({ points, total, spans, ahead, nowMs }: Chart): string {
   const gaps = spans.filter(({ kind }) => kind === "gap").length;
   const terms = spans.length - gaps;
   const end = ahead === undefined ? "" : `, about ${duration((ahead.expectedMs - nowMs) / 1_000)} remaining`;
-  return `Progress over time: ${count(ended)} of ${count(total)} packs ended${end}; ${terms} terms and ${gaps} gaps without a leader`;
+  return `Progress over time: ${count(ended)} of ${countOf(total, "pack")} ended${end}; ${countOf(terms, "term")} and ${countOf(gaps, "gap")} without a leader`;
 }
 
 function SpanTable({ chart }: { readonly chart: Chart }): JSX.Element {

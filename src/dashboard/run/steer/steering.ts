@@ -1,5 +1,5 @@
 import type { RunView } from "../../../client/runView.ts";
-import { count } from "../../../model/figures.ts";
+import { count, countOf } from "../../../model/figures.ts";
 import type { Asked } from "../../data/api.ts";
 
 /** What can be done with a run, in words that say what it will do. */
@@ -58,7 +58,7 @@ export function retryText(view: RunView): string {
     neverDone > 0 ? `${count(neverDone)} never finished` : "",
   ].filter((part) => part !== "");
   return (
-    `Computes ${packsText(missing)} (${chunksText(chunks.total - chunks.done)}) without a partial: ${parts.join(", ")}. ` +
+    `Computes ${countOf(missing, "pack")} (${countOf(chunks.total - chunks.done, "chunk")}) without a partial: ${parts.join(", ")}. ` +
     `The ${count(packs.done)} done stay as they are. The result is that of ${next}.`
   );
 }
@@ -66,18 +66,15 @@ export function retryText(view: RunView): string {
 /** The one button of the failures: `Retry 3 packs`. */
 export function retryButton({ packs }: RunView): string {
   const missing = packs === undefined ? 0 : packs.total - packs.done;
-  return missing === 0 ? "Retry" : `Retry ${packsText(missing)}`;
+  return missing === 0 ? "Retry" : `Retry ${countOf(missing, "pack")}`;
 }
-
-export const packsText = (packs: number): string => `${count(packs)} ${packs === 1 ? "pack" : "packs"}`;
-const chunksText = (chunks: number): string => `${count(chunks)} ${chunks === 1 ? "chunk" : "chunks"}`;
 
 /** What each of the others will do, before it is done. */
 export function wordsOf(verb: Exclude<Verb, "retry" | "resume" | "pause">, view: RunView): string {
   const done =
     view.packs === undefined
       ? ""
-      : ` ${count(view.packs.done)} of ${count(view.packs.total)} packs are done.`;
+      : ` ${count(view.packs.done)} of ${countOf(view.packs.total, "pack")} ${view.packs.done === 1 ? "is" : "are"} done.`;
   switch (verb) {
     case "cap":
       return "At most this many packs are in flight at once. Packs already in flight finish; other runs get the workers that become free.";

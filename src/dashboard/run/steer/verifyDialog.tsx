@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Verification } from "../../../client/questions/verify.ts";
-import { count, olderText, sentence } from "../../../model/figures.ts";
+import { count, countOf, olderText, sentence } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -47,7 +47,7 @@ function Outcome({ found }: { readonly found: Verification }): JSX.Element {
   return (
     <>
       <Notice tone={allEqual ? "ok" : "bad"} title={title}>
-        {`${count(packs.equal)} of ${count(packs.drawn)} packs gave the same bytes again.`}
+        {`${count(packs.equal)} of ${countOf(packs.drawn, "pack")} gave the same bytes again.`}
       </Notice>
       {older === undefined ? null : <Notice tone="warn">{sentence(older)}</Notice>}
       <Facts
