@@ -7,8 +7,8 @@ import { status } from "../client/status.ts";
 import { exitCodeOfEnd, StorageError } from "../model/errors.ts";
 import { refusedText } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
-import { liveLine, progressLine, stateOf } from "./render/progress.ts";
-import { duration, oneLine, type Screen } from "./render/text.ts";
+import { liveLine, progressLine } from "./render/progress.ts";
+import { duration, oneLine, type Screen, stateText } from "./render/text.ts";
 import { printResult, saveResult } from "./saveBytes.ts";
 
 /** Often while a run is short; seldom, and so cheap, while it is long. */
@@ -80,7 +80,7 @@ export async function waitForEnd(session: Session, run: string, output: string |
   const view = await watchRun(session, client, run, cli.err);
   if (view.active) return await session.note(`${view.run} continues without being watched`);
   session.exitCode = exitCodeOfRun(view);
-  const ended = `${view.run} ${stateOf(view)} after ${duration(view.elapsedS)}`;
+  const ended = `${view.run} ${stateText(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {
     if (session.json()) return await session.printJson(view);
     return await session.note(view.error === undefined ? ended : `${ended}: ${oneLine(view.error.message)}`);

@@ -107,8 +107,8 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     phase,
     word: wordOf(phase, state, marker, manifest),
     active,
-    paused: active && (marker?.want === "paused" || (marker === undefined && state?.paused === true)),
-    keep: active && keepsOf(state, marker),
+    paused: active && isPaused(state, marker),
+    keep: active && keepsOf(phase === "waiting" ? undefined : state, marker),
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined || anew ? {} : progressOf(state, phase, nowMs)),
@@ -152,14 +152,22 @@ function wordOf(
   if (phase !== "waiting" && isFinal(phase)) return phase;
   // A leader removes the marker only after the final state.
   if (marker === undefined) return "not-accepted";
-  if (marker.want === "cancelled" && !keepsOf(state, marker) && state?.answer !== "too-late")
-    return "cancelling";
+  if (isGiven("cancelled", state, marker) && marker.keep === undefined) return "cancelling";
   return phase;
 }
 
+/** Whether the marker wants this, and the leader has not answered that it is too late for it. */
+const isGiven = (want: Want, state: State | undefined, marker: Marker | undefined): boolean =>
+  marker?.want === want && answerOf(marker.command, state, marker) !== "too-late";
+
+const isPaused = (state: State | undefined, marker: Marker | undefined): boolean =>
+  isGiven("paused", state, marker) || (marker === undefined && state?.paused === true);
+
+/** A plain cancel and a deletion end a run that was to finish with what is done, too. */
 const keepsOf = (state: State | undefined, marker: Marker | undefined): boolean =>
-  state?.keep === true ||
-  (marker?.want === "cancelled" && marker.keep === "1" && state?.answer !== "too-late");
+  isGiven("cancelled", state, marker)
+    ? marker?.keep === "1"
+    : marker?.want !== "delete" && state?.keep === true;
 
 function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunView> {
   const { layout, packsDone, packsFailed, rate } = state;

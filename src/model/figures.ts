@@ -79,6 +79,18 @@ interface Lost {
 export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
   (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
 
+/** The state of a run in words: `computing, paused`. A word of a newer version is shown as it is. */
+export const stateText = (run: {
+  readonly word: string;
+  readonly paused?: boolean;
+  readonly keep?: boolean;
+}): string =>
+  [
+    run.word.replaceAll("-", " "),
+    ...(run.paused === true ? ["paused"] : []),
+    ...(run.keep === true ? ["ending early"] : []),
+  ].join(", ");
+
 /** Packs or chunks that have no partial and get none in this generation. */
 export const lostOf = ({ failed, givenUp = 0 }: Lost): number => failed + givenUp;
 

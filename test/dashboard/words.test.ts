@@ -162,7 +162,7 @@ test("a row shows what is known of a run, and an unreadable one its error", () =
 
 test("a state is a shape, a tone and words, also one of a newer version", () => {
   expect(stateOf({ word: "computing", paused: true, keep: true })).toEqual({
-    ...{ mark: "paused", tone: "warn", text: "computing, ending early, paused" },
+    ...{ mark: "paused", tone: "warn", text: "computing, paused, ending early" },
   });
   expect(stateOf({ word: "new-state" })).toEqual({ mark: "attention", tone: "warn", text: "new state" });
 });

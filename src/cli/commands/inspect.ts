@@ -11,7 +11,6 @@ import { rangeText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
-import { stateOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
 import {
@@ -22,6 +21,7 @@ import {
   endedPacks,
   oneLine,
   percent,
+  stateText,
   styleOfWord,
   wrap,
 } from "../render/text.ts";
@@ -57,13 +57,13 @@ export function addRuns(program: Command, session: Session): void {
 function rowOfRun(run: ListedRun, wide: boolean): Row {
   const style = styleOfWord(run.word);
   if (!("phase" in run)) {
-    const state = { text: run.word.replaceAll("-", " "), style };
+    const state = { text: stateText(run), style };
     return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
   }
   const { packs } = run;
   return [
     run.run,
-    { text: stateOf(run), style },
+    { text: stateText(run), style },
     packs === undefined ? "" : percent(endedPacks(run), packs.total),
     packs === undefined ? "" : count(packs.total),
     duration(run.elapsedS),

@@ -6,7 +6,7 @@ import { status } from "../../client/status.ts";
 import { InputError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
-import { stateOf } from "../render/progress.ts";
+import { stateText } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
 import { waitForEnd } from "../watchRun.ts";
 
@@ -101,12 +101,12 @@ async function giveCommand(session: Session, run: string, change: Change): Promi
   const { view, answer } = await awaitAnswer(client, given, answerWaitMs, session.cli.signal);
   const what = textOf(change);
   if (answer === "too-late" || answer === "refused") {
-    const why = `${what}: ${answer.replace("-", " ")}, run ${given.run} is ${view.word}`;
+    const why = `${what}: ${answer.replace("-", " ")}, run ${given.run} is ${stateText(view)}`;
     throw new InputError("conflict", answer, why);
   }
   if (session.json()) return await session.printJson({ ...given, answer, word: view.word });
   const done = given.changed ? "done" : "it was so before";
-  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}, ${stateOf(view)}`;
+  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}, ${stateText(view)}`;
   await session.print(`${given.run}  ${what}: ${told}`);
 }
 

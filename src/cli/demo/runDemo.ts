@@ -11,7 +11,7 @@ import { localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
-import { count, countOf, duration } from "../render/text.ts";
+import { count, countOf, duration, stateText } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
 import { chooseValue, measureSpeeds } from "./calibrate.ts";
@@ -108,7 +108,7 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   const { view, kill } = watched;
   if (view.phase !== "complete") {
     await stage.output.end();
-    await session.note(`the run is ${view.word}: ${view.error?.message ?? "no reason given"}`);
+    await session.note(`the run is ${stateText(view)}: ${view.error?.message ?? "no reason given"}`);
     session.exitCode = failed;
     return undefined;
   }

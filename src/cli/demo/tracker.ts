@@ -2,7 +2,7 @@ import type { LeaderView } from "../../client/leader.ts";
 import type { RunView } from "../../client/runView.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../model/calls.ts";
-import { countOf } from "../../model/figures.ts";
+import { countOf, stateText } from "../../model/figures.ts";
 import { appEventOf } from "../render/instances.ts";
 import type { DemoView, InstanceFact, LeaderFact, Note } from "./screen.ts";
 
@@ -68,7 +68,7 @@ export function makeTracker(of: {
       if (packs === undefined) return;
       samples.push({ atMs: nowMs, done: packs.done });
       // The screen shows the stage once all packs are done.
-      stage = over ? run.word : "folding into one result";
+      stage = over ? stateText(run) : "folding into one result";
     },
     enter(next: string): void {
       stage = next;

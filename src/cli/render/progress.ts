@@ -10,6 +10,7 @@ import {
   percent,
   perSecond,
   type Screen,
+  stateText,
 } from "./text.ts";
 
 /** `████████░░░░░░░░` for a share of 0 to 1. */
@@ -20,16 +21,11 @@ export function bar(share: number, width: number): string {
 
 /** The share of packs that are progress. */
 export const shareOf = (view: Pick<RunView, "active" | "keep" | "phase" | "packs">): number =>
-  view.packs === undefined || view.packs.total === 0
+  view.packs === undefined
     ? Number(view.phase === "complete")
-    : endedPacks(view) / view.packs.total;
-
-export const stateOf = (view: Pick<RunView, "word"> & Partial<Pick<RunView, "paused" | "keep">>): string =>
-  [
-    view.word.replaceAll("-", " "),
-    ...(view.paused ? ["paused"] : []),
-    ...(view.keep ? ["ending early"] : []),
-  ].join(", ");
+    : view.packs.total === 0
+      ? 1
+      : endedPacks(view) / view.packs.total;
 
 const gap = "  ";
 const barWidth = 20;
@@ -39,7 +35,7 @@ const barWidthMin = 5;
 export function progressLine(view: RunView, columns: number): string {
   const { packs } = view;
   if (packs === undefined)
-    return clip([stateOf(view), duration(view.elapsedS), ...termOf(view)].join(gap), columns);
+    return clip([stateText(view), duration(view.elapsedS), ...termOf(view)].join(gap), columns);
   const facts = [
     percent(endedPacks(view), packs.total),
     `${count(packs.done)}/${count(packs.total)} packs`,
@@ -48,9 +44,9 @@ export function progressLine(view: RunView, columns: number): string {
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
     ...termOf(view),
   ].join(gap);
-  const room = columns - stateOf(view).length - facts.length - 2 * gap.length;
+  const room = columns - stateText(view).length - facts.length - 2 * gap.length;
   const drawn = room < barWidthMin ? [] : [bar(shareOf(view), Math.min(room, barWidth))];
-  return clip([stateOf(view), ...drawn, facts].join(gap), columns);
+  return clip([stateText(view), ...drawn, facts].join(gap), columns);
 }
 
 function termOf({ active, terms }: RunView): readonly string[] {

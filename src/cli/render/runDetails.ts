@@ -4,7 +4,7 @@ import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
 import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
-import { bar, shareOf, stateOf } from "./progress.ts";
+import { bar, shareOf } from "./progress.ts";
 import {
   bytes,
   clip,
@@ -21,6 +21,7 @@ import {
   percent,
   perSecond,
   type Screen,
+  stateText,
   styleOfWord,
   wrap,
 } from "./text.ts";
@@ -89,7 +90,7 @@ const wrapped: ReadonlySet<string> = new Set([
 
 /** All facts of one run. Ends with a newline. */
 export function runDetails(screen: Screen, view: RunView): string {
-  const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateOf(view))}`;
+  const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateText(view))}`;
   const width = Math.max(20, screen.columns - nameWidth - 2);
   const facts = factsOf(view, width).flatMap(([name, text]) => {
     const lines = wrapped.has(name) ? wrap(oneLine(text), width) : [clip(oneLine(text), width)];

@@ -1,5 +1,5 @@
 import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
-import { bytes, count, countOf, dollars, lostOf, lostWord } from "../../model/figures.ts";
+import { bytes, count, countOf, deadlineEnd, dollars, lostOf, lostWord } from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
 import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
@@ -107,7 +107,7 @@ export function requestSection({ view }: ReportFacts): Html {
       ["Code", code && html`<code>${code}</code>`],
       ["Layout", packs && chunks && `${countOf(chunks.total, "chunk")} in ${countOf(packs.total, "pack")}`],
       ["Packs in flight at most", cap === undefined ? undefined : count(cap)],
-      ["Deadline", deadline && `${time(deadline.at)}${deadline.keep ? ", then with what is done" : ""}`],
+      ["Deadline", deadline && `${time(deadline.at)}, then ${deadlineEnd(view)}`],
       ["Last command", command?.want && `${command.want}: ${command.answer}`],
       ["Run", `${view.run} (${view.uid})`],
     ]),

@@ -5,10 +5,15 @@ import {
   countOf,
   dollars,
   duration,
+  endedPacks,
+  lostOf,
+  lostText,
   olderText,
   percent,
   sentence,
+  stateText,
 } from "../../model/figures.ts";
+import { refusedText } from "../../model/identity.ts";
 import type { Client } from "../client.ts";
 import type { RunView, RunWord } from "../runView.ts";
 import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
@@ -63,7 +68,8 @@ ${manifest && manifestSection(manifest)}
 `.text;
 }
 
-const running = ["run", '<path d="M3 1 13 7 3 13z" fill="currentColor"/>'] as const;
+const shape = '<path d="M3 1 13 7 3 13z" fill="currentColor"/>';
+const [running, stopping] = [["run", shape] as const, ["warn", shape] as const];
 /** Tone and shape of a state; its word is beside them. */
 const looks: Readonly<Record<RunWord, readonly [tone: string, shape: string]>> = {
   complete: ["ok", '<circle cx="7" cy="7" r="6" fill="currentColor"/>'],
@@ -74,7 +80,7 @@ const looks: Readonly<Record<RunWord, readonly [tone: string, shape: string]>> =
   failed: ["bad", '<path d="M7 1 13 13H1z" fill="currentColor"/>'],
   cancelled: ["dim", '<rect x="2" y="2" width="10" height="10" fill="currentColor"/>'],
   ...{ waiting: running, planning: running, computing: running, finishing: running },
-  ...{ cancelling: running, deleting: running, "not-accepted": running },
+  ...{ cancelling: stopping, deleting: stopping, "not-accepted": stopping },
 };
 
 function header({ view, timeline, manifest }: ReportFacts): Html {
@@ -85,8 +91,8 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
   const when = finishedAt === undefined ? "has not ended" : `ended ${time(finishedAt)}`;
   const figures: readonly (Figure | undefined)[] = [
     ["Time", duration(view.elapsedS)],
-    chunks && ["Chunks", ...share(chunks)],
-    packs && ["Packs", ...share(packs)],
+    chunks && ["Chunks", ...share(view, chunks)],
+    packs && ["Packs", ...share(view, packs)],
     ["Leaders", count(timeline.terms.length)],
     ["Storage calls", dollars(view.dollars)],
     manifest && [
@@ -97,7 +103,7 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
   return html`<header>
 <div class="dim">Leasefold report · ${view.calculation}</div>
 <h1>${view.run}</h1>
-<div><span class="state ${tone}">${icon}${view.word.replaceAll("-", " ")}</span> <span class="dim">· submitted ${time(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
+<div><span class="state ${tone}">${icon}${stateText(view)}</span> <span class="dim">· submitted ${time(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
 ${notes(view, manifest)}
 <dl class="figures">${figures.map(
     (figure) =>
@@ -109,14 +115,17 @@ ${notes(view, manifest)}
 
 type Figure = readonly [name: string, value: string, more?: string];
 
-/** `1,000`, or `98 %` with `980 of 1,000`. */
-function share({ done, total }: NonNullable<RunView["chunks"]>): readonly [string, string?] {
-  return done === total ? [count(total)] : [percent(done, total), `${count(done)} of ${count(total)}`];
+/** `1,000`, or `98 %` with `980 of 1,000, 3 failed`. */
+function share(view: RunView, of: NonNullable<RunView["chunks"]>): readonly [string, string?] {
+  const { done, total } = of;
+  if (done === total) return [count(total)];
+  const lost = lostOf(of) > 0 ? `, ${lostText(view, of)}` : "";
+  return [percent(endedPacks({ ...view, packs: of }), total), `${count(done)} of ${count(total)}${lost}`];
 }
 
 /** What a reader must know before the figures: an error, gaps, and that a run still changes. */
 function notes(view: RunView, manifest: ReportFacts["manifest"]): readonly Value[] {
-  const { error, active } = view;
+  const { error, active, otherCode, word } = view;
   const note = (tone: string, content: string): Html => html`<p class="note ${tone}">${content}</p>
 `;
   const { chunks = 0, folded = 0 } = manifest ?? {};
@@ -125,6 +134,8 @@ function notes(view: RunView, manifest: ReportFacts["manifest"]): readonly Value
   const gaps = `The result lacks ${count(chunks - folded)} of ${countOf(chunks, "chunk")}; the manifest says which.`;
   return [
     active && note("warn", open),
+    word === "not-accepted" && note("warn", "Its submit broke off; submit it again with the same id."),
+    otherCode && note("warn", `Waiting: ${refusedText(otherCode)}.`),
     error && note("bad", `${error.code}: ${error.message}`),
     older && note("warn", sentence(older)),
     folded < chunks && note("warn", gaps),

@@ -1,4 +1,5 @@
 import type { ListedRun } from "../../client/runs.ts";
+import { stateText } from "../../model/figures.ts";
 
 /** The states of a run as a person sees them: a shape, a tone and words. */
 export type Mark = "waiting" | "working" | "paused" | "done" | "gaps" | "failed" | "cancelled" | "attention";
@@ -33,8 +34,6 @@ export function stateOf(run: {
   readonly keep?: boolean;
 }): RunState {
   const [mark, tone] = states[run.word as ListedRun["word"]] ?? (["attention", "warn"] as const);
-  const words = [run.word.replaceAll("-", " ")];
-  if (run.keep === true) words.push("ending early");
-  if (run.paused !== true) return { mark, tone, text: words.join(", ") };
-  return { mark: "paused", tone: "warn", text: [...words, "paused"].join(", ") };
+  const text = stateText(run);
+  return run.paused === true ? { mark: "paused", tone: "warn", text } : { mark, tone, text };
 }

@@ -42,7 +42,8 @@ export function rowOf(run: ListedRun, nowMs: number): RunRow {
   return {
     id: run.run,
     state: stateOf(run),
-    done: total === 0 ? Number(run.word === "complete") : (packs?.done ?? 0) / total,
+    // A run of no chunks has done all of them.
+    done: total === 0 ? Number(packs !== undefined || run.word === "complete") : (packs?.done ?? 0) / total,
     failed: total === 0 ? 0 : (ended - (packs?.done ?? 0)) / total,
     ...(view.calculation === undefined ? {} : { calculation: view.calculation }),
     ...(packs === undefined

@@ -1,0 +1,145 @@
+import { expect, it } from "vitest";
+import { progressLine, shareOf } from "../../src/cli/render/progress.ts";
+import { runDetails } from "../../src/cli/render/runDetails.ts";
+import { report } from "../../src/client/report/report.ts";
+import { status } from "../../src/client/status.ts";
+import { submit } from "../../src/client/submit.ts";
+import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
+import { rowOf } from "../../src/dashboard/runs/runRow.ts";
+import type { Marker } from "../../src/model/marker.ts";
+import type { State } from "../../src/model/state.ts";
+import { printed } from "../cli/cliWorld.ts";
+import { clientWorld, names } from "../client/clientWorld.ts";
+
+const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
+const bits = (byte: number) => Buffer.from([byte, 0]).toString("base64url");
+/** 5 of 10 packs are done, and pack 5 has failed. */
+const open = { 0: { done: bits(0b11111), failed: bits(0b100000) } };
+const counts = { packsDone: 5, packsFailed: 1, chunksDone: 50, chunksFailed: 10 };
+const half: Partial<State> = { layout, phase: "computing", cursor: 8, inFlight: 2, open, ...counts };
+const sealed = { 0: { members: bits(0b11111), gen: 1, node: false } };
+const gapped: Partial<State> = {
+  ...{ ...half, cursor: 10, inFlight: 0, open: {}, sealed, packsFailed: 5, chunksFailed: 45 },
+  ...{ keep: true, phase: "complete" },
+};
+const gaveUp = { cursor: 8, failed: { 0: bits(0b100000) } };
+const cancel = { want: "cancelled", command: 1 } as const;
+
+interface Case {
+  readonly state?: Partial<State>;
+  /** None for a run that has ended, or whose submit broke off. */
+  readonly marker: Partial<Marker> | undefined;
+  readonly word: string;
+  /** Of the packs; absent before the plan. */
+  readonly percent?: string;
+  readonly lost?: string;
+}
+
+const cases: readonly Case[] = [
+  { marker: {}, word: "waiting" },
+  { marker: undefined, word: "not accepted" },
+  {
+    state: { phase: "finishing", layout: { ...layout, chunks: 0 } },
+    marker: {},
+    word: "finishing",
+    percent: "100 %",
+  },
+  { state: { phase: "planning" }, marker: {}, word: "planning" },
+  { state: half, marker: {}, word: "computing", percent: "60 %", lost: "1 failed" },
+  { state: half, marker: { want: "paused" }, word: "computing, paused", percent: "60 %", lost: "1 failed" },
+  { state: half, marker: cancel, word: "cancelling", percent: "60 %", lost: "1 failed" },
+  {
+    state: half,
+    marker: { want: "delete", command: 1 },
+    word: "deleting",
+    percent: "60 %",
+    lost: "1 failed",
+  },
+  {
+    ...{ state: half, marker: { ...cancel, keep: "1" } },
+    ...{ word: "computing, ending early", percent: "50 %", lost: "1 missing" },
+  },
+  {
+    // Past its deadline; a pause is too late, and a plain cancel is not.
+    ...{
+      state: { ...half, keep: true, command: 1, answer: "too-late" },
+      marker: { want: "paused", command: 1 },
+    },
+    ...{ word: "computing, ending early", percent: "50 %", lost: "1 missing" },
+  },
+  {
+    ...{ state: { ...half, keep: true, command: 1, answer: "too-late" }, marker: { ...cancel, command: 2 } },
+    ...{ word: "cancelling", percent: "60 %", lost: "1 failed" },
+  },
+  {
+    ...{ state: { ...half, keep: true }, marker: { want: "delete", command: 1 } },
+    ...{ word: "deleting", percent: "60 %", lost: "1 failed" },
+  },
+  {
+    ...{ state: { ...half, phase: "finishing", command: 1, answer: "too-late" }, marker: cancel },
+    ...{ word: "finishing", percent: "60 %", lost: "1 failed" },
+  },
+  {
+    state: { ...half, phase: "failed" },
+    marker: undefined,
+    word: "failed",
+    percent: "50 %",
+    lost: "1 failed",
+  },
+  {
+    ...{ state: { ...half, phase: "cancelled" }, marker: undefined },
+    ...{ word: "cancelled", percent: "50 %", lost: "1 failed" },
+  },
+  {
+    ...{ state: { ...gapped, gaveUp }, marker: undefined },
+    ...{ word: "complete with gaps", percent: "50 %", lost: "5 missing (4 given up)" },
+  },
+  {
+    ...{ state: { ...gapped, gaveUp: { cursor: 8, failed: {} } }, marker: undefined },
+    ...{ word: "complete with gaps", percent: "50 %", lost: "5 given up" },
+  },
+  {
+    ...{ state: gapped, marker: { generation: 2, command: 2 } },
+    ...{ word: "waiting", percent: "50 %", lost: "5 failed" },
+  },
+  {
+    ...{ state: gapped, marker: { generation: 2, command: 2, redo: "recompute", code: "sum@2" } },
+    word: "waiting",
+  },
+];
+
+it.each(cases)("CLI, dashboard and report say the same of a run that is $word (case %$)", async (one) => {
+  const { client, storage, putState, putMarker } = await clientWorld();
+  const run = await submit(client, { calculation: "sum", params: { to: 95 }, id: "r1" });
+  storage.operator.deleteBlob(names.active, "r1");
+  if (one.marker !== undefined) await putMarker(run, one.marker);
+  if (one.state !== undefined) await putState(run, one.state);
+  const view = await status(client, "r1");
+  const page = await report(client, "r1");
+  const cells = (text: string) => text.replace(/<[^>]+>/g, "\n").replace(/\n+/g, "\n");
+
+  const line = progressLine(view, 200);
+  const details = runDetails(printed({ columns: 200 }), view);
+  expect(line.startsWith(`${one.word}  `)).toBe(true);
+  expect(details.startsWith(`r1  ${one.word}\n`)).toBe(true);
+  const row = rowOf(view, Date.parse(view.submittedAt));
+  expect(row.state.text).toBe(one.word);
+  expect(cells(page)).toContain(`\n${one.word}\n`);
+
+  expect(row.progress).toBe(one.percent);
+  const found = [line, details, cells(page)].map((text) => /(?:Packs\n| )(\d+ %)/.exec(text)?.[1]);
+  // Of packs that are all done the report gives the number.
+  expect(found).toEqual([one.percent, one.percent, one.percent === "100 %" ? undefined : one.percent]);
+
+  const share = Number(one.percent?.replace(" %", "") ?? 0) / 100;
+  for (const drawn of [shareOf(view), row.done + row.failed]) expect(drawn).toBeCloseTo(share);
+
+  const note = figuresOf(view, 0).find(({ name }) => name === "packs")?.note;
+  expect(note === "" ? undefined : note).toBe(one.lost);
+  if (one.lost === undefined) return;
+  expect(details).toContain(`5 of 10 done, ${one.lost}, `);
+  expect(cells(page)).toContain(`\n5 of 10, ${one.lost}\n`);
+  const short = one.lost.replace(/ \(.*/, "");
+  expect(line).toContain(`  5/10 packs  ${short}`);
+  expect(row.packs).toBe(`5 / 10, ${short}`);
+});
