@@ -105,7 +105,7 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await focused()).toBe("Cancel …");
+    await expect.poll(focused).toBe("Cancel …");
     await tabTo(page, "Cell of the pack map");
     const map = page.getByRole("slider");
     await page.keyboard.press("End");
