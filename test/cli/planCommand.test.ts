@@ -151,14 +151,34 @@ describe("leasefold plan in a thread of its own", () => {
     expect(out).toMatch(/^ +files: to plan list 1, read 3 \(15 B\); to compute about read 3 \(15 B\)$/m);
   });
 
-  it("tells what a chunk threw that it timed, with exit code 7, and all the rest", async () => {
+  it("tells what a chunk threw that it timed, with exit code 7, and that nothing was measured", async () => {
     const parts = { plan: "return 3", compute: 'throw new Error("no such day")' };
     const { exitCode, out, err } = await plan(parts);
     expect(exitCode).toBe(7);
     expect(err).toMatch(/^a chunk that was tried failed: chunk 0: no such day \(mine\.mjs:\d+\)$/m);
-    expect(out).toMatch(/^ {2}packs +3 of 1/m);
+    expect(out).toBe(
+      "mine {}\n  chunks    3\n" +
+        "  measured  nothing: each chunk that was tried failed, so there is no estimate of time and cost\n",
+    );
     const { out: json } = await plan(parts, { json: true });
-    expect(JSON.parse(json)).toMatchObject({ chunks: 3, failed: expect.stringContaining("no such day") });
+    const estimate = JSON.parse(json);
+    expect(estimate).toMatchObject({ chunks: 3, failed: expect.stringContaining("no such day") });
+    expect(estimate).toMatchObject({ unmeasured: "each chunk that was tried failed" });
+    for (const time of ["chunkMs", "packMs", "computeS", "expectedS"])
+      expect(estimate).not.toHaveProperty(time);
+  });
+
+  it("tells that a run without chunks has nothing to measure, with exit code 0", async () => {
+    const { exitCode, out, err } = await plan({ plan: "return 0" });
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^ {2}chunks +0\n {2}measured +nothing: the run has no chunks, so/m);
+  });
+
+  it("estimates by the chunks that did not fail", async () => {
+    const compute = "const { index } = arguments[0]; if (index > 1) throw new Error('no such day'); return 1";
+    const { exitCode, out } = await plan({ plan: "return 4", compute });
+    expect(exitCode).toBe(7);
+    expect(out).toMatch(/^ {2}packs +\d of \d, each about/m);
   });
 
   it("tells what a plan threw, with exit code 7", async () => {

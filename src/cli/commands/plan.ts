@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { sampleLimitMs } from "../../calculations/timeChunks.ts";
 import { callsOf, type FileUse, type RunEstimate } from "../../client/estimate/estimateRun.ts";
 import type { CallCounts } from "../../model/calls.ts";
 import { askedCalculation } from "../askedCalculation.ts";
@@ -34,16 +35,24 @@ export function addPlan(program: Command, session: Session): void {
       const head = oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`);
       await session.print(paint(out, "bold", head));
       for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
-      await session.note("not included: the cost of compute, and the host's own polls of empty queues");
+      if (planned.unmeasured === undefined)
+        await session.note("not included: the cost of compute, and the host's own polls of empty queues");
     });
 }
 
 function factsOf(run: RunEstimate): readonly Fact[] {
+  if (run.unmeasured !== undefined) {
+    return [
+      ["chunks", count(run.chunks)],
+      ["measured", `nothing: ${run.unmeasured}, so there is no estimate of time and cost`],
+    ];
+  }
   const { calls, naive } = run;
   const naiveCalls = count(naive.billed);
+  const about = run.chunkMs < sampleLimitMs ? "about" : "at least";
   return [
-    ["chunks", `${count(run.chunks)}, each about ${short(run.chunkMs)} on this machine`],
-    ["packs", `${count(run.packs)} of ${count(run.packSize)}, each about ${short(run.packMs)}`],
+    ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
+    ["packs", `${count(run.packs)} of ${count(run.packSize)}, each ${about} ${short(run.packMs)}`],
     ["shards", count(run.shards)],
     ["compute", `${duration(run.computeS)} of one thread`],
     ["expected", `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (--workers)`],

@@ -48,6 +48,19 @@ export interface FileUse {
   readonly bytes: number;
 }
 
+type Times =
+  | {
+      /** On one thread, as measured here; `sampleLimitMs` if a sample was stopped there, which may take any longer. */
+      readonly chunkMs: number;
+      readonly packMs: number;
+      readonly computeS: number;
+      /** From submit to result, with so many `workers`. */
+      readonly expectedS: number;
+      readonly unmeasured?: undefined;
+    }
+  /** Why no time is known: then calls and dollars are not those of the run. */
+  | { readonly unmeasured: string };
+
 /** Size, duration and cost estimate of a run. */
 export type RunEstimate = Awaited<ReturnType<typeof estimateRun>>;
 
@@ -74,7 +87,11 @@ export async function estimateRun(
   const { planWorkers, planWorkersMax, planThreads } = clientLimits;
   const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
   const task = { calculation: checked.calculation.name, params: checked.params };
-  const { chunks, segments, chunkMs, planMs, files, failed } = await measure(ports, task, checked.packSize);
+  const { chunks, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
+    ports,
+    task,
+    checked.packSize,
+  );
 
   const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
@@ -87,21 +104,20 @@ export async function estimateRun(
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
   const total = roundCalls(addCalls(estimateCalls(shape, pace).total, ofFiles));
   const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
+  const computeS = (chunks * chunkMs) / 1_000;
+  const time: Times =
+    unmeasured === undefined ? { chunkMs, packMs, computeS, expectedS: durationMs / 1_000 } : { unmeasured };
   return {
     ...task,
     chunks,
     packs: packsOf(layout),
     packSize,
     shards: shardsOf(layout),
-    /** As measured here, on one thread; meaningless with `failed`. */
-    chunkMs,
-    packMs,
-    computeS: (chunks * chunkMs) / 1_000,
+    ...time,
     /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
     ...defined({ failed }),
     /** Packs computed at once, which the expected time depends on. */
     workers,
-    expectedS: durationMs / 1_000,
     /** What the calculation reads of its own files; included in the calls and dollars below. */
     files,
     calls: {
@@ -142,13 +158,19 @@ async function measure(
   const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
   let timed = 0;
   let failed: string | undefined;
-  const compute = (chunk: ChunkRange): Promise<SampleTime> => {
+  let measured = false;
+  const compute = async (chunk: ChunkRange): Promise<SampleTime> => {
     timed += chunk.to - chunk.from;
-    return code.compute({ ...task, ...chunk }, options).catch((error: unknown) => {
+    try {
+      const time = await code.compute({ ...task, ...chunk }, options);
+      measured = true;
+      return time;
+    } catch (error) {
       // A chunk that exceeded the time limit may only be long.
-      if (error instanceof CalculationError && error.code !== "time-limit") failed ??= error.message;
+      if (error instanceof CalculationError && error.code === "time-limit") measured = true;
+      else if (error instanceof CalculationError) failed ??= error.message;
       throw error;
-    });
+    }
   };
   const chunkMs = await timeChunks(planned, samples, compute, roundsFor(packSize));
   const sampled = fileUse();
@@ -157,7 +179,11 @@ async function measure(
   const planning = useOf((name) => listing[name] + sampled[name]);
   const computing = useOf((name) => Math.round(sampled[name] * times));
   const planMs = clock.monotonicMs() - startedMs;
-  return { chunks: planned.chunks, segments, chunkMs, planMs, failed, files: { planning, computing } };
+  const nothing = planned.chunks === 0 ? "the run has no chunks" : "each chunk that was tried failed";
+  return {
+    ...{ chunks: planned.chunks, segments, chunkMs, planMs, files: { planning, computing } },
+    ...{ failed, unmeasured: measured ? undefined : nothing },
+  };
 }
 
 export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });

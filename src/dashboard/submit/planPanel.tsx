@@ -42,7 +42,6 @@ export function PlanPanel(of: {
 }
 
 function Estimate({ found }: { readonly found: RunEstimate }): JSX.Element {
-  const { calls } = found;
   return (
     <>
       {found.failed === undefined ? null : (
@@ -50,6 +49,23 @@ function Estimate({ found }: { readonly found: RunEstimate }): JSX.Element {
           {found.failed}
         </Notice>
       )}
+      {found.unmeasured === undefined ? (
+        <Measured found={found} />
+      ) : (
+        <Notice tone="warn" title={`Nothing was measured: ${found.unmeasured}`}>
+          There is no estimate of time and cost.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+type Measured = Extract<RunEstimate, { readonly unmeasured?: undefined }>;
+
+function Measured({ found }: { readonly found: Measured }): JSX.Element {
+  const { calls } = found;
+  return (
+    <>
       <dl class="figures small">
         <div>
           <dt>time</dt>

@@ -6,6 +6,7 @@ import { runCompute, runPlan } from "../../../src/calculations/runJob.ts";
 import { countedFiles, estimateRun, type PlanningCode } from "../../../src/client/estimate/estimateRun.ts";
 import type { RunRequest } from "../../../src/client/runRequest.ts";
 import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
+import { CalculationError } from "../../../src/model/errors.ts";
 import { readSettings } from "../../../src/model/settings.ts";
 import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import { blobFiles } from "../../../src/worker/blobFiles.ts";
@@ -73,6 +74,7 @@ describe("the estimate of a run", () => {
       await estimate({ packSize: 1_000 }),
     ];
     expect([few.workers, many.workers]).toEqual([1, 20]);
+    if (few.unmeasured !== undefined || many.unmeasured !== undefined) throw new Error("not measured");
     expect(few.expectedS / many.expectedS).toBeGreaterThan(15);
     expect(few.expectedS).toBeGreaterThan(few.computeS);
     expect(many.expectedS).toBeGreaterThan(many.computeS / 20);
@@ -95,10 +97,21 @@ describe("the estimate of a run", () => {
   it.each([0, 1, 2])("is finite for a run of %d chunks", async (to) => {
     const run = await estimate({ params: { to } });
     expect([run.chunks, run.packs]).toEqual([to, Math.min(to, 1)]);
-    for (const figure of [run.dollars, run.expectedS, run.calls.perChunk, run.naive.dollars, run.packMs]) {
+    expect(run.unmeasured).toBe(to === 0 ? "the run has no chunks" : undefined);
+    const times = run.unmeasured === undefined ? [run.expectedS, run.packMs] : [];
+    for (const figure of [run.dollars, run.calls.perChunk, run.naive.dollars, ...times]) {
       expect(figure).toBeGreaterThanOrEqual(0);
       expect(Number.isFinite(figure)).toBe(true);
     }
+  });
+
+  it("says that a sample which exceeds its limit takes that at least", async () => {
+    const late = () => {
+      throw new CalculationError("time-limit", "too long");
+    };
+    const run = await estimate({ params: { to: 5 } }, late);
+    expect(run).toMatchObject({ chunkMs: 25_000, packs: 5 });
+    expect(run).not.toHaveProperty("unmeasured");
   });
 
   it("refuses what a submit or a planning worker would refuse", async () => {
