@@ -54,6 +54,39 @@ describe("leasefold check", () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
+  it("check --json has the parameters that it tried, also of a broken law", async () => {
+    const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--json");
+    expect(exitCode).toBe(7);
+    expect(JSON.parse(out).params).toEqual({ n: 6 });
+    const big = "params: z.object({ n: z.coerce.bigint() }), plan: () => 6";
+    expect(JSON.parse((await check(big, "--n 7 --json")).out)).toMatchObject({
+      params: { n: 7 },
+      broken: 1,
+    });
+  });
+
+  it("check --json stays JSON although user code prints, which goes to standard error", async () => {
+    const prints = (text: string) => `console.log("${text}"); process.stdout.write("${text}\\n")`;
+    const parts =
+      `compute() { ${prints("in compute")}; return 1; }, ` +
+      `merge(a, b) { ${prints("in merge")}; return a + b; }, finish(a) { ${prints("in finish")}; return a; }`;
+    const { exitCode, out, err } = await check(parts, "--json");
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ calculation: "mine", broken: 0 });
+    for (const text of ["in compute", "in merge", "in finish"]) expect(err).toContain(text);
+  });
+
+  it.each([
+    ["({ sum, at: [new Date(0)] })", 'at[0] is a Date, which becomes "1970-01-01T00:00:00.000Z"'],
+    ["[sum, undefined, () => 1]", "[1] is undefined, which becomes null, and 1 more values change"],
+  ])("check says what JSON changes in a result that breaks no law: %s", async (result, text) => {
+    const { exitCode, out } = await check(`finish: (sum) => ${result}`, "--json");
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out).laws).toContainEqual(
+      expect.objectContaining({ law: "result", outcome: "advice", text: expect.stringContaining(text) }),
+    );
+  });
+
   it("check explains a broken law by its smallest example, with exit code 7", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--n 5");
     expect(exitCode).toBe(7);

@@ -1,9 +1,11 @@
 import { CalculationError } from "../../model/errors.ts";
 import { calculationLimits } from "../../model/limits.ts";
+import type { Result } from "../contract.ts";
+import { jsonLosses, resultBytes } from "../encodePart.ts";
 import { runFinish } from "../runJob.ts";
 import type { Finding } from "./findings.ts";
 import { foldedBytes } from "./partialLaws.ts";
-import type { Subject } from "./subject.ts";
+import { decoded, type Subject } from "./subject.ts";
 
 type Advice = Extract<Finding, { outcome: "advice" }>;
 
@@ -19,6 +21,8 @@ export async function adviceOn(
   const say = (law: Advice["law"], text: string): void => void advice.push({ law, outcome: "advice", text });
   const empty = await emptyRun(subject);
   if (empty !== undefined) say("empty", empty);
+  const changed = await changedInResult(subject);
+  if (changed !== undefined) say("result", changed);
   const growth = await growthOf(subject);
   if (growth !== undefined) say("growth", growth);
   const time = timeOf(subject, limits.packLimitMs ?? packLimitMsDefault);
@@ -42,6 +46,20 @@ async function emptyRun({ calculation, params, count }: Subject): Promise<string
     if (!(error instanceof CalculationError)) throw error;
     return `a run of no chunks has no result: ${error.message}`;
   }
+}
+
+/** A Date in a result may be meant as text, but who reads the result gets no Date. */
+async function changedInResult(subject: Subject): Promise<string | undefined> {
+  const { calculation, params, count, partials } = subject;
+  if (partials.length === 0) return undefined;
+  const part = await decoded(subject, await foldedBytes(subject, partials));
+  const { finish = (only: unknown) => only as Result } = calculation;
+  const result = await finish.call(calculation, part, { params, folded: partials.length, count });
+  if (resultBytes(result) !== undefined) return undefined;
+  const [loss, ...more] = jsonLosses(result);
+  if (loss === undefined) return undefined;
+  const others = more.length === 0 ? "" : `, and ${more.length} more values change`;
+  return `${loss.path || "it"} is ${loss.was}, which becomes ${loss.becomes}${others}: return what you mean`;
 }
 
 /** Partials that grow with every chunk reach the limit if there are enough chunks. */

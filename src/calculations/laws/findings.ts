@@ -19,7 +19,7 @@ export const laws = {
 export type LawName = keyof typeof laws;
 
 /** Advice names no law: something that breaks nothing and is worth a hint. */
-type AdviceName = "empty" | "growth" | "time" | "memory" | "random" | "math";
+type AdviceName = "empty" | "result" | "growth" | "time" | "memory" | "random" | "math";
 
 /** The outcome of one law's check, or advice. */
 export type Finding =

@@ -14,6 +14,7 @@ export interface CheckRow {
 
 const adviceSays = {
   empty: "a run of no chunks",
+  result: "the result as JSON",
   growth: "size of partials",
   time: "time of a chunk",
   memory: "memory",

@@ -36,7 +36,7 @@ export interface CheckThreadData extends LawsOrder {
 
 /** `result` is that of the first `chunks` of `count` chunks; absent if a law is broken. */
 export interface LawsTried extends Omit<Checked, "findings"> {
-  /** As the schema returns them, through JSON. */
+  /** As the schema returns them, through JSON; as given if that cannot encode them. */
   readonly params: unknown;
 }
 
@@ -105,9 +105,16 @@ async function main(): Promise<void> {
   const file = data.name === undefined ? data.files.at(-1) : undefined;
   const texts = file === undefined ? [] : filesBehind(pathToFileURL(file).href);
   for (const finding of [...math.advice(), ...powerAdvice(texts)]) say({ say: "found", finding });
-  // Parameters that are not JSON break a law, and then there is no result.
-  const params = checked.result === undefined ? {} : JSON.parse(JSON.stringify(parsed));
-  say({ say: "tried", tried: { ...checked, params } });
+  say({ say: "tried", tried: { ...checked, params: throughJsonOr(raw, parsed) } });
+}
+
+/** Parameters that JSON cannot encode break a law; they are shown as they were given. */
+function throughJsonOr(raw: unknown, parsed: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(parsed));
+  } catch {
+    return raw;
+  }
 }
 
 main()
