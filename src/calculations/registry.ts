@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf } from "../model/identity.ts";
@@ -74,7 +74,11 @@ function versionOf({ calculation, url }: Known): string {
 export const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 
 async function loadFile(file: string): Promise<AnyCalculation> {
-  if (!existsSync(file)) throw new ConfigError("no-calculation-file", `there is no calculation file ${file}`);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined)
+    throw new ConfigError("no-calculation-file", `there is no calculation file ${file}`);
+  if (stats.isDirectory())
+    throw new ConfigError("no-calculation-file", `${file} is a folder: name the file of a calculation in it`);
   resolveLeasefold();
   let exported: { default?: unknown; calculation?: unknown };
   try {

@@ -27,9 +27,9 @@ export function wholeOption(text: string): number {
   throw new InvalidArgumentError("it must be a whole number.");
 }
 
-/** Chunks that a result may miss: a number, `10`, or a share, `1%` or `0.5 %`. */
+/** Chunks that a result may miss: a number, `10` or `1e6`, or a share, `1%` or `0.5 %`. */
 export function toleranceOption(text: string): Tolerance {
-  const [, digits, percent] = /^\s*(\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
+  const [, digits, percent] = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
   const value = Number(digits);
   if (percent === undefined && Number.isSafeInteger(value)) return { chunks: value };
   if (percent !== undefined && value <= 100) return { percent: value };

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
 import { version } from "../model/settings.ts";
 import { type AddCommand, type Cli, Session } from "./cli.ts";
@@ -14,7 +14,7 @@ import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
 import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
 import { asTyped } from "./freeOptions.ts";
-import { oneLine, paint } from "./render/text.ts";
+import { clip, oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
@@ -73,7 +73,23 @@ function redirectOutput(command: Command, cli: Cli, errors: string[]): void {
     getOutHasColors: () => cli.out.color,
     getErrHasColors: () => cli.err.color,
   });
+  refuseEmpty(command);
   for (const inner of command.commands) redirectOutput(inner, cli, errors);
+}
+
+/** Nothing that is given as text may be empty, such as an unset variable of a script; but the words of another program may. */
+function refuseEmpty({ options, registeredArguments }: Command): void {
+  const texts = [
+    ...options.filter((one) => one.required || one.optional),
+    ...registeredArguments.filter(({ variadic }) => !variadic),
+  ];
+  for (const one of texts) {
+    if (one.parseArg !== undefined) continue;
+    one.argParser((text: string, before: unknown) => {
+      if (text.trim() === "") throw new InvalidArgumentError("it must not be empty.");
+      return one.variadic ? [...((before as readonly string[] | undefined) ?? []), text] : text;
+    });
+  }
 }
 
 async function exitCodeAfter(
@@ -95,6 +111,19 @@ async function exitCodeAfter(
   return await printError(asTyped(error, argv), cli, argv.includes("--json"));
 }
 
+/** An error of Commander's parsing in the words of all others: `invalid --cap: x: it must be a whole number`. */
+function usageText({ message }: CommanderError): string {
+  const text = message.replace(/^error: /, "").replace(/\.$/, "");
+  const ofOption = /^option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. (.*)$/s.exec(text);
+  const ofArgument = /^command-argument value '(.*)' is invalid for argument '(.*?)'\. (.*)$/s.exec(text);
+  const [name, value = "", rule = ""] =
+    ofOption?.slice(1) ?? (ofArgument === null ? [] : [`<${ofArgument[2]}>`, ofArgument[1], ofArgument[3]]);
+  if (name === undefined) return text;
+  const shown = value === "" ? '""' : clip(value, shownMax);
+  return `invalid ${name}: ${shown}: ${rule.charAt(0).toLowerCase()}${rule.slice(1)}`;
+}
+
+const shownMax = 60;
 const bugExitCode = 70;
 
 /**
@@ -107,7 +136,7 @@ export async function printError(
   json: boolean,
 ): Promise<number> {
   const exitCode = error instanceof CommanderError ? wrongUsage : edgeOf(error).exitCode;
-  const message = oneLine(messageOf(error).replace(/^error: /, ""));
+  const message = oneLine(error instanceof CommanderError ? usageText(error) : messageOf(error));
   if (json) {
     const other = { code: error instanceof CommanderError ? "usage" : "internal", details: {} };
     const { code, details } = error instanceof LeasefoldError ? error : other;

@@ -244,6 +244,7 @@ mine: 1 broken, 2 not tried (seed 1)
   it.each([
     ["check", "missing required argument"],
     ["check ./nothing.ts", "there is no calculation file"],
+    ["check nothing", 'or give its file, such as "leasefold check ./mine.ts"'],
     ["check queens --n 99", "invalid --n: 99: must be at most 18"],
     ["check queens --runs 0", "invalid --runs: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {

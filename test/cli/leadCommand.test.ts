@@ -127,6 +127,15 @@ describe("leasefold lead", () => {
     });
   });
 
+  it("passes on the words of the command as they are, empty ones too", async () => {
+    const { start, child, world } = await leadWorld();
+    const { exitCode } = start("lead --name nightly -- node  --fast");
+    const one = await child();
+    expect(one.command).toEqual(["node", "", "--fast"]);
+    one.end(0);
+    expect(await world.finish(exitCode)).toBe(0);
+  });
+
   it("ends with 75 and says who leads, if another does", async () => {
     const { start, rival, world, children } = await leadWorld();
     void rival("other");

@@ -48,6 +48,8 @@ describe("leasefold submit", () => {
     ["0", { chunks: 0 }],
     ["1%", { percent: 1 }],
     ["0.5%", { percent: 0.5 }],
+    ["1e3", { chunks: 1_000 }],
+    ["1.5e3", { chunks: 1_500 }],
     ["100%", { percent: 100 }],
   ])("takes the tolerance %s into the spec", async (text, tolerate) => {
     const { run, client } = await cliWorld();
@@ -89,16 +91,21 @@ describe("leasefold submit", () => {
     ["submit sum", "invalid --to: must be given"],
     ["submit sum --to 5 --id a/b", "invalid --id: "],
     ["submit sum --to 5 --pack-size -3", "invalid --pack-size: -3 is not a whole number from 1 to 10000000"],
-    ["submit sum --to 5 --cap x", "option '--cap <n>' argument 'x' is invalid. it must be a whole number."],
+    ["submit sum --to 5 --cap x", "invalid --cap: x: it must be a whole number"],
     ["submit", "missing required argument 'calculation'"],
     ["submitt sum", "unknown command 'submitt' (Did you mean submit?)"],
     ["runs --color red", "unknown option '--color'"],
-    ["cap r1 many", "it must be a whole number"],
+    ["cap r1 many", "invalid <n>: many: it must be a whole number"],
+    ["runs --phase late", "invalid --phase: late: allowed choices are active, complete, failed, cancelled"],
+    ["submit sum --to 5 --output=", 'invalid --output: "": it must not be empty'],
+    ["result r1 --output=", 'invalid --output: "": it must not be empty'],
     ["submit sum --to 5 --tolerate 101%", "a share of the chunks is at most 100%"],
     ["submit sum --to 5 --tolerate -1", "it must be a whole number of chunks like 10"],
     ["submit sum --to 5 --tolerate -1%", "it must be a whole number of chunks like 10"],
     ["submit sum --to 5 --tolerate few", "it must be a whole number of chunks like 10"],
     ["submit sum --to 5 --tolerate %", "it must be a whole number of chunks like 10"],
+    ["submit sum --to 5 --tolerate 1e400", "it must be a whole number of chunks"],
+    ["submit sum --to 5 --tolerate 1e3%", "a share of the chunks is at most 100%"],
     ["submit sum --to 5 --tolerate 1.5", "it must be a whole number of chunks"],
     ["submit sum --to 5 --tolerate", "argument missing"],
     ["submit sum --to 5 --pack-limit 30", "it must be a duration like 30s, 5m, 2h or 1d"],
@@ -106,7 +113,7 @@ describe("leasefold submit", () => {
     ["submit sum --to 5 --pack-limit s", "it must be a duration like"],
     ["submit sum --to 5 --pack-limit 3weeks", "it must be a duration like"],
     ["submit sum --to 5 --pack-limit 0s", "it must be more than 0"],
-    ["submit sum --to 5 --pack-limit 2d", "argument '2d' is invalid. it must be at most 1 d"],
+    ["submit sum --to 5 --pack-limit 2d", "invalid --pack-limit: 2d: it must be at most 1 d"],
     ["submit sum --to 5 --attempts 0", "invalid --attempts: 0 is not a whole number from 1 to 100"],
     ["submit sum --to 5 --attempts 101", "invalid --attempts: 101 is not a whole number from 1 to 100"],
     ["submit sum --to 5 --attempts few", "it must be a whole number"],
@@ -144,6 +151,20 @@ describe("leasefold submit", () => {
       exitCode: 2,
       err: expect.stringContaining("r1"),
     });
+  });
+});
+
+describe("leasefold submit --pack-limit", () => {
+  it.each([
+    ["5m", ""],
+    [
+      "6m",
+      expect.stringMatching(/^--pack-limit: the limit of the app counts where it is less .*300 s by default/),
+    ],
+  ])("%s: says where the limit of the app counts", async (limit, err) => {
+    const { run } = await cliWorld();
+    const ended = await run(`submit sum --to 5 --id r1 --pack-limit ${limit}`);
+    expect(ended).toEqual({ exitCode: 0, out: "r1\n", err });
   });
 });
 

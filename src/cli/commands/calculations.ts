@@ -2,6 +2,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { type ParamRow, type ParamsSchema, textOf } from "../../calculations/params.ts";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
+import { InputError } from "../../model/errors.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
@@ -135,6 +136,10 @@ export function addCheck(program: Command, session: Session): void {
         ]);
         const report = await runCheck(session, request, (row) => {
           if (!session.json()) for (const line of linesOf(row, cli.out)) void session.print(line);
+        }).catch((error: unknown) => {
+          if (!(error instanceof InputError) || error.code !== "unknown-calculation") throw error;
+          const message = `${error.message}; or give its file, such as "leasefold check ./mine.ts"`;
+          throw new InputError(error.reason, error.code, message, error.details);
         });
         if (report.broken > 0) session.exitCode = calculationFailed;
         if (session.json()) return await session.printJson(report);

@@ -55,7 +55,7 @@ export function addRetry(program: Command, session: Session): void {
     .addOption(new Option("--recompute", "compute every pack anew, with the current code").conflicts("mix"))
     .option("--mix", "compute what is missing with other code than the rest; the result records both")
     .option("--wait", "show progress, then print the result")
-    .option("-o, --output <file>", "with --wait: write the result to a file")
+    .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
       const change = await retryOf(session, run, options);

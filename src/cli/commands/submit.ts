@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { clientLimits } from "../../client/client.ts";
 import type { RunRequest } from "../../client/runRequest.ts";
 import type { Submitted } from "../../client/submit.ts";
+import { limits } from "../../model/limits.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -39,13 +40,17 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
-    .option("--pack-limit <time>", "time limit of one attempt, below that of the app: 30s", packLimit)
+    .option(
+      "--pack-limit <time>",
+      "time limit of one attempt, if it is less than that of the app: 30s",
+      packLimit,
+    )
     .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
     .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", deadlineAfter)
     .option("--keep", "with --deadline: finish with what is done then; a run not yet planned fails")
     .option("--upload <path>", "upload this file or folder first, and read it as the source")
     .option("--wait", "show progress, then print the result")
-    .option("-o, --output <file>", "with --wait: write the result to a file")
+    .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {
       const { id, packSize, cap, tolerate, attempts, packLimit: packLimitMs, upload, keep = false } = options;
       if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
@@ -61,11 +66,17 @@ export function addSubmit(program: Command, session: Session): void {
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
       const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline };
       const submitted = await calculation.submit(request);
+      if (packLimitMs !== undefined && packLimitMs > limits.packLimitMs)
+        await session.note(`--pack-limit: ${cutByApp}`);
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
       await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
       await waitForEnd(session, submitted.run, options.output);
     });
 }
+
+const cutByApp =
+  "the limit of the app counts where it is less (LEASEFOLD_PACK_LIMIT_S, " +
+  `${limits.packLimitMs / 1_000} s by default, and at most half of functionTimeout)`;
 
 async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (!submitted.woken)

@@ -72,6 +72,8 @@ async function check(session: Session, options: Options): Promise<readonly strin
   const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
+  if (options.watch === true && files.length === 0)
+    throw badOption("watch", "needs --calculation: there is no file to watch");
   await loadFiles(files, session.cli);
   return files;
 }
