@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { paletteNames, paletteOf } from "../../src/calculations/mandelbrot/palettes.ts";
-import { escapeTime, inside, log2 } from "../../src/calculations/mandelbrot/renderTile.ts";
 import {
   joinSpans,
   noTiles,
@@ -10,6 +9,7 @@ import {
   tileOf,
   tileSpansCodec,
 } from "../../src/calculations/mandelbrot/tiles.ts";
+import { escapeTime, inside, log2 } from "../../src/calculations/mandelbrot.ts";
 import { calculationLimits } from "../../src/model/limits.ts";
 import { plainEscapeTime } from "./mandelbrotReference.ts";
 

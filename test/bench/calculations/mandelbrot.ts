@@ -1,5 +1,4 @@
-import { escapeTime, inside } from "../../../src/calculations/mandelbrot/renderTile.ts";
-import { mandelbrot } from "../../../src/calculations/mandelbrot.ts";
+import { escapeTime, inside, mandelbrot } from "../../../src/calculations/mandelbrot.ts";
 import type { CalculationBench } from "./measure.ts";
 import { serialRun } from "./serialRun.ts";
 
