@@ -1,5 +1,4 @@
 import { calculationLimits } from "../../model/limits.ts";
-import { firstJsonLoss } from "../encodePart.ts";
 import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, mergeOf, type Subject, same, zeroOf } from "./subject.ts";
 
@@ -30,11 +29,9 @@ export const tooLarge = {
 /** Encodes, decodes and encodes again; and compares merges of decoded partials with merges of fresh ones. */
 export async function codecLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
-  const lost = await jsonLoss(subject);
-  if (lost !== undefined) return lost;
   const named = [
     ...smallestFirst(subject).map(([index, bytes]) => [`chunk ${index}`, bytes] as const),
-    ["zero", await bytesOf(subject, await zeroOf(subject))] as const,
+    ["zero", await bytesOf(subject, await zeroOf(subject), "zero")] as const,
   ];
   for (const [name, bytes] of named) {
     const again = await bytesOf(subject, await decoded(subject, bytes));
@@ -51,23 +48,6 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
     if (unlike !== undefined) return unlike;
   }
   return { tried: `${partials.length} partials and zero, encoded and decoded` };
-}
-
-/** Checks partials without a codec: JSON silently drops or changes some values. */
-async function jsonLoss(subject: Subject): Promise<Verdict | undefined> {
-  if (subject.calculation.codec !== undefined) return undefined;
-  const parts = [
-    ["zero", await zeroOf(subject)],
-    ...(subject.partials.length === 0 ? [] : [["the partial of chunk 0", await computeOf(subject, 0)]]),
-  ] as const;
-  for (const [name, part] of parts) {
-    const loss = firstJsonLoss(part);
-    if (loss === undefined) continue;
-    const cure = "use plain objects, lists, text and finite numbers, or give the calculation a codec";
-    const what = `${name}: ${loss.path || "it"} is ${loss.was}, which JSON makes ${loss.becomes}`;
-    return broken(what, "partials are JSON unless the calculation has a codec", cure);
-  }
-  return undefined;
 }
 
 /** Indexes and partials, by the partials' length. */
