@@ -5,9 +5,8 @@ import { ConfigError, messageOf } from "../model/errors.ts";
 import { connectStorage } from "../storage/azure/connectStorage.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
-import { makeHostLog } from "./host/hostLog.ts";
 import { functionKeySetting } from "./instanceEnv.ts";
-import { functionTimeoutExitCode, type InstanceMessage, requestSchema } from "./instanceMessages.ts";
+import { type InstanceMessage, requestSchema } from "./instanceMessages.ts";
 import { reportLoads } from "./reportLoads.ts";
 
 /**
@@ -21,8 +20,6 @@ const argumentsSchema = z.tuple([
   z.coerce.number().min(0),
 ]);
 
-/** Time between the message about a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
-const timeoutGraceMs = 2_000;
 const statsEveryMs = 1_000;
 /** By then an instance has ticked, and loaded what it does that with. */
 const startedMs = 5_000;
@@ -84,18 +81,14 @@ async function start(): Promise<void> {
   // Neither the app nor user code needs it.
   delete env[functionKeySetting];
 
-  const log = makeHostLog(report);
   reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
+
   host = await startEmbeddedHost({
     ...{ appDir, env, report, functionKey },
     httpPort: { number: port, wish: portIs === "wish" },
     clock: systemClock,
     random: systemRandom,
     storage: connectStorage({ connectionString }),
-    onTimeout(functionName) {
-      log.functionTimeout(functionName, (host?.settings.functionTimeoutMs ?? 0) / 1_000);
-      setTimeout(() => exit(functionTimeoutExitCode), timeoutGraceMs);
-    },
   });
   const { settings, functions } = host;
   const limitMs = Number.isFinite(settings.functionTimeoutMs) ? settings.functionTimeoutMs : null;

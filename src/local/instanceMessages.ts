@@ -53,6 +53,3 @@ export const requestSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("poll"), queue: z.string() }),
 ]);
 export type InstanceRequest = z.infer<typeof requestSchema>;
-
-/** Exit code of an instance that ended itself because an invocation passed `functionTimeout`. */
-export const functionTimeoutExitCode = 124;

@@ -4,12 +4,7 @@ import type { Readable } from "node:stream";
 import { LeasefoldError } from "../model/errors.ts";
 import { systemClock } from "../storage/system.ts";
 import type { HttpPort } from "./host/httpServer.ts";
-import {
-  functionTimeoutExitCode,
-  type InstanceMessage,
-  type InstanceRequest,
-  instanceMessageSchema,
-} from "./instanceMessages.ts";
+import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
 
 export interface InstanceExit {
   readonly code: number | null;
@@ -100,10 +95,8 @@ export function startInstanceProcess(options: {
   };
 }
 
-export function describeExit({ code, signal }: InstanceExit): string {
-  if (code === functionTimeoutExitCode) return "an invocation ran longer than functionTimeout";
-  return signal === null ? `exit code ${code}` : `signal ${signal}`;
-}
+export const describeExit = ({ code, signal }: InstanceExit): string =>
+  signal === null ? `exit code ${code}` : `signal ${signal}`;
 
 function request(child: ChildProcess, asked: InstanceRequest): void {
   if (child.connected) child.send(asked, () => undefined);

@@ -152,8 +152,8 @@ export class SupervisedInstance {
     if (message.kind === "ready") {
       this.#httpPort = message.httpPort ?? this.#httpPort;
       this.#httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
-      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, () =>
-        this.#endBlocked(from, "an invocation blocked it longer than functionTimeout"),
+      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) =>
+        this.#endBlocked(from, `${name} ran longer than functionTimeout`),
       );
     }
     if (message.kind === "loading") {

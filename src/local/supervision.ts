@@ -40,12 +40,12 @@ export function makeRestarts(clock: Pick<Clock, "monotonicMs">) {
   };
 }
 
-/** Time that an instance has to end itself after `functionTimeout`, its own two seconds of grace included. */
-const graceMs = 5_000;
+/** Time between a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
+const graceMs = 2_000;
 
 /**
- * Times invocations from outside the instance. An instance ends itself when one exceeds `functionTimeout`, but not while
- * user code blocks its event loop; then its supervisor must end it, as the real host does.
+ * Times invocations from outside the instance, since user code may block its event loop. When one exceeds
+ * `functionTimeout`, the supervisor must end the whole process, as the real host does: Node cannot stop an invocation.
  */
 export function makeTimeoutWatch(
   functionTimeoutMs: number | null,

@@ -78,9 +78,8 @@ export function hostWorld(
     ),
   };
   const invoker = makeInvoker({
-    ...{ registrations, clock, random, report, onTimeout: () => {} },
+    ...{ registrations, clock, random, report },
     model: registrations.model() as ProgrammingModel,
-    functionTimeoutMs: Number.POSITIVE_INFINITY,
   });
   const log = makeHostLog(report);
   const around = { env, settings, clock, random, invoker, storage: engine.storage, log, functionKey: "" };

@@ -9,13 +9,13 @@ function setUp(functionTimeoutMs: number | null) {
 }
 
 describe("the watch over invocations from outside", () => {
-  it("acts when an instance did not end itself five seconds after functionTimeout", async () => {
+  it("acts two seconds after functionTimeout", async () => {
     const { clock, ended, watch } = setUp(10_000);
     watch.started("a", "slow");
     watch.started("b", "quick");
     await clock.advance(1_000);
     watch.ended("b");
-    await clock.advance(13_900);
+    await clock.advance(10_900);
     expect(ended).toEqual([]);
     await clock.advance(100);
     expect(ended).toEqual(["slow"]);
@@ -27,7 +27,7 @@ describe("the watch over invocations from outside", () => {
     watch.pause();
     await clock.advance(60_000);
     watch.resume();
-    await clock.advance(14_000);
+    await clock.advance(11_000);
     expect(ended).toEqual([]);
     await clock.advance(1_000);
     expect(ended).toEqual(["slow"]);

@@ -35,7 +35,6 @@ export interface InvocationRequest {
 
 export interface InvocationResponse {
   readonly returnValue?: TypedData | null;
-  readonly outputData?: readonly { readonly name: string; readonly data: TypedData }[];
 }
 
 interface InvocationModel {
@@ -146,7 +145,6 @@ export interface HttpData {
   /** A number as text. */
   readonly statusCode?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly cookies?: readonly unknown[];
 }
 
 export const jsonData = (value: unknown): TypedData => ({ json: JSON.stringify(value) });

@@ -43,7 +43,6 @@ interface EmbeddedHostOptions {
   readonly report: Report;
   /** With a meter of its own, so that the host's calls are counted apart from the app's. */
   readonly storage: Storage;
-  readonly onTimeout: (functionName: string) => void;
 }
 
 export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<EmbeddedHost> {
@@ -51,7 +50,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
   const log = makeHostLog(report);
   const settings = readHostSettings(await readHostJson(appDir), env, availableParallelism());
   const app = await loadApp(appDir, report);
-  const invoker = makeInvoker({ ...options, ...app, functionTimeoutMs: settings.functionTimeoutMs });
+  const invoker = makeInvoker({ ...options, ...app });
   const around: Surroundings = { env, settings, clock, random, invoker, storage, log, functionKey };
 
   const functions = [...app.registrations.functions.values()];
@@ -112,10 +111,6 @@ async function loadApp(appDir: string, report: Report) {
   const model = registrations.model();
   if (!model || registrations.functions.size === 0) {
     throw new ConfigError("no-functions", `${file} registers no function`);
-  }
-  const capabilities = await model.getCapabilities({});
-  if (capabilities["HttpUri"] !== undefined) {
-    throw new ConfigError("http-streams", "enableHttpStream is not supported by embedded instances");
   }
   return { registrations, model };
 }

@@ -70,8 +70,8 @@ export async function startHttpFunctions(
     onFailure: ({ metadata }, error) => log.httpFailed(metadata.name, messageOf(error)),
     async serve(target, request) {
       const inputData = [{ name: triggerOf(target)[0], data: { http: httpData(request) } }];
-      const outcome = await invoker.invoke(target, { inputData });
-      return outcome.kind === "failed" ? { status: 500 } : answerOf(outcome.response.returnValue?.http);
+      const response = await invoker.invoke(target, { inputData });
+      return response === undefined ? { status: 500 } : answerOf(response.returnValue?.http);
     },
   });
 }
@@ -115,8 +115,8 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
     queues: storage.queues,
     async invoke(message) {
       const inputData = [{ name: input, data: { string: message.text } }];
-      const outcome = await invoker.invoke(one, { inputData, triggerMetadata: triggerMetadata(message) });
-      return outcome.kind === "succeeded";
+      const metadata = triggerMetadata(message);
+      return (await invoker.invoke(one, { inputData, triggerMetadata: metadata })) !== undefined;
     },
   };
   return () => startQueueListener(options);

@@ -21,11 +21,6 @@ export function makeHostLog(report: Report) {
       say("warning", `${queue}: message ${id} could not be kept hidden: ${reason}`),
     deliveryNotEnded: (queue: string, id: string, reason: string) =>
       say("warning", `${queue}: message ${id} comes back, its delivery could not be ended: ${reason}`),
-    functionTimeout: (functionName: string, seconds: number) =>
-      say(
-        "critical",
-        `${functionName} ran longer than functionTimeout (${seconds} s); the instance ends now`,
-      ),
     stopping: () => say("information", "The instance is stopping"),
     notDrained: (running: number, graceMs: number) =>
       say("warning", `${running} invocations still ran after ${graceMs} ms and are cut off`),

@@ -11,27 +11,20 @@ import {
   type TypedData,
 } from "./coreModule.ts";
 
-export type Outcome =
-  | { readonly kind: "succeeded"; readonly response: InvocationResponse }
-  | { readonly kind: "failed"; readonly error: unknown };
-
 export type Invoker = ReturnType<typeof makeInvoker>;
 
 /**
  * Runs handlers as the language worker does: arguments, the handler, response; conversions are the real library's, and
- * there are no hooks around an invocation. An invocation that exceeds `functionTimeout` is not stopped, because Node cannot: `onTimeout` must
- * end the whole process, as the real host does.
+ * there are no hooks around an invocation.
  */
 export function makeInvoker(options: {
   readonly registrations: Registrations;
   readonly model: ProgrammingModel;
-  readonly functionTimeoutMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  readonly onTimeout: (functionName: string) => void;
 }) {
-  const { registrations, model, functionTimeoutMs, clock, random, report, onTimeout } = options;
+  const { registrations, model, clock, random, report } = options;
   let running = 0;
 
   async function run(
@@ -63,26 +56,25 @@ export function makeInvoker(options: {
         }
       }
     },
-    /** Never rejects: an error of the handler is the outcome. */
-    async invoke(target: RegisteredFunction, request: InvocationRequest): Promise<Outcome> {
+    /** Never rejects: undefined after an error of the handler, which is logged. */
+    async invoke(
+      target: RegisteredFunction,
+      request: InvocationRequest,
+    ): Promise<InvocationResponse | undefined> {
       const invocation = random.uuid();
       const name = target.metadata.name;
       const begunMs = clock.monotonicMs();
-      const cancelTimeout = Number.isFinite(functionTimeoutMs)
-        ? clock.after(functionTimeoutMs, () => onTimeout(name))
-        : () => undefined;
       running += 1;
       report({ kind: "started", invocation, function: name });
       let ok = false;
       try {
         const response = await run(invocation, target, request);
         ok = true;
-        return { kind: "succeeded", response };
+        return response;
       } catch (error) {
         report({ kind: "log", level: "error", function: name, message: errorText(error) });
-        return { kind: "failed", error };
+        return undefined;
       } finally {
-        cancelTimeout();
         running -= 1;
         const ms = Math.round(clock.monotonicMs() - begunMs);
         report({ kind: "ended", invocation, function: name, ms, ok });
