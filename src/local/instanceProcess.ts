@@ -79,7 +79,7 @@ export function startInstanceProcess(options: {
     /** Rejects with a reason when the process ends first. */
     ready,
     exited,
-    signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => void (alive() && child.kill(signal)),
+    kill: () => void (alive() && child.kill("SIGKILL")),
     request: (asked: InstanceRequest) => request(child, asked),
     /** Asks it to stop, continues it if it is frozen, and kills it after `graceMs`. Resolves when it has ended. */
     async end(graceMs: number): Promise<void> {

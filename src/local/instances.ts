@@ -21,7 +21,7 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  *   it would only block the worker);
  * - no `local.settings.json`: settings come from the environment and from `env`.
  *
- * An instance ends with this process, even when that is killed; only one frozen by `pause` then stays frozen.
+ * An instance ends with this process, even when that is killed; only a frozen one then stays frozen.
  * It signals only processes that it started itself.
  */
 export type InstanceEvent = { readonly instance: string } & InstanceReport;
@@ -33,9 +33,6 @@ export interface Instances {
   readonly functionKey: string;
   /** SIGKILL. It stays dead until `restart`. */
   kill(index: number): Promise<void>;
-  /** SIGSTOP. */
-  pause(index: number): void;
-  resume(index: number): void;
   /** A message was put into this queue; all that wait for their next poll of it make it now. */
   pollNow(queue: string): void;
   /** Stops it if it still runs, and starts it again; resolves when it is ready. */
@@ -92,8 +89,6 @@ export async function startInstances(options: {
     instances: supervised,
     functionKey,
     kill: (index) => at(index).kill(),
-    pause: (index) => at(index).pause(),
-    resume: (index) => at(index).resume(),
     pollNow(queue) {
       for (const one of supervised) one.pollNow(queue);
     },

@@ -9,10 +9,9 @@ import {
 import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
 
 /**
- * `stopped` is SIGSTOP: the process exists, but is frozen. `restarting` waits for its next start after it ended by
- * itself. `dead` has no process and gets one only on request.
+ * `restarting` waits for its next start after it ended by itself. `dead` has no process and gets one only on request.
  */
-type InstanceState = "starting" | "running" | "stopped" | "restarting" | "dead";
+type InstanceState = "starting" | "running" | "restarting" | "dead";
 
 export type InstanceReport =
   | InstanceMessage
@@ -90,28 +89,13 @@ export class SupervisedInstance {
 
   kill(): Promise<void> {
     return this.#end("killed", (ending) => {
-      ending.signal("SIGKILL");
+      ending.kill();
       return ending.exited;
     });
   }
 
   stop(): Promise<void> {
     return this.#end("stopped", (ending) => ending.end(this.#options.stopGraceMs));
-  }
-
-  pause(): void {
-    if (this.#state !== "running") return;
-    this.#timeouts?.pause();
-    this.#cancelLoad();
-    this.#process?.signal("SIGSTOP");
-    this.#enter("stopped");
-  }
-
-  resume(): void {
-    if (this.#state !== "stopped") return;
-    this.#process?.signal("SIGCONT");
-    this.#timeouts?.resume();
-    this.#enter("running");
   }
 
   /** It polls this queue now, if it waits for its next poll. */
@@ -137,7 +121,7 @@ export class SupervisedInstance {
     void started.exited.then((exit) => {
       if (this.#process === started) this.#endedByItself(exit);
     });
-    const hung = setTimeout(() => started.signal("SIGKILL"), startMsMax);
+    const hung = setTimeout(() => started.kill(), startMsMax);
     try {
       await started.ready;
       if (this.#process !== started) return;
@@ -152,27 +136,26 @@ export class SupervisedInstance {
     if (message.kind === "ready") {
       this.#httpPort = message.httpPort ?? this.#httpPort;
       this.#httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
-      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) =>
-        this.#endBlocked(from, `${name} ran longer than functionTimeout`),
-      );
+      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) => {
+        this.#endReason = `${name} ran longer than functionTimeout`;
+        from.kill();
+      });
     }
     if (message.kind === "loading") {
       const { loadMsMax = startMsMax } = this.#options;
       this.#cancelLoad();
       const reason = `${message.file}: loading the file has blocked it for ${loadMsMax / 1_000} s`;
-      this.#cancelLoad = systemClock.after(loadMsMax, () => this.#endBlocked(from, reason));
+      this.#cancelLoad = systemClock.after(loadMsMax, () => {
+        this.#endReason = reason;
+        this.#blocked = true;
+        from.kill();
+      });
     }
     if (message.kind === "stats") this.#cancelLoad();
     if (message.kind === "failed") this.#endReason = message.message;
     if (message.kind === "started") this.#timeouts?.started(message.invocation, message.function);
     if (message.kind === "ended") this.#timeouts?.ended(message.invocation);
     this.#options.onReport(message);
-  }
-
-  #endBlocked(ending: InstanceProcess, reason: string): void {
-    this.#endReason = reason;
-    this.#blocked = true;
-    ending.signal("SIGKILL");
   }
 
   #endedByItself(exit: InstanceExit): void {

@@ -52,29 +52,22 @@ export function makeTimeoutWatch(
   clock: Clock,
   onTimeout: (functionName: string) => void,
 ) {
-  const running = new Map<string, { readonly functionName: string; cancel: () => void }>();
-  const arm = (functionName: string) =>
-    functionTimeoutMs === null
-      ? () => undefined
-      : clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName));
-  const pause = () => {
-    for (const one of running.values()) one.cancel();
-  };
+  /** By invocation: how to end its time. */
+  const running = new Map<string, () => void>();
   return {
     started(invocation: string, functionName: string): void {
-      running.set(invocation, { functionName, cancel: arm(functionName) });
+      if (functionTimeoutMs === null) return;
+      running.set(
+        invocation,
+        clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName)),
+      );
     },
     ended(invocation: string): void {
-      running.get(invocation)?.cancel();
+      running.get(invocation)?.();
       running.delete(invocation);
     },
-    /** A frozen process cannot end anything, so its clock stops; it starts anew at `resume`. */
-    pause,
-    resume(): void {
-      for (const one of running.values()) one.cancel = arm(one.functionName);
-    },
     clear(): void {
-      pause();
+      for (const cancel of running.values()) cancel();
       running.clear();
     },
   };

@@ -94,9 +94,10 @@ test("an instance that freezes for longer than its lease changes nothing when it
   });
   await app.until(run, (view) => (view.packs?.done ?? 0) >= 10);
   const victim = await leadingIndex();
-  app.instances.pause(victim);
+  const pid = app.instances.instances[victim]?.pid as number;
+  process.kill(pid, "SIGSTOP");
   await app.until(run, (view) => view.terms.length > 1);
-  app.instances.resume(victim);
+  process.kill(pid, "SIGCONT");
   const view = await app.until(run, (one) => !one.active);
   expect(view).toMatchObject({ phase: "complete", chunks: { total: 200, done: 200 } });
   expect(JSON.parse(await app.result(run))).toBe(squares(200));

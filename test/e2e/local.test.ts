@@ -143,20 +143,12 @@ describe("embedded instances", () => {
     expect(statesOf("node-1")).toEqual(["starting", "running", "dead", "starting", "running"]);
   });
 
-  it("can be frozen and thawed", async () => {
-    const handle = await start(1);
-    const stateOf = () =>
-      execFileSync("ps", ["-o", "stat=", "-p", String(handle.instances[0]?.pid)]).toString();
-    handle.pause(0);
-    expect(handle.instances[0]?.state).toBe("stopped");
-    await until("the process is stopped", () => stateOf().startsWith("T"));
-    const ticks = logged("tick {").length;
-    await new Promise((resolve) => setTimeout(resolve, 2_200));
-    expect(logged("tick {").length - ticks).toBeLessThanOrEqual(1);
-    handle.resume(0);
-    await until("it ticks again", () => logged("tick {").length > ticks + 1);
-    handle.pause(0);
-    // A frozen instance can be stopped as well: the end of the test waits for it.
+  it("can be stopped while they are frozen", async () => {
+    const pid = (await start(1)).instances[0]?.pid as number;
+    process.kill(pid, "SIGSTOP");
+    const stateOf = () => execFileSync("ps", ["-o", "stat=", "-p", String(pid)]).toString();
+    await until("the process is frozen", () => stateOf().startsWith("T"));
+    // The end of the test waits for it.
   });
 
   it("tell the app when they stop, and let running work end", async () => {

@@ -21,18 +21,6 @@ describe("the watch over invocations from outside", () => {
     expect(ended).toEqual(["slow"]);
   });
 
-  it("stands still while the instance is frozen and starts anew when it is thawed", async () => {
-    const { clock, ended, watch } = setUp(10_000);
-    watch.started("a", "slow");
-    watch.pause();
-    await clock.advance(60_000);
-    watch.resume();
-    await clock.advance(11_000);
-    expect(ended).toEqual([]);
-    await clock.advance(1_000);
-    expect(ended).toEqual(["slow"]);
-  });
-
   it("never acts without a limit or after it was cleared", async () => {
     const unlimited = setUp(null);
     unlimited.watch.started("a", "slow");

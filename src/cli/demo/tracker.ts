@@ -154,7 +154,6 @@ class InstanceTrack {
     const gone = {
       starting: this.#startedBefore ? "restarting" : "starting",
       restarting: "ended, restarts",
-      stopped: "frozen",
       dead: this.#reason ?? "dead",
       running: undefined,
     }[this.#state];
