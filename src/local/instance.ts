@@ -90,9 +90,9 @@ async function start(): Promise<void> {
     random: systemRandom,
     storage: connectStorage({ connectionString }),
   });
-  const { settings, functions } = host;
-  const limitMs = Number.isFinite(settings.functionTimeoutMs) ? settings.functionTimeoutMs : null;
-  report({ kind: "ready", httpPort: host.httpPort, functions: [...functions], functionTimeoutMs: limitMs });
+  const { functionTimeoutMs } = host.settings;
+  const limitMs = Number.isFinite(functionTimeoutMs) ? functionTimeoutMs : null;
+  report({ kind: "ready", httpPort: host.httpPort, functionTimeoutMs: limitMs });
   setTimeout(shrinkHeap, startedMs).unref();
   setInterval(() => host && report({ kind: "stats", ...host.stats() }), statsEveryMs).unref();
 }

@@ -12,7 +12,6 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
     kind: z.literal("ready"),
     /** Null in an app without HTTP functions. */
     httpPort: z.number().int().nullable(),
-    functions: z.array(z.string()),
     /** Null for no limit: JSON knows no infinity. */
     functionTimeoutMs: z.number().nullable(),
   }),

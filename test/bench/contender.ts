@@ -88,7 +88,7 @@ async function obeyWakes(): Promise<void> {
     for (const { id, popReceipt } of messages) {
       void during("wake").then(() => queues.remove(names.wake, id, popReceipt).catch(() => {}));
     }
-    await clock.sleep(backoff.next(messages.length > 0), pause.signal);
+    await clock.sleep(backoff(messages.length > 0), pause.signal);
     if (pause.signal.aborted) pause = new AbortController();
   }
 }

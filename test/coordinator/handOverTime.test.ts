@@ -54,7 +54,7 @@ async function handOverMs(seed: number, settings: keyof typeof election): Promis
         const messages = await queues.receive(names.wake, { max: 1, visibilityS: 600 });
         for (const { id, popReceipt } of messages)
           void tick("wake").then(() => queues.remove(names.wake, id, popReceipt));
-        await clock.sleep(backoff.next(messages.length > 0), signal);
+        await clock.sleep(backoff(messages.length > 0), signal);
       }
     };
     void ticks();

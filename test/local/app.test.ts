@@ -162,16 +162,3 @@ describe("the HTTP functions of an app", () => {
     expect(await ask({ host: own }, "http://evil.example/api/nothing")).toBe(400);
   });
 });
-
-it("an app that is loaded lists its functions", () => {
-  expect(host.functions).toEqual([
-    "tick",
-    "work",
-    "poisoned",
-    "hello",
-    "echo",
-    "stream",
-    "nothing",
-    "throws",
-  ]);
-});

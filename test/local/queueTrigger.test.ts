@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { hostQueueTimings } from "../../src/local/host/queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "../../src/local/host/queueTrigger.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
@@ -29,7 +28,6 @@ function setUp(
       visibilityTimeoutMs: 30_000,
       maxDequeueCount: 5,
       queues: wrap(real),
-      timings: hostQueueTimings,
       log: makeHostLog((message) => message.kind === "log" && logged.push(message.message)),
       clock,
       random,

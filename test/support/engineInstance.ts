@@ -1,7 +1,6 @@
 import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { hostQueueTimings } from "../../src/local/host/queueDelivery.ts";
 import { startQueueListener } from "../../src/local/host/queueTrigger.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -138,7 +137,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const listeners: ReturnType<typeof startQueueListener>[] = [];
   const listen = (queue: string, work: (delivery: Delivery) => Promise<void>): void => {
     const listener = startQueueListener({
-      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
+      ...{ queue, clock, random, queues: storage.queues },
       ...{ batchSize: 1, newBatchThreshold: (role.threads ?? threadsEach) - 1, maxPollingIntervalMs: 2_000 },
       ...{ maxDequeueCount: 5, visibilityTimeoutMs: 30_000, log: makeHostLog(() => {}) },
       async invoke({ text, dequeueCount: attempt }) {

@@ -9,7 +9,6 @@ import { submit } from "../../client/submit.ts";
 import { Coordinator } from "../../coordinator/tick.ts";
 import { electionSettings } from "../../election/settings.ts";
 import { makeHostLog } from "../../local/host/hostLog.ts";
-import { hostQueueTimings } from "../../local/host/queueDelivery.ts";
 import { startQueueListener } from "../../local/host/queueTrigger.ts";
 import { limits } from "../../model/limits.ts";
 import { namesOf, poisonOf } from "../../model/names.ts";
@@ -135,7 +134,7 @@ export function startAppInProcess(
   };
   const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
     startQueueListener({
-      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
+      ...{ queue, clock, random, queues: storage.queues },
       ...{ batchSize: pace.atOnce, newBatchThreshold: pace.atOnce, maxPollingIntervalMs: pace.pollMs },
       ...{ maxDequeueCount: 5, visibilityTimeoutMs: 0, log: makeHostLog(() => {}) },
       invoke: ({ text, dequeueCount: attempt }) =>

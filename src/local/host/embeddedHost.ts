@@ -22,7 +22,6 @@ import { makeInvoker } from "./invoker.ts";
  */
 export interface EmbeddedHost {
   readonly httpPort: number | null;
-  readonly functions: readonly string[];
   readonly settings: HostSettings;
   /** Invocations running, and the host's own storage calls so far. */
   stats(): { readonly running: number; readonly hostCalls: CallCounts };
@@ -60,7 +59,6 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
 
   return {
     httpPort: http?.port ?? null,
-    functions: functions.map((one) => one.metadata.name),
     settings,
     stats: () => ({ running: invoker.running(), hostCalls: storage.meter.counts() }),
     pollNow(queue) {

@@ -11,7 +11,7 @@ import {
   startHttpServer,
 } from "./httpServer.ts";
 import type { Invoker } from "./invoker.ts";
-import { hostQueueTimings, triggerMetadata } from "./queueDelivery.ts";
+import { triggerMetadata } from "./queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
 import { type Listener, parseSchedule, startTimer } from "./timerTrigger.ts";
 
@@ -110,7 +110,7 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
   const { env, settings, clock, random, invoker, storage, log } = around;
   const [input, binding] = triggerOf(one);
   const options: QueueTriggerOptions = {
-    ...{ ...settings.queues, timings: hostQueueTimings, clock, random, log },
+    ...{ ...settings.queues, clock, random, log },
     queue: bindingText(binding, "queueName", one.metadata.name, env),
     queues: storage.queues,
     async invoke(message) {

@@ -33,16 +33,15 @@ function propertiesOf(body: string): readonly (readonly [name: string, data: Typ
   }
 }
 
-/** Timings of the host that no setting changes; tests shorten them. */
-interface QueueTimings {
+/** Timings of the host that no setting changes. */
+export const hostQueueTimings = {
   /** Time that a received message stays hidden, whatever `visibilityTimeout` says. */
-  readonly hiddenS: number;
+  hiddenS: 600,
   /** Interval at which that time is renewed while the function runs. */
-  readonly renewEveryMs: number;
+  renewEveryMs: 300_000,
   /** After a failed renewal. */
-  readonly renewAgainMs: number;
-}
-export const hostQueueTimings: QueueTimings = { hiddenS: 600, renewEveryMs: 300_000, renewAgainMs: 30_000 };
+  renewAgainMs: 30_000,
+};
 
 export interface DeliveryOptions {
   readonly queue: string;
@@ -51,7 +50,8 @@ export interface DeliveryOptions {
   readonly queues: QueueStore;
   readonly clock: Clock;
   readonly log: HostLog;
-  readonly timings: QueueTimings;
+  /** The host's without it; tests shorten them. */
+  readonly timings?: typeof hostQueueTimings;
   /** Runs the function; false when it failed. Never rejects. */
   readonly invoke: (message: ReceivedMessage) => Promise<boolean>;
 }
@@ -102,7 +102,7 @@ async function setAside(options: DeliveryOptions, message: ReceivedMessage, rece
 
 /** Renews a message's hidden time until `stop`, which gives the receipt that is valid then. */
 function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(): Promise<string> } {
-  const { queue, queues, clock, log, timings } = options;
+  const { queue, queues, clock, log, timings = hostQueueTimings } = options;
   const ended = new AbortController();
   let receipt = message.popReceipt;
 

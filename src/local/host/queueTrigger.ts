@@ -1,7 +1,7 @@
 import { messageOf } from "../../model/errors.ts";
 import type { Random } from "../../storage/ports.ts";
 import type { ReceivedMessage } from "../../storage/queuePort.ts";
-import { type DeliveryOptions, deliver } from "./queueDelivery.ts";
+import { type DeliveryOptions, deliver, hostQueueTimings } from "./queueDelivery.ts";
 import type { Listener } from "./timerTrigger.ts";
 
 export interface QueueTriggerOptions extends DeliveryOptions {
@@ -18,8 +18,8 @@ export interface QueueTriggerOptions extends DeliveryOptions {
  * pause: whoever runs the emulator hears of every message.
  */
 export function startQueueListener(options: QueueTriggerOptions): Listener {
-  const { queue, queues, clock, log, timings } = options;
-  const backoff = makePollBackoff(options.maxPollingIntervalMs, options.random);
+  const { queue, queues, clock, log, timings = hostQueueTimings } = options;
+  const pauseMs = makePollBackoff(options.maxPollingIntervalMs, options.random);
   let stopping = false;
   let pause = new AbortController();
   const running = new Set<Promise<void>>();
@@ -64,7 +64,7 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
         messages.forEach(start);
         found = true;
       } else {
-        await clock.sleep(backoff.next(found), pause.signal);
+        await clock.sleep(pauseMs(found), pause.signal);
         if (pause.signal.aborted) pause = new AbortController();
         found = false;
       }
@@ -86,30 +86,23 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
   };
 }
 
-/** The host's pause before it polls an empty queue again. */
-interface PollBackoff {
-  /** Gives ms. `found`: messages were found since the last pause. */
-  next(found: boolean): number;
-}
-
 /** The host's shortest interval, and the unit by which it grows (azure-webjobs-sdk, QueuePollingIntervals). */
 const pollMsMin = 100;
 
 /**
- * 100 ms after a find, then 100 ms + 100 ms · 2^n · (0.8 to 1.2) at the n-th miss, up to `maxMs` (read in the
- * behavior of RandomizedExponentialBackoffStrategy of the storage extension).
+ * Returns a function that gives the host's pause before it polls an empty queue again, in ms: 100 ms after a find, then
+ * 100 ms + 100 ms · 2^n · (0.8 to 1.2) at the n-th miss, up to `maxMs` (read in the behavior of
+ * RandomizedExponentialBackoffStrategy of the storage extension).
  */
-export function makePollBackoff(maxMs: number, random: Random): PollBackoff {
+export function makePollBackoff(maxMs: number, random: Random): (found: boolean) => number {
   let misses = 0;
-  return {
-    next(found) {
-      if (found) {
-        misses = 0;
-        return Math.min(pollMsMin, maxMs);
-      }
-      const grown = pollMsMin + pollMsMin * 2 ** misses * (0.8 + 0.4 * random.number());
-      if (grown < maxMs) misses += 1;
-      return Math.min(grown, maxMs);
-    },
+  return (found) => {
+    if (found) {
+      misses = 0;
+      return Math.min(pollMsMin, maxMs);
+    }
+    const grown = pollMsMin + pollMsMin * 2 ** misses * (0.8 + 0.4 * random.number());
+    if (grown < maxMs) misses += 1;
+    return Math.min(grown, maxMs);
   };
 }

@@ -1,5 +1,4 @@
 import { makeHostLog } from "../../../src/local/host/hostLog.ts";
-import { hostQueueTimings } from "../../../src/local/host/queueDelivery.ts";
 import { startQueueListener } from "../../../src/local/host/queueTrigger.ts";
 import { handleWork } from "../../../src/worker/handleWork.ts";
 import type { Instance } from "./platform.ts";
@@ -12,7 +11,7 @@ export function hostedWorker(options: WorkerOptions): Instance {
   let running = 0;
   const listeners = (options.listens ?? [names.urgent, names.packs]).map((queue) =>
     startQueueListener({
-      ...{ queue, clock, random, queues: storage.queues, encoding: "none", timings: hostQueueTimings },
+      ...{ queue, clock, random, queues: storage.queues },
       ...{ batchSize: 1, newBatchThreshold: takes - 1, maxPollingIntervalMs: 2_000 },
       ...{ maxDequeueCount: 5, visibilityTimeoutMs: 30_000, log: makeHostLog(() => {}) },
       async invoke({ text, dequeueCount: attempt }) {

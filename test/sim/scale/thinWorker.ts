@@ -44,7 +44,7 @@ export function thinWorker(options: WorkerOptions): Instance {
       if (mine >= takes) await new Promise<void>((free) => (onFree = free));
       const [message] = await queues.receive(queue, { max: 1, visibilityS: 600 }).catch(() => []);
       if (message === undefined) {
-        await clock.sleep(backoff.next(found), stopping.signal);
+        await clock.sleep(backoff(found), stopping.signal);
         found = false;
         continue;
       }
