@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import * as z from "zod";
 import type { CallCounts } from "../../model/calls.ts";
 import { ConfigError, messageOf } from "../../model/errors.ts";
 import { type HostSettings, readHostSettings } from "../../model/hostSettings.ts";
@@ -85,41 +84,30 @@ async function readHostJson(appDir: string): Promise<string> {
 }
 
 /**
- * Loads the file that `main` in the folder's `package.json` names (one plain path; the real worker also takes a glob),
- * whose functions register themselves. Throws `ConfigError` where nothing could run; the real worker would start an app
- * without any function.
+ * Loads the file that `main` in the folder's `package.json` names, whose functions register themselves. Throws
+ * `ConfigError` where nothing could run; the real worker would start an app without any function.
  */
 async function loadApp(appDir: string, report: Report) {
-  const file = resolve(appDir, await mainOf(appDir));
   const { module, registrations } = makeCoreModule((level, message) =>
     report({ kind: "log", level, message }),
   );
   installCoreModule(module);
   try {
+    const load = createRequire(join(appDir, "package.json"));
+    const file = load.resolve(appDir);
     // As the real worker does. Node 22.18 has no hooks for what a CommonJS module requires that was imported.
-    if (file.endsWith(".cjs")) createRequire(file)(file);
+    if (file.endsWith(".cjs")) load(file);
     else await import(pathToFileURL(file).href);
   } catch (cause) {
     const missing = /MODULE_NOT_FOUND$/.test(String((cause as { code?: unknown }).code));
     const hint = missing ? " (is the app built? npm run build)" : "";
-    const text = `${file} could not be loaded: ${messageOf(cause)}${hint}`;
+    const text = `the app in ${appDir} could not be loaded: ${messageOf(cause)}${hint}`;
     throw new ConfigError("app-not-loaded", text, { cause });
   }
   registrations.close();
   const model = registrations.model();
   if (!model || registrations.functions.size === 0) {
-    throw new ConfigError("no-functions", `${file} registers no function`);
+    throw new ConfigError("no-functions", `the app in ${appDir} registers no function`);
   }
   return { registrations, model };
 }
-
-async function mainOf(appDir: string): Promise<string> {
-  const file = join(appDir, "package.json");
-  try {
-    return packageSchema.parse(JSON.parse(await readFile(file, "utf8"))).main;
-  } catch (cause) {
-    throw new ConfigError("bad-package-json", `${file} names no "main" file: ${messageOf(cause)}`, { cause });
-  }
-}
-
-const packageSchema = z.object({ main: z.string().min(1) });
