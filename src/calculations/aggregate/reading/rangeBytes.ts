@@ -69,7 +69,7 @@ export async function* fileBytes(
   files: Files,
 ): AsyncGenerator<Uint8Array> {
   if (format.gzip) {
-    yield* gunzip(file, files.read(file));
+    yield* gunzip(file, files);
     return;
   }
   // A header seldom needs more than the first read, while `files.read` would fetch large pieces ahead.
@@ -79,17 +79,15 @@ export async function* fileBytes(
 
 /**
  * The content of all gzip members, piece by piece. Throws `CalculationError` naming the file if it is cut, damaged or too
- * large; an error of `pieces` passes through.
+ * large; an error of a read passes through.
  */
-async function* gunzip(
-  { path, bytes }: FileFact,
-  pieces: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+async function* gunzip(file: FileFact, files: Files): AsyncGenerator<Uint8Array> {
+  const { path, bytes } = file;
   const most = Math.min(gunzipBytesMax, Math.max(gunzipAlwaysBytes, bytes * gunzipRatioMax));
   let unpacked = 0;
   const unzip = createGunzip({ chunkSize: gunzipBytes });
   // The pipeline ends both sides when either fails or the caller stops early. The loop below throws the error.
-  pipeline(Readable.from(pieces), unzip, () => {});
+  pipeline(Readable.from(files.read(file)), unzip, () => {});
   try {
     for await (const piece of unzip as AsyncIterable<Buffer>) {
       unpacked += piece.length;
@@ -98,11 +96,19 @@ async function* gunzip(
     }
   } catch (cause) {
     if (!String((cause as { code?: unknown }).code).startsWith("Z_")) throw cause;
-    throw new CalculationError("bad-gzip", `${path} is cut or damaged: gzip says ${messageOf(cause)}`, {
-      cause,
-    });
+    throw badGzip(path, `gzip says ${messageOf(cause)}`, cause);
+  }
+  // zlib ends at the first zero byte behind a member, as some tools fill a file up with zeros, and ignores the rest.
+  let at = unzip.bytesWritten;
+  for await (const piece of files.read(file, { from: at, to: Math.max(at, bytes) })) {
+    const other = piece.findIndex((byte) => byte !== 0);
+    if (other !== -1) throw badGzip(path, `byte ${at + other} follows zeros that end its content`);
+    at += piece.length;
   }
 }
+
+const badGzip = (path: string, why: string, cause?: unknown): CalculationError =>
+  new CalculationError("bad-gzip", `${path} is cut or damaged: ${why}`, { cause });
 
 const tooMuch = (path: string, bytes: number, most: number): CalculationError =>
   new CalculationError(

@@ -257,6 +257,31 @@ describe("gzip", () => {
     );
   });
 
+  test.each([1, 100, 5_000])("zeros behind gzip are ignored in reads of %i bytes", async (pieceBytes) => {
+    const bytes = Buffer.concat([gzipSync("x\n1\n"), Buffer.alloc(3_000)]);
+    const files = memoryFiles(new Map([["data/a.csv.gz", bytes]]), pieceBytes);
+    expect((await readAll(files, ["x"])).rows).toEqual([["1"]]);
+  });
+
+  test.each([1, 100, 5_000])(
+    "gzip content behind zeros is refused and not left out, in reads of %i bytes",
+    async (pieceBytes) => {
+      const member = gzipSync("x\n1\n");
+      const next = gzipSync("2\n");
+      // The second one as a member behind padding, and as one whose first byte was lost.
+      for (const [more, at] of [
+        [Buffer.concat([Buffer.alloc(300), next]), member.length + 300],
+        [next.with(0, 0), member.length + 1],
+      ] as const) {
+        const content = new Map([["data/a.csv.gz", Buffer.concat([member, more])]]);
+        await expect(readAll(memoryFiles(content, pieceBytes), ["x"])).rejects.toMatchObject({
+          code: "bad-gzip",
+          message: `data/a.csv.gz is cut or damaged: byte ${at} follows zeros that end its content`,
+        });
+      }
+    },
+  );
+
   test("a gzip file that changed since the plan fails for that reason", async () => {
     const content = new Map<string, Content>([["data/a.csv.gz", zipped]]);
     const files = memoryFiles(content, 100);

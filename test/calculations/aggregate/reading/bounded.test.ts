@@ -80,7 +80,9 @@ describe("one range of a very long file", () => {
     const { files, given } = generatedFiles("data/x.csv.gz", size, repeated(head, line), pieceBytes);
     const zipped: Files = {
       list: files.list,
-      async *read(file) {
+      async *read(file, range) {
+        // Behind the content nothing follows.
+        if (range !== undefined) return;
         const gzip = createGzip({ level: 0 });
         const write = async () => {
           for await (const piece of files.read(file)) {
