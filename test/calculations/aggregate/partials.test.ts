@@ -191,4 +191,14 @@ describe("limits", () => {
       ),
     });
   });
+
+  test("texts that were the last for a while do not count against the size of a partial", async () => {
+    const long = "long value ".repeat(150);
+    const table: Table = {
+      columns: ["v"],
+      rows: Array.from({ length: 50_000 }, (_, i) => [`${100_000 + i} ${i % 2 === 0 ? long : ""}`]),
+    };
+    const { rows } = await resultOf(table, { aggregates: "maxtext(v) as last" });
+    expect(rows).toEqual([{ last: "149999 " }]);
+  });
 });

@@ -43,7 +43,7 @@ export const textExtreme = (column: string, which: Which): Measure<string | null
             const text = String(field).toWellFormed();
             const known = best[group];
             if (known !== undefined && !better(text, known)) return;
-            meter(known === undefined ? text.length + 24 : Math.max(0, text.length - known.length));
+            meter(text.length - (known?.length ?? -24));
             best[group] = detached(text);
           });
         },

@@ -41,7 +41,7 @@ export interface Columns {
 }
 
 /**
- * Counts the bytes by which a state grows: those in a partial, or a quarter of those in memory where that is more. Throws
+ * Counts the bytes by which a state grows, or shrinks if negative: those in a partial, or a quarter of those in memory where that is more. Throws
  * `CalculationError` when the states of a chunk exceed a partial's limit; they then take at most about four times that in
  * memory.
  */
