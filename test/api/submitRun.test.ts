@@ -174,6 +174,23 @@ describe("POST runs", () => {
     expect(await refused("[]")).toMatchObject({ status: 400, code: "bad-field" });
   });
 
+  it("refuses a body that is not UTF-8, in which letters would be replaced, and accepts a byte order mark", async () => {
+    const { client } = await clientWorld();
+    const text = JSON.stringify({ ...body, params: { to: 100, label: "Zürich" } });
+    const send = (bytes: Buffer) =>
+      call(client, "submitRun", {
+        ...apiRequest("runs"),
+        arrayBuffer: async () => new Uint8Array(bytes).buffer,
+      });
+    expect(await send(Buffer.from(text, "latin1"))).toMatchObject({
+      status: 400,
+      jsonBody: { code: "not-json", detail: "the body is not JSON in UTF-8" },
+    });
+    expect(await readSpec(client, "r1")).toBeUndefined();
+    expect(await send(Buffer.from(`\uFEFF${text}`))).toMatchObject({ status: 202 });
+    expect((await readSpec(client, "r1"))?.value.params).toMatchObject({ label: "Zürich" });
+  });
+
   it("refuses a body of more than a megabyte with 413, told or not", async () => {
     const { client } = await clientWorld();
     const large = apiRequest("runs", { body: { ...body, params: { label: "x".repeat(1_100_000) } } });
