@@ -37,7 +37,9 @@ const retrySchema = z.strictObject({ redo: z.enum(["recompute", "mix"]).optional
  * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`.
  */
 export const retryRun: ApiHandler = async (request, client) => {
-  const hasBody = request.headers.get("content-type") !== null;
+  const typed = request.headers.get("content-type") !== null;
+  // A body without a type is refused and not ignored.
+  const hasBody = typed || (await request.arrayBuffer()).byteLength > 0;
   const { redo } = hasBody ? await readBody(request, retrySchema) : {};
   return commanded(client, routeParam(request, "id"), { kind: "retry", redo });
 };

@@ -105,6 +105,21 @@ describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
     expect(shown.jsonBody).toMatchObject({ active: true, generation: 2, command: { answer: "pending" } });
   });
 
+  it("refuse a retry whose body has no content type with 415, as its choice would be ignored", async () => {
+    const { client, storage, putState } = await clientWorld();
+    const { jsonBody } = await call(client, "submitRun", submit);
+    await putState(jsonBody as { run: string; uid: string }, { phase: "failed" });
+    storage.operator.deleteBlob(names.active, "r1");
+    const headers = new Headers();
+    const request = { ...apiRequest("runs/r1/retry", { ...of("r1"), body: { redo: "recompute" } }), headers };
+    expect(await call(client, "retryRun", request)).toMatchObject({
+      status: 415,
+      jsonBody: { code: "not-json-type" },
+    });
+    const empty = { ...request, arrayBuffer: async () => new ArrayBuffer(0) };
+    expect(await call(client, "retryRun", empty)).toMatchObject({ status: 202 });
+  });
+
   it("refuse the retry of a run that works or is complete with 409, each for its reason", async () => {
     const { client, putState, putResult } = await clientWorld();
     const { jsonBody } = await call(client, "submitRun", submit);
