@@ -41,7 +41,7 @@ async function inspected() {
 describe("leasefold status", () => {
   it("--map shows every pack, with what the signs mean", async () => {
     const { run, nothing } = await inspected();
-    expect(nothing.map.out).toBe("not planned yet\n");
+    expect(nothing.map.out).toBe("no packs: not planned yet, or a plan without chunks\n");
     expect((await run("status r1 --map")).out).toBe(
       [
         "         0  ###+x!++..",

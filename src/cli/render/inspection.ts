@@ -21,7 +21,7 @@ const cellsPerLine = 100;
 /** Rows of characters, one for each cell, and what they mean. */
 export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): readonly string[] {
   const { packs, packsPerCell, cells } = map;
-  if (packs === 0) return ["not planned yet"];
+  if (packs === 0) return ["no packs: not planned yet, or a plan without chunks"];
   const room = Number.isFinite(columns) ? columns - 12 : cellsPerLine;
   const width = Math.max(10, Math.floor(room / 10) * 10);
   const text = cells.done.map((done, cell) => {

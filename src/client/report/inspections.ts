@@ -56,7 +56,8 @@ function termTable({ terms, finishedAt }: Timeline): Html {
 
 export function mapSection({ map }: ReportFacts): Html {
   const title = "Packs";
-  if (map.packs === 0) return section(title, dim("The run has not been planned, so it has no packs."));
+  if (map.packs === 0)
+    return section(title, dim("The run has no packs: it is not planned, or its plan has no chunks."));
   const each = map.packsPerCell === 1 ? "a pack" : `${count(map.packsPerCell)} neighboring packs`;
   return section(
     title,

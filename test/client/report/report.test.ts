@@ -166,7 +166,7 @@ describe("the report of a run", () => {
     await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
     const page = await report(client, "r1");
     expect(page).toContain("No leader has seen this run yet.");
-    expect(page).toContain("The run has not been planned, so it has no packs.");
+    expect(page).toContain("The run has no packs: it is not planned, or its plan has no chunks.");
     expect(elements(page)).not.toContain("polyline");
   });
 
