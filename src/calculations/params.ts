@@ -2,6 +2,7 @@ import * as z from "zod";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import type { AnyCalculation } from "./contract.ts";
+import { linkedSchema, type Property } from "./linkedSchema.ts";
 
 /** One parameter of a calculation, for help. */
 export interface ParamRow {
@@ -91,7 +92,7 @@ const isNesting = (value: unknown): value is object => typeof value === "object"
 
 /** Refuses values that a coercing schema would read as another number or as true. Numbers may be text, as on a command line. */
 function refuseCoerced(calculation: AnyCalculation, raw: unknown): void {
-  const misfit = misfitOf(paramsSchema(calculation), raw, []);
+  const misfit = misfitOf(linkedSchema(calculation.params, { anyBefore: true }), raw, []);
   if (misfit !== undefined) throw badParameter(calculation, misfit.path.join("."), misfit.why);
 }
 
@@ -179,7 +180,9 @@ export const paramsSchema = (calculation: AnyCalculation): ParamsSchema =>
 
 /** Describes the parameters, with types, defaults and help from the schema. */
 export function describeParams(calculation: AnyCalculation): ParamRow[] {
-  const properties = (paramsSchema(calculation)["properties"] ?? {}) as Readonly<Record<string, Property>>;
+  const properties = (linkedSchema(calculation.params).properties ?? {}) as Readonly<
+    Record<string, Property>
+  >;
   return Object.entries(properties).map(([name, property]) => {
     const values = valuesOf(property);
     return {
@@ -191,8 +194,6 @@ export function describeParams(calculation: AnyCalculation): ParamRow[] {
     };
   });
 }
-
-type Property = z.core.JSONSchema.JSONSchema;
 
 function typeOf(property: Property): string {
   if (property.enum) return property.enum.map(textOf).join(" | ");

@@ -127,6 +127,103 @@ describe("parameters", () => {
     expect(parseCoerced(raw)).toEqual(raw);
   });
 
+  const isYes = (given: unknown): unknown => (typeof given === "string" ? given === "yes" : given);
+  const yesOrNo = z.preprocess(isYes, z.boolean());
+  const before = z.strictObject({
+    plain: yesOrNo.optional(),
+    filled: yesOrNo.default(true),
+    list: z.array(yesOrNo).optional(),
+    size: z.preprocess((given) => (given === "all" ? 100 : given), z.coerce.number()).optional(),
+    either: z.union([yesOrNo, z.null()]).optional(),
+    coerced: z.coerce.boolean().optional(),
+  });
+
+  test.each([
+    [{ plain: "yes" }, { plain: true, filled: true }],
+    [
+      { plain: false, filled: "no" },
+      { plain: false, filled: false },
+    ],
+    [{ list: ["yes", "no", true] }, { list: [true, false, true], filled: true }],
+    [{ size: "all" }, { size: 100, filled: true }],
+    [{ size: "12" }, { size: 12, filled: true }],
+    [{ either: "yes" }, { either: true, filled: true }],
+  ])("%j goes through the author's own z.preprocess", (raw, params) => {
+    expect(parseParams({ ...primes, params: before } as unknown as AnyCalculation, raw)).toEqual(params);
+  });
+
+  test.each([
+    [{ plain: 5 }, "plain"],
+    [{ coerced: "yes" }, "coerced"],
+  ])("%j is refused beside a z.preprocess", (raw, field) => {
+    const error = thrownBy(() =>
+      parseParams({ ...primes, params: before } as unknown as AnyCalculation, raw),
+    );
+    expect(error).toMatchObject({ code: "bad-parameter", details: { field } });
+  });
+
+  test("help shows what the schema behind a z.preprocess takes, as values are typed", () => {
+    const rows = describeParams({ ...primes, params: before } as unknown as AnyCalculation);
+    expect(rows.map(({ name, type }) => [name, type]).slice(0, 4)).toEqual([
+      ["plain", "boolean"],
+      ["filled", "boolean"],
+      ["list", "array"],
+      ["size", "number"],
+    ]);
+  });
+
+  interface Tree {
+    readonly weight?: number | undefined;
+    readonly kids?: readonly Tree[] | undefined;
+  }
+  const tree: z.ZodType<Tree> = z.object({
+    weight: z.coerce.number().optional(),
+    kids: z.array(z.lazy(() => tree)).optional(),
+  });
+  const level = z.coerce.number().meta({ id: "level", description: "a level" });
+  const alias = level.optional().meta({ id: "alias" });
+  const referring = z.object({
+    tree: tree.optional(),
+    low: level.optional(),
+    high: level.default(5),
+    again: alias,
+    lazy: z.lazy(() => z.coerce.boolean()).optional(),
+    get whole() {
+      return referring.optional();
+    },
+  });
+  const parseReferring = (raw: unknown): unknown =>
+    parseParams({ ...primes, params: referring } as unknown as AnyCalculation, raw);
+
+  test.each<readonly [unknown, string]>([
+    [{ tree: { weight: "" } }, "tree.weight"],
+    [{ tree: { kids: [{}, { kids: [{ weight: true }] }] } }, "tree.kids.1.kids.0.weight"],
+    [{ low: null }, "low"],
+    [{ high: "" }, "high"],
+    [{ again: false }, "again"],
+    [{ lazy: "no" }, "lazy"],
+    [{ whole: { whole: { low: "" } } }, "whole.whole.low"],
+  ])("%j is refused where a schema refers to another or to itself", (raw, field) => {
+    expect(thrownBy(() => parseReferring(raw))).toMatchObject({ details: { field } });
+  });
+
+  test("schemas that refer to others or to themselves read numbers and have help", () => {
+    const raw = { tree: { kids: [{ weight: "1e2" }] }, low: "3", whole: { again: "4" } };
+    expect(parseReferring(raw)).toEqual({
+      ...{ tree: { kids: [{ weight: 100 }] }, low: 3, high: 5 },
+      whole: { again: 4, high: 5 },
+    });
+    const rows = describeParams({ ...primes, params: referring } as unknown as AnyCalculation);
+    expect(rows).toEqual([
+      { name: "tree", type: "object", description: "" },
+      { name: "low", type: "number", description: "a level" },
+      { name: "high", type: "number", default: 5, description: "a level" },
+      { name: "again", type: "number", description: "a level" },
+      { name: "lazy", type: "boolean", description: "" },
+      { name: "whole", type: "object", description: "" },
+    ]);
+  });
+
   test("text that is a number becomes one at any depth", () => {
     expect(parseCoerced({ weights: ["1e3"], box: { edge: "2" } })).toEqual({
       weights: [1000],
