@@ -60,7 +60,7 @@ it("a retry that computes everything anew shows nothing of the packs before it, 
   const none = { status: [2, 0, 0], map: [2, 0, 0], timeline: [2, 0, 0], durations: [2, 0, 0] };
   expect(await shown()).toEqual(none);
   const page = await report(client, "r1");
-  expect(page).toContain("The run has not been planned, so it has no packs.");
+  expect(page).toContain("The run has no packs: it is not planned, or its plan has no chunks.");
   expect(await status(client, "r1")).toMatchObject({ word: "waiting", code: "sum@2" });
   await begin();
   expect(await shown()).toEqual(none);
