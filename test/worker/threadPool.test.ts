@@ -286,6 +286,56 @@ describe("a pool of threads", () => {
   );
 
   test.each([
+    ["new Error('mid')", /crashed: mid/],
+    ["'only text'", /crashed: only text/],
+  ])(
+    "a promise that nobody awaits and that is rejected with %s while its task works ends the task",
+    async (what, told) => {
+      const file = join(folder, `mid${what.length}.ts`);
+      const text = `import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "mid", summary: "", params: z.object({}), plan: () => 1,
+        compute: async () => { void Promise.reject(${what}); await new Promise(() => setTimeout(() => {}, 1e6)); return 7; },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+      await writeFile(file, text);
+      const single = poolOf(1, [file]);
+      const error = await failureOf(
+        single.compute({ calculation: "mid", params: {}, from: 0, to: 1, count: 1 }, task),
+      );
+      await single.stop();
+      expect(error).toMatchObject({ code: "thread-crashed", message: expect.stringMatching(told) });
+    },
+  );
+
+  test("a promise that is rejected after its task has ended harms no other task of its thread", async () => {
+    const file = join(folder, "late.ts");
+    // The second task lets the rejection of the first one come, and works on until that has been handled.
+    const text = `import { defineCalculation, z } from "leasefold";
+      let [begun, rejected] = [false, false];
+      const turn = () => new Promise((done) => setTimeout(done, 1));
+      const late = async () => { while (!begun) await turn(); rejected = true; throw new Error("late"); };
+      export default defineCalculation({
+        name: "late", summary: "", params: z.object({ first: z.boolean() }), plan: () => 1,
+        compute: async ({ params }) => {
+          if (params.first) { void late(); return 1; }
+          begun = true;
+          while (!rejected) await turn();
+          for (let turns = 0; turns < 10; turns += 1) await turn();
+          return 7;
+        },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    const run = (first: boolean) =>
+      single.compute({ calculation: "late", params: { first }, from: 0, to: 1, count: 1 }, task);
+    expect(read(await run(true))).toBe(1);
+    expect(read(await run(false))).toBe(7);
+    await single.stop();
+  });
+
+  test.each([
     [
       "two were begun and the one that is awaited fails",
       "const [a, b] = [later('first'), later('second')]; await a; await b;",

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { threadId, workerData } from "node:worker_threads";
 import type { AttemptTime } from "../../calculations/contract.ts";
@@ -56,21 +57,41 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
   }
 }
 
+/** A task as the owner of the promises that its code makes. */
+interface Owner {
+  phase: "works" | "waits" | "ended";
+  readonly floating: unknown[];
+}
+
+const owners = new AsyncLocalStorage<Owner>();
+let latest: Owner | undefined;
+
+/**
+ * A rejection that nobody handles belongs to the task whose code made it, however late. While that works, it ends the
+ * thread, as everywhere in Node; after that it fails the task; and when the task's answer is given, it is only printed.
+ */
+process.on("unhandledRejection", (error) => {
+  const owner = owners.getStore() ?? latest;
+  if (owner?.phase === "waits") owner.floating.push(error);
+  else if (owner?.phase === "ended")
+    console.error(`a promise of a task that has ended was rejected: ${messageOf(error)}${placeOf(error)}`);
+  else throw error instanceof Error ? error : new Error(messageOf(error));
+});
+
 /**
  * Does work and waits one turn for promises that it did not await: a rejection of one fails this work, if nothing else did
- * before. The pool waits for the next task without such a turn, and the rejection would end that one, or be lost. Before the
- * work has ended it still ends the thread, as it does everywhere in Node.
+ * before.
  */
 async function withFloating<T>(run: () => Promise<T>): Promise<T> {
-  const floating: unknown[] = [];
-  const keep = (error: unknown): void => void floating.push(error);
-  const [done] = await Promise.allSettled([run()]);
-  process.on("unhandledRejection", keep);
+  const owner: Owner = { phase: "works", floating: [] };
+  latest = owner;
+  const [done] = await Promise.allSettled([owners.run(owner, run)]);
+  owner.phase = "waits";
   await new Promise((turned) => setImmediate(turned));
-  process.off("unhandledRejection", keep);
+  owner.phase = "ended";
   if (done.status === "rejected") throw done.reason;
-  const [error] = floating;
-  if (floating.length === 0) return done.value;
+  const [error] = owner.floating;
+  if (owner.floating.length === 0) return done.value;
   const what = `a promise that was not awaited was rejected: ${messageOf(error)}${placeOf(error)}`;
   throw new CalculationError("calculation-threw", what, { cause: error });
 }
