@@ -140,7 +140,7 @@ test("SIGKILL of up leaves no instance and no storage after a moment, and the ne
   await expectNothingLeft(next.local);
 });
 
-test("a user's own calculation is known to the instances, and to submit without loading its code", async () => {
+test("a user's own calculation is known to the instances, and to submit and plan without loading its code", async () => {
   const loads = join(folder(), "loads");
   await writeFile(
     join(folder(), "sum.mjs"),
@@ -159,9 +159,16 @@ test("a user's own calculation is known to the instances, and to submit without 
     code: 2,
     err: expect.stringContaining("n: "),
   });
+  // The instances plan it.
   expect(await leasefold("plan", "sum", "--n", "10")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^sum \{"n":10\}\n {2}chunks +10, /),
+  });
+  expect(await leasefold("plan", "sums", "--n", "10")).toMatchObject({
     code: 2,
-    err: expect.stringContaining("./sum.ts"),
+    err: expect.stringContaining(
+      "the instances know sum. For one of your own, give its file, such as ./sums.ts",
+    ),
   });
   expect(await readFile(loads, "utf8")).not.toMatch(/submit|calculations|plan/);
 
