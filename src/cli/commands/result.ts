@@ -148,7 +148,10 @@ export function addVerify(program: Command, session: Session): void {
     .command("verify")
     .description("compute random packs of a finished run again, and compare with the hashes of its result")
     .argument("<run>", "id of the run")
-    .option("--sample <n>", "packs to compute again: a number, or a share such as 1%, which is the default")
+    .option(
+      "--sample <n>",
+      "packs to compute again, at most 1,000: a number, or a share such as 1%, which is the default",
+    )
     .option("--wait <s>", "give up after so many seconds without an answer", wholeOption)
     .action(async (run: string, options: { sample?: string; wait?: number }) => {
       const { cli } = session;
