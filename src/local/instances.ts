@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ConfigError, InvariantError, LeasefoldError, messageOf } from "../model/errors.ts";
+import { ConfigError, LeasefoldError, messageOf } from "../model/errors.ts";
 import { functionKeySetting, instanceEnv, instanceName } from "./instanceEnv.ts";
 import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts";
 
@@ -27,16 +27,12 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
 export type InstanceEvent = { readonly instance: string } & InstanceReport;
 
 export interface Instances {
-  /** Live views, which always show the present state. */
-  readonly instances: readonly Pick<SupervisedInstance, "name" | "pid" | "httpUrl" | "state" | "down">[];
+  /** They always show the present state. */
+  readonly instances: readonly Omit<SupervisedInstance, "start" | "stop" | "pollNow">[];
   /** The `x-functions-key` of HTTP functions that are not anonymous, the same for all instances. */
   readonly functionKey: string;
-  /** SIGKILL. It stays dead until `restart`. */
-  kill(index: number): Promise<void>;
   /** A message was put into this queue; all that wait for their next poll of it make it now. */
   pollNow(queue: string): void;
-  /** Stops it if it still runs, and starts it again; resolves when it is ready. */
-  restart(index: number): Promise<void>;
   /** Ends all: a request and SIGTERM first, SIGKILL after `stopGraceMs`. Resolves when no process is left. */
   stopAll(): Promise<void>;
 }
@@ -80,21 +76,11 @@ export async function startInstances(options: {
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });
-  const at = (index: number) => {
-    const found = supervised[index];
-    if (found) return found;
-    throw new InvariantError("no-instance", `There is no instance ${index} of ${count}`);
-  };
   const handle: Instances = {
     instances: supervised,
     functionKey,
-    kill: (index) => at(index).kill(),
     pollNow(queue) {
       for (const one of supervised) one.pollNow(queue);
-    },
-    async restart(index) {
-      await at(index).stop();
-      await at(index).start();
     },
     async stopAll() {
       await Promise.all(supervised.map((one) => one.stop()));

@@ -44,9 +44,12 @@ const exitMs = 1_000;
 export class SupervisedInstance {
   readonly #options: SupervisedOptions;
   readonly #restarts = makeRestarts(systemClock);
-  #state: InstanceState = "starting";
+  /** `node-1`, `node-2`, …; also the instance's `LEASEFOLD_INSTANCE`. */
+  readonly name: string;
+  state: InstanceState = "starting";
+  /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
+  httpUrl: string | undefined;
   #httpPort: number;
-  #httpUrl: string | undefined;
   #process: InstanceProcess | undefined;
   #timeouts: ReturnType<typeof makeTimeoutWatch> | undefined;
   #cancelRestart: () => void = () => undefined;
@@ -59,23 +62,13 @@ export class SupervisedInstance {
 
   constructor(options: SupervisedOptions) {
     this.#options = options;
+    this.name = options.name;
     this.#httpPort = options.httpPort;
   }
 
-  /** `node-1`, `node-2`, …; also the instance's `LEASEFOLD_INSTANCE`. */
-  get name(): string {
-    return this.#options.name;
-  }
   /** Undefined while it has no process. */
   get pid(): number | undefined {
     return this.#process?.pid;
-  }
-  /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
-  get httpUrl(): string | undefined {
-    return this.#httpUrl;
-  }
-  get state(): InstanceState {
-    return this.#state;
   }
   /** Set from an end by itself until it runs again. */
   get down(): Down | undefined {
@@ -87,6 +80,7 @@ export class SupervisedInstance {
     return this.#start(true);
   }
 
+  /** SIGKILL. It stays dead until `restart`. */
   kill(): Promise<void> {
     return this.#end("killed", (ending) => {
       ending.kill();
@@ -98,9 +92,15 @@ export class SupervisedInstance {
     return this.#end("stopped", (ending) => ending.end(this.#options.stopGraceMs));
   }
 
+  /** Stops it if it still runs, and starts it again; resolves when it is ready. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
   /** It polls this queue now, if it waits for its next poll. */
   pollNow(queue: string): void {
-    if (this.#state === "running") this.#process?.request({ kind: "poll", queue });
+    if (this.state === "running") this.#process?.request({ kind: "poll", queue });
   }
 
   async #start(awaited: boolean): Promise<void> {
@@ -135,7 +135,7 @@ export class SupervisedInstance {
   #receive(from: InstanceProcess, message: InstanceMessage): void {
     if (message.kind === "ready") {
       this.#httpPort = message.httpPort ?? this.#httpPort;
-      this.#httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
+      this.httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
       this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) => {
         this.#endReason = `${name} ran longer than functionTimeout`;
         from.kill();
@@ -159,7 +159,7 @@ export class SupervisedInstance {
   }
 
   #endedByItself(exit: InstanceExit): void {
-    const before = this.#state;
+    const before = this.state;
     this.#release();
     const reason = this.#endReason ?? describeExit(exit);
     if (before === "starting" && this.#awaited) {
@@ -176,7 +176,7 @@ export class SupervisedInstance {
   async #end(reason: string, how: (ending: InstanceProcess) => Promise<unknown>): Promise<void> {
     const ending = this.#release();
     if (ending) await how(ending);
-    if (this.#state !== "dead") this.#enter("dead", { reason });
+    if (this.state !== "dead") this.#enter("dead", { reason });
   }
 
   /** Ends the supervision of the process, so that its end from now on is intended. */
@@ -190,7 +190,7 @@ export class SupervisedInstance {
   }
 
   #enter(state: InstanceState, why: { readonly reason?: string; readonly pauseMs?: number } = {}): void {
-    this.#state = state;
+    this.state = state;
     this.#options.onReport({ kind: "state", state, ...why });
   }
 }

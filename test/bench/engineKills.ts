@@ -25,15 +25,15 @@ export async function killedRuns(
   say: (line: string) => void,
 ): Promise<KilledRuns> {
   const app = await startChainApp(instances);
-  const restarts: Promise<void>[] = [];
+  const restarts: (Promise<void> | undefined)[] = [];
   let killed = 0;
   const killSome = async (): Promise<void> => {
     while (killed < kills) {
       await sleep(killEveryMs);
-      const index = killed % instances;
-      await app.instances.kill(index);
+      const victim = app.instances.instances[killed % instances];
+      await victim?.kill();
       killed += 1;
-      restarts.push(app.instances.restart(index));
+      restarts.push(victim?.restart());
     }
   };
   const runs: TimedRun[] = [];
@@ -98,11 +98,11 @@ async function crashTail(app: RealApp): Promise<Tail[]> {
   await app.until(run, (view) => (view.packs?.done ?? 0) >= doneBefore);
   const victim = await busyFollower(app, packMs);
   if (victim === undefined) return [];
-  await app.instances.kill(victim);
+  await app.instances.instances[victim]?.kill();
   const killedMs = performance.now();
   while ((await readManifest(client, { run, uid }, 1)) === undefined) await sleep(20);
   const seconds = (performance.now() - killedMs) / 1000;
-  await app.instances.restart(victim);
+  await app.instances.instances[victim]?.restart();
   const state = (await readState(client, run, uid))?.value;
   const boundS = (4 * p95(state?.durationsMs ?? []) + 2_000 + 2 * loopMs) / 1000;
   return [{ seconds, boundS }];

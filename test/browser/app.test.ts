@@ -88,7 +88,7 @@ describe.skipIf(missing)("on real instances", () => {
     opened.push(one);
     const { page } = one;
     await page.getByText(`${leader} · term`).waitFor();
-    await app.instances.kill(at);
+    await app.instances.instances[at]?.kill();
     await page.locator(".terms .gap").waitFor({ timeout: 30_000, state: "attached" });
     await page.getByText("Leaders as a table").click();
     const table = page.getByRole("region", { name: "Leaders of the run" });
@@ -97,7 +97,7 @@ describe.skipIf(missing)("on real instances", () => {
     expect(rows.some((row) => row.includes(`${leader}, term`))).toBe(true);
     expect(rows.at(-1)).toMatch(/term \d+, leads for/);
     expect(rows.at(-1)).not.toContain(`${leader}, term`);
-    await app.instances.restart(at);
+    await app.instances.instances[at]?.restart();
 
     // The same run is then paused, capped and resumed, and told of what the leader made of it.
     await page.getByRole("button", { name: "Pause" }).click();

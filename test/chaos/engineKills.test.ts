@@ -21,12 +21,12 @@ test("a worker is killed in the middle of one of the last packs: the run ends in
   await app.until(run, (view) => (view.packs?.done ?? 0) >= chunks - instances);
   const victim = await busyFollower(app, ms);
   if (victim === undefined) throw new Error("no worker was in the middle of a pack");
-  await app.instances.kill(victim);
+  await app.instances.instances[victim]?.kill();
   const killedMs = performance.now();
   const view = await app.until(run, (one) => !one.active);
   // The bench measures four packs and a few seconds; the host hides a dead worker's message for ten minutes.
   expect(performance.now() - killedMs).toBeLessThan(60_000);
-  await app.instances.restart(victim);
+  await app.instances.instances[victim]?.restart();
   expect(view).toMatchObject({ phase: "complete", chunks: { total: chunks, done: chunks, failed: 0 } });
   expect(view.packs?.again).toBeGreaterThan(0);
   expect(await app.result(run)).toBe(await serialChain(chunks));
@@ -39,9 +39,9 @@ test("whoever leads or works is killed again and again: every chunk is in the re
   await app.until(run, (view) => (view.packs?.done ?? 0) >= 10);
   for (let kills = 0; kills < instances + 1; kills += 1) {
     const index = kills % instances;
-    await app.instances.kill(index);
+    await app.instances.instances[index]?.kill();
     await sleep(500);
-    await app.instances.restart(index);
+    await app.instances.instances[index]?.restart();
   }
   const view = await app.until(run, (one) => !one.active, 90_000);
   expect(view).toMatchObject({ phase: "complete", chunks: { total: chunks, done: chunks, failed: 0 } });

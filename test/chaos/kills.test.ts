@@ -58,9 +58,9 @@ test("the leader is killed in the middle of a run: another takes over and the re
   await app.until(run, (view) => (view.packs?.done ?? 0) >= 15);
   const victim = await leadingIndex();
   const before = await leader(app.client);
-  await app.instances.kill(victim);
+  await app.instances.instances[victim]?.kill();
   await app.until(run, (view) => view.terms.length > 1);
-  await app.instances.restart(victim);
+  await app.instances.instances[victim]?.restart();
   const view = await app.until(run, (one) => !one.active);
   expect(view).toMatchObject({ phase: "complete", chunks: { total: 120, done: 120, failed: 0 } });
   expect(JSON.parse(await app.result(run))).toBe(squares(120));
@@ -77,9 +77,9 @@ test("a worker is killed in the middle of its pack: the pack is resent and the r
   });
   await app.until(run, (view) => (view.packs?.done ?? 0) >= 3);
   const victim = (await leadingIndex()) === 0 ? 1 : 0;
-  await app.instances.kill(victim);
+  await app.instances.instances[victim]?.kill();
   const view = await app.until(run, (one) => !one.active);
-  await app.instances.restart(victim);
+  await app.instances.instances[victim]?.restart();
   expect(view).toMatchObject({ phase: "complete", chunks: { total: 24, done: 24, failed: 0 } });
   expect(JSON.parse(await app.result(run))).toBe(squares(24));
   // The host would have hidden the dead worker's message for ten minutes.

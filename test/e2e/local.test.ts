@@ -131,12 +131,12 @@ describe("embedded instances", () => {
     const handle = await start(2);
     const [one] = handle.instances;
     const before = { pid: one?.pid ?? 0, httpUrl: one?.httpUrl };
-    await handle.kill(0);
+    await one?.kill();
     expect(isAlive(before.pid)).toBe(false);
     expect(one).toMatchObject({ state: "dead", pid: undefined });
     await send({ do: "ok" });
     await until("the other one works on", () => logged("work ended", "node-2").length === 1);
-    await handle.restart(0);
+    await one?.restart();
     expect(one).toMatchObject({ state: "running", httpUrl: before.httpUrl });
     expect(one?.pid).not.toBe(before.pid);
     expect((await hello(handle, one?.httpUrl)).status).toBe(200);

@@ -64,17 +64,16 @@ export interface KillStage {
 /** Kills the leader, notes the takeover, or restarts the killed instance, whichever is due. */
 export async function killAndRestart(stage: KillStage, before: KillState): Promise<KillState> {
   const { tracker, now, note } = stage;
-  const { instances } = stage.embedded;
-  const all = instances.instances;
+  const all = stage.embedded.instances.instances;
   const facts = { nowMs: now(), share: tracker.share(), leader: tracker.leader(), instances: all.length };
   const { step, state } = nextStep(before, facts);
   const { killed, takeover } = state;
   if (step === undefined || killed === undefined) return state;
   const { name, term } = killed;
-  const index = all.findIndex((one) => one.name === name);
+  const victim = all.find((one) => one.name === name);
   if (step === "kill") {
     note(`SIGKILL to ${name}, the leader of term ${term}`, "bad");
-    await instances.kill(index);
+    await victim?.kill();
   }
   if (step === "taken-over" && takeover !== undefined) {
     const after = `${duration(takeover.afterMs / 1_000)} without a leader`;
@@ -82,7 +81,7 @@ export async function killAndRestart(stage: KillStage, before: KillState): Promi
   }
   if (step === "restart") {
     note(`${name} is restarted`);
-    instances.restart(index).then(
+    victim?.restart().then(
       () => note(`${name} is back`, "good"),
       () => note(`${name} did not restart`, "bad"),
     );

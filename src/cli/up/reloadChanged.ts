@@ -19,7 +19,7 @@ const pollMs = 300;
 export async function reloadChanged(
   cli: Pick<Cli, "clock" | "env" | "folder" | "signal">,
   files: readonly string[],
-  { instances, restart }: Instances,
+  { instances }: Instances,
   tell: (line: string) => void,
 ): Promise<void> {
   const { clock, signal } = cli;
@@ -40,9 +40,9 @@ export async function reloadChanged(
       continue;
     }
     tell(`a calculation has changed: the instances load ${urls.flatMap(filesBehind).length} files anew`);
-    for (const [index, { name }] of instances.entries()) {
+    for (const one of instances) {
       if (signal.aborted) return;
-      await restart(index).catch((error) => tell(`${name} did not start again: ${messageOf(error)}`));
+      await one.restart().catch((error) => tell(`${one.name} did not start again: ${messageOf(error)}`));
     }
   }
 }
