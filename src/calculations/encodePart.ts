@@ -33,7 +33,7 @@ export const firstJsonLoss = (value: unknown): JsonLoss | undefined => jsonLosse
  * The values inside of `value` that JSON does not keep: a Date, Map, Set, typed array, bigint, an instance of a class,
  * NaN and the like. A property that is `undefined` counts as absent.
  */
-export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
+function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
   const loss = (was: string, becomes: string): JsonLoss => ({ path, was, becomes });
   if (isKept(value)) return;
   if (typeof value === "number") {
@@ -70,8 +70,12 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
 
 const bytesInJson = "an object of bytes or numbers";
 
-/** The losses that nobody can mean in a result: a Map or Set becomes empty, and bytes an object. A Date is meant. */
-export const isSilentLoss = ({ becomes }: JsonLoss): boolean => becomes === "{}" || becomes === bytesInJson;
+/** Throws for the losses that nobody can mean: a Map or Set becomes empty, and bytes an object. A Date is meant. */
+export function refuseSilentLoss(value: unknown, what: string): void {
+  for (const loss of jsonLosses(value)) {
+    if (loss.becomes === "{}" || loss.becomes === bytesInJson) throw lost(what, loss);
+  }
+}
 
 /** Whether JSON certainly keeps a value. Most values of a large partial need no generator of their own. */
 const isKept = (value: unknown): boolean =>
@@ -142,7 +146,7 @@ function encodeWhole(value: unknown, what: string): Uint8Array {
   return bytes;
 }
 
-export const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError =>
+const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError =>
   new CalculationError(
     "not-json",
     `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,

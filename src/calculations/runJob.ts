@@ -8,10 +8,8 @@ import {
   encodeJson,
   encodePart,
   guarded,
-  isSilentLoss,
-  jsonLosses,
   limitText,
-  lost,
+  refuseSilentLoss,
   resultBytes,
 } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
@@ -54,8 +52,7 @@ export async function runPlan(
     if (next.done) break;
     const name = `the input of chunk ${chunks}`;
     const input = encodeJson(next.value, name);
-    const loss = [...jsonLosses(next.value)].find(isSilentLoss);
-    if (loss !== undefined) throw lost(name, loss);
+    refuseSilentLoss(next.value, name);
     checkBytes(name, input, "inputBytesMax", "input-too-large");
     if (batch.length === inputsPerBatch || batchBytes + input.length > batchBytesMax) {
       await sink(batch, given);
@@ -155,8 +152,7 @@ export async function runFinish(
 }
 
 function jsonResult(result: Result): ResultBytes {
-  const loss = [...jsonLosses(result)].find(isSilentLoss);
-  if (loss !== undefined) throw lost("the result", loss);
+  refuseSilentLoss(result, "the result");
   const body = encodeJson(result, "the result", 1);
   return { body, contentType: "application/json", extension: "json" };
 }
