@@ -33,7 +33,7 @@ export const firstJsonLoss = (value: unknown): JsonLoss | undefined => jsonLosse
  * The values inside of `value` that JSON does not keep: a Date, Map, Set, typed array, bigint, an instance of a class,
  * NaN and the like. A property that is `undefined` counts as absent.
  */
-function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
+export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, undefined> {
   const loss = (was: string, becomes: string): JsonLoss => ({ path, was, becomes });
   if (isKept(value)) return;
   if (typeof value === "number") {
