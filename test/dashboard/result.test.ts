@@ -40,6 +40,28 @@ test.each([
     '{"a":{"b":1}}',
     { kind: "text", text: '{\n  "a": {\n    "b": 1\n  }\n}', cut: false },
   ],
+  [
+    "application/json",
+    '{"a":9007199254740993,"b":1e400,"c":1.50}',
+    {
+      kind: "facts",
+      facts: [
+        ["a", "9007199254740993"],
+        ["b", "1e400"],
+        ["c", "1.5"],
+      ],
+    },
+  ],
+  [
+    "application/json",
+    '[{"a":9007199254740993}]',
+    { kind: "table", columns: ["a"], rows: [["9007199254740993"]], more: 0 },
+  ],
+  [
+    "application/json",
+    '{"a":[9007199254740993]}',
+    { kind: "text", text: '{"a":[9007199254740993]}', cut: false },
+  ],
   ["application/json", "{broken", { kind: "text", text: "{broken", cut: false }],
   [
     "text/csv",

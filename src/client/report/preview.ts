@@ -1,5 +1,6 @@
 import { csvParseRows } from "d3-dsv";
 import { bytes, count } from "../../model/figures.ts";
+import { parseHeld, withHeldNumbers } from "../../model/heldNumbers.ts";
 import { baseContentType } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Client } from "../client.ts";
@@ -96,12 +97,13 @@ function jsonHtml(text: string): Html | undefined {
       rows.length,
     );
   }
-  return html`<pre>${cut(jsonText(value), textCharactersMax)}</pre>`;
+  const shown = withHeldNumbers(text) === text ? jsonText(value) : text;
+  return html`<pre>${cut(shown, textCharactersMax)}</pre>`;
 }
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseHeld(text);
   } catch {
     return undefined;
   }

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isHeld, withHeldNumbers } from "../../../src/calculations/aggregate/wholeNumbers.ts";
 import { aggregate } from "../../../src/calculations/aggregate.ts";
 import { runSerially } from "../../../src/calculations/leasefold.ts";
 import { parseParams } from "../../../src/calculations/params.ts";
+import { isHeld, withHeldNumbers } from "../../../src/model/heldNumbers.ts";
 import { cpuSecondsIn } from "../../support/cpuTime.ts";
 import { memoryFiles } from "../../support/memoryFiles.ts";
 

@@ -170,6 +170,13 @@ describe("the report of a run", () => {
     expect(elements(page)).not.toContain("polyline");
   });
 
+  it.each(['{"n":9007199254740993}', '[{"n":9007199254740993}]', '{"n":[{"m":9007199254740993}]}'])(
+    "shows the digits of the result %s, which no double holds",
+    async (result) => {
+      expect((await reported({ result })).page).toMatch(/[^"\d]9007199254740993[^"\d]/);
+    },
+  );
+
   it("names gaps, and holds a bounded part of a large result", async () => {
     const missing = [{ from: 4, to: 6 }];
     const { page } = await reported({

@@ -1,7 +1,8 @@
+import { parseHeld } from "../../../model/heldNumbers.ts";
 import { type Cells, type CutBatch, type Misfit, rawCell } from "../cells/cells.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field } from "../records.ts";
-import { withHeldNumbers } from "../wholeNumbers.ts";
+
 import { CutKernel } from "./cutKernel.ts";
 import { markBytes, textOf } from "./utf8Text.ts";
 
@@ -77,9 +78,7 @@ function readRaw(cells: Cells, first: number): void {
 
 function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const parsed: unknown = JSON.parse(line);
-    const held = withHeldNumbers(line);
-    const value: unknown = held === line ? parsed : JSON.parse(held);
+    const value = parseHeld(line);
     return isNested(value) && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

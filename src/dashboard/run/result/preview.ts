@@ -1,3 +1,5 @@
+import { parseHeld, withHeldNumbers } from "../../../model/heldNumbers.ts";
+
 /** What a result looks like on the page; nothing of it is ever read as HTML. */
 export type Preview =
   | {
@@ -44,7 +46,7 @@ const textPreview = (text: string): Preview => ({
 function jsonPreview(text: string): Preview {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseHeld(text);
   } catch {
     return textPreview(text);
   }
@@ -56,7 +58,7 @@ function jsonPreview(text: string): Preview {
     if (simple && entries.length <= factsMax)
       return { kind: "facts", facts: entries.map(([name, one]) => [name, cellText(one)]) };
   }
-  return textPreview(JSON.stringify(value, null, 2));
+  return textPreview(withHeldNumbers(text) === text ? JSON.stringify(value, null, 2) : text);
 }
 
 /** A list of records is a table, with the columns of all its shown rows. */
