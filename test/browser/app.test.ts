@@ -93,6 +93,9 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByText("Leaders as a table").click();
     const table = page.getByRole("region", { name: "Leaders of the run" });
     await table.getByText(/no leader for \d/).waitFor();
+    // A poll may come while there is no leader yet.
+    const last = table.locator("tbody tr").last();
+    await last.getByText(/leads for/).waitFor({ timeout: 30_000 });
     const rows = await table.locator("tbody tr").allInnerTexts();
     expect(rows.some((row) => row.includes(`${leader}, term`))).toBe(true);
     expect(rows.at(-1)).toMatch(/term \d+, leads for/);

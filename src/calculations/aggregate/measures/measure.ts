@@ -41,9 +41,9 @@ export interface Columns {
 }
 
 /**
- * Counts the bytes by which a state grows, or shrinks if negative: those in a partial, or a quarter of those in memory where that is more. Throws
- * `CalculationError` when the states of a chunk exceed a partial's limit; they then take at most about four times that in
- * memory.
+ * Counts the bytes by which a state grows, or shrinks if negative: those in a partial, or a quarter of those in memory
+ * where that is more. Throws `CalculationError` when the states of a chunk exceed a partial's limit; they then take at most
+ * about four times that in memory.
  */
 export type Meter = (bytes: number) => void;
 
