@@ -17,7 +17,7 @@ const policy = "src/election/policy.ts";
 const acquire = "src/election/acquire/acquireLease.ts";
 const schedule = "src/election/acquire/acquireWhenFree.ts";
 const lead = "src/election/hold/leadTerm.ts";
-const twinLease = "src/storage/memory/memoryLease.ts";
+const twinLease = "src/storage/memory/memoryStorage.ts";
 const chain = "src/coordinator/perform/stateChain.ts";
 
 /**
