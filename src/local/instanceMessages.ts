@@ -17,7 +17,7 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
   }),
   /** The instance could not start and is about to end. */
   z.object({ kind: z.literal("failed"), message: z.string() }),
-  /** The instance loads a calculation's file, whose own code blocks it. Any later `stats` says that it goes on. */
+  /** The instance loads a calculation's file, whose own code blocks it. Any later `stats` says that it runs. */
   z.object({ kind: z.literal("loading"), file: z.string() }),
   z.object({
     kind: z.literal("log"),

@@ -83,3 +83,19 @@ test("a term whose sweep cannot be kept ends as any other", async () => {
   await sweep.keep(twin.leader);
   expect(twin.log).toContainEqual(expect.objectContaining({ event: "unexpected" }));
 });
+
+test("a deposed leader does not put its place over that of a later one", async () => {
+  const twin = await oldRuns(60);
+  await term(twin, { slices: 1, inspected: 1 });
+  const [early, late] = [expiry(twin.ports, 30), expiry(twin.ports, 30)];
+  await early.slice(twin.leader, 1);
+  const { term: before, lost } = twin.leader;
+  twin.nextTerm();
+  for (let slice = 0; slice < 3; slice += 1) await late.slice(twin.leader, 10);
+  await late.keep(twin.leader);
+  const kept = async () => await twin.storage.blobs.head(twin.names.runs, sweepBlob);
+  const there = await kept();
+  await early.keep({ term: before, lost });
+  expect(there.kind).toBe("found");
+  expect(await kept()).toEqual(there);
+});

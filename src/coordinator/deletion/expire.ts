@@ -1,23 +1,23 @@
-import * as z from "zod";
 import { wireVersion } from "../../model/decode.ts";
 import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob, sweepBlob } from "../../model/names.ts";
 import { specBlob } from "../../model/runBlobs.ts";
-import { createOrReplace, readDocument } from "../../storage/callSteps.ts";
+import { readDocument } from "../../storage/callSteps.ts";
 import type { CallOptions } from "../../storage/calls.ts";
 import type { BlobStore } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 import {
   type Found,
   folderName,
-  folderSchema,
   foldersOn,
   inspectFolder,
   inspectSpec,
   isTime,
   oldOn,
+  type Page,
+  pageSchema,
   type SweepTerm,
   whyInspect,
 } from "./sweep.ts";
@@ -33,19 +33,6 @@ import {
  */
 export type Expiry = ReturnType<typeof expiry>;
 
-const pageSchema = z.object({
-  v: z.literal(wireVersion).default(wireVersion),
-  container: z.string(),
-  cursor: z.string().optional(),
-  /** A folder that may continue on this page. */
-  open: folderSchema.optional(),
-  /** What is before this name was inspected. */
-  from: z.string().optional(),
-  /** Tries of this page that storage refused or did not answer. */
-  failed: z.number().optional(),
-});
-type Page = z.infer<typeof pageSchema>;
-
 /** What is to be inspected of a page, in the order of names. */
 interface Waiting {
   readonly name: string;
@@ -57,6 +44,8 @@ const afterRuns = "~";
 interface Sweep {
   /** The term that it was read or begun in. */
   readonly term: number;
+  /** Of the blob that it was read from. */
+  readonly etag: string | undefined;
   /** The page to read next; absent once all were read. */
   page: Page | undefined;
   /** What is to be inspected of the page before it. */
@@ -124,9 +113,14 @@ export function expiry(ports: Ports, keepDays: number) {
     async keep({ term, lost }: Pick<Leader, "term" | "lost">): Promise<void> {
       const page = sweep?.term === term ? pageToContinue(sweep) : undefined;
       if (page === undefined || lost.aborted) return;
-      await createOrReplace(storage.blobs, [names.runs, sweepBlob], JSON.stringify(page), {
-        signal: lost,
-      }).catch((error) => logRefused(ports, error));
+      const [blob, body] = [[names.runs, sweepBlob] as const, JSON.stringify(page)];
+      // In the place of what this term read: a later leader may have come further.
+      const ifMatch = sweep?.etag;
+      const kept =
+        ifMatch === undefined
+          ? storage.blobs.create(...blob, body, { signal: lost })
+          : storage.blobs.replace(...blob, body, { signal: lost, ifMatch });
+      await kept.catch((error) => logRefused(ports, error));
     },
   };
 }
@@ -139,7 +133,7 @@ async function continued(term: SweepTerm): Promise<Sweep> {
     if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) throw error;
   });
   const page = kept?.value ?? { v: wireVersion, container: names.runs };
-  return { term: leader.term, page, waiting: [], before: undefined, nowMs: 0 };
+  return { term: leader.term, etag: kept?.etag, page, waiting: [], before: undefined, nowMs: 0 };
 }
 
 /**

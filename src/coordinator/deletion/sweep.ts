@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { closedBlobs } from "../../model/closedRun.ts";
+import { wireVersion } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
 import { droppedBlobs, runIdPattern } from "../../model/names.ts";
@@ -17,7 +18,7 @@ import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
  */
 
 /** What a container holds under one uid, as far as its pages were read. */
-export const folderSchema = z.object({
+const folderSchema = z.object({
   id: z.string(),
   uid: z.string(),
   /** When anything under it was last written. */
@@ -28,6 +29,20 @@ export const folderSchema = z.object({
   hasParts: z.boolean(),
 });
 export type UidFolder = z.infer<typeof folderSchema>;
+
+/** A page that a sweep reads; in `_sweep` it is kept from term to term. */
+export const pageSchema = z.object({
+  v: z.literal(wireVersion).default(wireVersion),
+  container: z.string(),
+  cursor: z.string().optional(),
+  /** A folder that may continue on this page. */
+  open: folderSchema.optional(),
+  /** What is before this name was inspected. */
+  from: z.string().optional(),
+  /** Tries of this page that storage refused or did not answer. */
+  failed: z.number().optional(),
+});
+export type Page = z.infer<typeof pageSchema>;
 
 /** In the order of lists. */
 export const folderName = ({ id, uid }: Pick<UidFolder, "id" | "uid">): string => `${id}/${uid}/`;

@@ -27,7 +27,7 @@ const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
   "needs-newer-version": ["attention", "warn"],
 };
 
-/** A word of a newer version is shown as it is. */
+/** What a newer version says is shown as it is. */
 export function stateOf(run: {
   readonly word: string;
   readonly paused?: boolean;

@@ -2,7 +2,6 @@ import { parseHeld } from "../../../model/heldNumbers.ts";
 import { type Cells, type CutBatch, type Misfit, rawCell } from "../cells/cells.ts";
 import { aggregateLimits } from "../limits.ts";
 import type { Field } from "../records.ts";
-
 import { CutKernel } from "./cutKernel.ts";
 import { markBytes, textOf } from "./utf8Text.ts";
 
