@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type PortableMath, portableMath } from "../../../src/calculations/exact/portableMath.ts";
@@ -49,8 +50,10 @@ describe("portableMath", () => {
   test("portableMath has every function of Math whose last bit the language leaves to the engine", () => {
     // Those of the specification's table of functions that are not "implementation-approximated".
     const exact = "abs ceil clz32 f16round floor fround imul max min random round sign sqrt sumPrecise trunc";
-    const left = Object.getOwnPropertyNames(Math).filter(
-      (name) => typeof Math[name as keyof Math] === "function" && !exact.split(" ").includes(name),
+    // Of a new realm: in this process the compiler of the kernels may have given Math functions of its own.
+    const engine: Record<string, unknown> = runInNewContext("Math");
+    const left = Object.getOwnPropertyNames(engine).filter(
+      (name) => typeof engine[name] === "function" && !exact.split(" ").includes(name),
     );
     expect(names.toSorted()).toEqual(left.toSorted());
   });
