@@ -6,7 +6,7 @@ import { leader } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
-/** Works for so long per chunk and adds squares; lies outside of the repository, as a user's would. */
+/** Blocks its thread for so long per chunk and adds squares; lies outside of the repository, as a user's would. */
 const source = `
 import { defineCalculation, z } from "leasefold";
 export default defineCalculation({
@@ -15,8 +15,7 @@ export default defineCalculation({
   params: z.strictObject({ chunks: z.coerce.number(), ms: z.coerce.number() }),
   plan: ({ chunks }) => chunks,
   compute({ index, params }) {
-    const end = performance.now() + params.ms;
-    while (performance.now() < end);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, params.ms);
     return index * index;
   },
   merge: (a, b) => a + b,
@@ -30,7 +29,7 @@ let folder: string;
 let app: RealApp;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "leasefold-chaos-"));
+  folder = await mkdtemp(join(tmpdir(), "leasefold-test-"));
   const file = join(folder, "slow.mjs");
   await writeFile(file, source);
   app = await startRealApp({ instances: 3, calculations: [file] });

@@ -30,8 +30,8 @@ const attemptsIn = async (attempts: string): Promise<string[]> =>
   (await readFile(attempts, "utf8").catch(() => "")).split("\n").flatMap((line) => line.split(" ")[0] || []);
 
 test("a chunk that never ends fails its run after two attempts at the time limit", async () => {
-  const attempts = join(folder, "loops");
-  const params = { chunks: 12, bad: 5, does: "loops", attempts };
+  const attempts = join(folder, "blocks");
+  const params = { chunks: 12, bad: 5, does: "blocks", attempts };
   const { run } = await submit(app.client, { calculation: "stubborn", params, packSize: 1 });
   const startMs = performance.now();
   const view = await app.until(run, (one) => !one.active, 3 * limitS * 1_000 + 120_000);
