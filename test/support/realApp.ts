@@ -33,7 +33,7 @@ export async function startRealApp(options: Omit<EmbeddedOptions, "onEvent">): P
     ...embedded,
     client,
     events,
-    async until(id, done, limitMs = 60_000, everyMs = 100) {
+    async until(id, done, limitMs = 60_000, everyMs = 250) {
       const endMs = performance.now() + limitMs;
       for (;;) {
         const view = await status(client, id);
