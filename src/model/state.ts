@@ -141,7 +141,7 @@ export const stateSchema = z.object({
   progress: z
     .object({ generation: z.int().positive(), turn: count, marks: z.array(progressMarkSchema) })
     .default({ generation: 1, turn: 0, marks: [] }),
-  /** Calls of the leaders, and calls that workers reported. */
+  /** Calls of the leaders, and what workers reported: their calls, and how the host gets and deletes their messages. */
   calls: callCountsSchema,
   /** Terms that led this run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),

@@ -1,6 +1,10 @@
 import type { InvocationContext } from "@azure/functions";
 import { beforeEach, expect, test, vi } from "vitest";
+import type { App } from "../../src/functions/app.ts";
 import { registerTriggers } from "../../src/functions/registerTriggers.ts";
+import { decodeCalls } from "../../src/model/calls.ts";
+import { encodeMessage } from "../../src/model/message.ts";
+import { common, inlineCode, joining, workerWorld } from "../worker/workerWorld.ts";
 
 type Handler = (input: unknown, context: InvocationContext) => Promise<unknown>;
 
@@ -15,15 +19,18 @@ const logged: string[] = [];
 const note = (line: string) => void logged.push(line);
 const context = { debug: note, info: note, warn: note, error: note } as unknown as InvocationContext;
 
-const invoke = async (name: string): Promise<unknown> => handlers.get(name)?.("a message", context);
+const invoke = async (name: string, body = "a message"): Promise<unknown> =>
+  handlers.get(name)?.(body, context);
+
+const lifecycle = {
+  stopping: new AbortController().signal,
+  during: <T>(tick: () => Promise<T>) => tick(),
+  ticked: () => {},
+};
 
 beforeEach(() => {
   logged.length = 0;
-  registerTriggers("test", () => Promise.reject(new Error("no calculations")), {
-    stopping: new AbortController().signal,
-    during: (tick) => tick(),
-    ticked: () => {},
-  });
+  registerTriggers("test", () => Promise.reject(new Error("no calculations")), lifecycle);
 });
 
 test.each([
@@ -43,3 +50,13 @@ test.each(["coordinator", "worker", "workerUrgent"])(
     await expect(invoke(name)).rejects.toThrow("no calculations");
   },
 );
+
+test("the calls of a run include how the host gets and deletes its messages, which the app does not call itself", async () => {
+  const { ports, storage, submit, plan } = await workerWorld(inlineCode(joining));
+  await submit({ params: { chunks: 3 } });
+  // What the test itself called.
+  storage.meter.take();
+  registerTriggers("test", async () => ({ worker: ports }) as unknown as App, lifecycle);
+  await invoke("workerUrgent", encodeMessage({ ...common, kind: "plan" }));
+  expect(decodeCalls((await plan()).calls)).toMatchObject({ queue: 2 });
+});
