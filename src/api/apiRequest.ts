@@ -18,7 +18,7 @@ export interface ApiRequest {
   readonly url: string;
   readonly headers: { get(name: string): string | null };
   readonly params: Readonly<Record<string, string>>;
-  readonly query: { get(name: string): string | null };
+  readonly query: { get(name: string): string | null; keys(): Iterable<string> };
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
@@ -88,6 +88,15 @@ const tooLarge = (): InputError =>
 
 /** A parameter of the route, decoded by the host. */
 export const routeParam = (request: ApiRequest, name: string): string => request.params[name] ?? "";
+
+/** Throws for a query parameter that the route does not have: a misspelled one would silently leave the default. */
+export function checkQuery({ query }: ApiRequest, known: readonly string[]): void {
+  // The Functions host accepts the key as `code`, on every route.
+  const unknown = [...query.keys()].find((name) => name !== "code" && !known.includes(name));
+  if (unknown === undefined) return;
+  const rule = `not a query parameter of this route; it has ${known.join(", ") || "none"}`;
+  throw invalid(unknown, rule, "unknown-query");
+}
 
 /** A whole number in the query; undefined if it is absent. */
 export function queryWhole(request: ApiRequest, name: string, max: number): number | undefined {

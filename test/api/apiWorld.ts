@@ -1,6 +1,5 @@
-import { answer } from "../../src/api/answer.ts";
 import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/api/apiRequest.ts";
-import { routes } from "../../src/api/routes.ts";
+import { apiFunctions } from "../../src/api/routes.ts";
 import type { FileAccess } from "../../src/calculations/files.ts";
 import type { Client } from "../../src/client/client.ts";
 import { describeCalculations } from "../../src/client/describeCalculations.ts";
@@ -61,8 +60,6 @@ export async function call(
   request: ApiRequest,
   readOnly = false,
 ): Promise<Answered> {
-  const route = routes.find((one) => one.name === name);
-  if (route === undefined) throw new Error(`no route ${name}`);
   const logged: string[] = [];
   const ports = portsOf(client, ({ level, event, fields }) => {
     logged.push(`${level} ${JSON.stringify({ event, ...fields })}`);
@@ -72,7 +69,10 @@ export async function call(
     error: (...args: unknown[]) => void logged.push(`error ${args.join(" ")}`),
   };
   const host = { readOnly: () => readOnly, ports: () => ports };
-  const answered = await answer(route.handler, request, host, context);
+  const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => undefined };
+  const route = apiFunctions(host, { ...facts, readOnly: host.readOnly }).find((one) => one.name === name);
+  if (route === undefined) throw new Error(`no route ${name}`);
+  const answered = await route.handle(request, context);
   const headers = new Headers(answered.headers);
   return { ...answered, header: (one) => headers.get(one), logged };
 }

@@ -98,10 +98,40 @@ describe("the other routes", () => {
     const { client } = await clientWorld();
     const params = { id: "none" };
     for (const { name } of routes) {
-      const answered = await call(client, name, apiRequest("runs/none?sample=0", { params, body: "<html>" }));
+      const answered = await call(client, name, apiRequest("runs/none", { params, body: "<html>" }));
       const headers = ["x-content-type-options", "content-security-policy"].map(answered.header);
       expect([name, ...headers]).toEqual([name, "nosniff", "sandbox; default-src 'none'"]);
     }
+  });
+
+  it("refuse a query parameter that the route does not have, with those that it has", async () => {
+    const { client } = await clientWorld();
+    const params = { id: "r1", name: "packs" };
+    const ask = (name: string, query: string) => call(client, name, apiRequest(`x?${query}`, { params }));
+    expect(await ask("verifyRun", "samples=5")).toMatchObject({
+      status: 400,
+      jsonBody: {
+        code: "unknown-query",
+        field: "samples",
+        detail: "samples: not a query parameter of this route; it has sample, wait",
+      },
+    });
+    for (const name of [...routes.map((route) => route.name), "getInstance"]) {
+      const { jsonBody } = await ask(name, "x=1");
+      const { query } = routes.find((route) => route.name === name) ?? {};
+      const detail = `x: not a query parameter of this route; it has ${query?.join(", ") ?? "none"}`;
+      expect([name, jsonBody]).toEqual([name, expect.objectContaining({ status: 400, detail })]);
+    }
+  });
+
+  it("accept the key as the query parameter code, as the Functions host does", async () => {
+    const { client } = await clientWorld();
+    expect((await call(client, "getLeader", apiRequest("leader?code=abc"))).status).toBe(200);
+  });
+
+  it("ignore query parameters where no key is needed, because probes add their own", async () => {
+    const { client } = await clientWorld();
+    expect((await call(client, "health", apiRequest("health?probe=7"))).status).toBe(200);
   });
 
   it("answer with a problem when the client itself cannot be made", async () => {

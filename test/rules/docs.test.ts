@@ -167,6 +167,20 @@ test("docs/HTTP.md names every route of the app and no other", () => {
   expect([...told].sort()).toEqual(app.sort());
 });
 
+test("docs/HTTP.md names every query parameter of every route and no other", () => {
+  const told = rowsOf(/^\| route \| answers \| does \|/, read("docs/HTTP.md")).map(
+    ([route = "", , does = ""]) => {
+      const names = [...does.matchAll(/`\?(\w+)=/g)].map(([, name]) => name);
+      return [route.replaceAll("`", ""), [...new Set(names)].sort()] as const;
+    },
+  );
+  const app = routes.map(
+    ({ method, route, query = [] }) => [`${method} /api/${route}`, [...query].sort()] as const,
+  );
+  const none = ["instance", "health", "ui", "ui/{file}"].map((route) => [`GET /api/${route}`, []] as const);
+  expect(Object.fromEntries(told)).toEqual(Object.fromEntries([...app, ...none]));
+});
+
 test("pages, help and errors name the options of calculations as the command line has them", async () => {
   const known = await loadCalculations([]);
   const camel = known
