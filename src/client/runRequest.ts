@@ -59,6 +59,25 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   return { calculation, params, given, code, id, cap, ...options, requestHash };
 }
 
+const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
+
+/** How the request of an existing run differs. Parameters may be long or secret, so they are only named. */
+export function differencesOf(spec: Spec, { calculation, ...request }: CheckedRequest): string[] {
+  if (spec.calculation !== calculation.name)
+    return [`calculation is ${spec.calculation}, not ${calculation.name}`];
+  const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);
+  const old: Readonly<Record<string, unknown>> = Object(spec.params);
+  const now: Readonly<Record<string, unknown>> = Object(request.params);
+  const params = Object.keys({ ...old, ...now }).filter((name) => differs(old[name], now[name]));
+  const told = (value: unknown): string => (value === undefined ? "not set" : JSON.stringify(value));
+  return [
+    ...(params.length === 0 ? [] : [`params differ in ${params.slice(0, 5).join(", ")}`]),
+    ...limitsOfRun
+      .filter((name) => differs(spec[name], request[name]))
+      .map((name) => `${name} is ${told(spec[name])}, in this request ${told(request[name])}`),
+  ];
+}
+
 /** Turns an error of another kind, such as `unknown`, into that of an invalid field. */
 function ofField<T>(field: string, find: () => T): T {
   try {

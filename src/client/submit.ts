@@ -10,7 +10,14 @@ import { isFinal } from "../model/state.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
-import { type CheckedRequest, checkRequest, newRunId, newUid, type RunRequest } from "./runRequest.ts";
+import {
+  type CheckedRequest,
+  checkRequest,
+  differencesOf,
+  newRunId,
+  newUid,
+  type RunRequest,
+} from "./runRequest.ts";
 
 export const submittedSchema = z.object({
   run: z.string(),
@@ -19,6 +26,8 @@ export const submittedSchema = z.object({
   created: z.boolean(),
   /** False if the wake queue could not be reached: the run then starts with the next timer tick. */
   woken: z.boolean(),
+  /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
+  cap: z.number().optional(),
 });
 export type Submitted = z.infer<typeof submittedSchema>;
 
@@ -42,11 +51,13 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
     const tried = await trySubmit(client, checked, { run, uid }, drawn);
     if (tried.kind === "accepted") {
       const woken = tried.final || (await sendWakes(client, "submit"));
-      return { run, uid: tried.uid, created: drawn.has(tried.uid), woken };
+      return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, cap: tried.cap };
     }
     if (tried.kind === "taken") {
-      if (checked.id !== undefined)
-        throw conflict("id-taken", `${run} is the id of a run with another request`);
+      if (checked.id !== undefined) {
+        const told = ["is the id of a run with another request", ...differencesOf(tried.spec, checked)];
+        throw conflict("id-taken", `${run} ${told.join("; ")}`);
+      }
       run = drawId(client, checked);
       continue;
     }
@@ -60,9 +71,14 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
 }
 
 type Tried =
-  | { readonly kind: "accepted"; readonly uid: string; readonly final: boolean }
+  | {
+      readonly kind: "accepted";
+      readonly uid: string;
+      readonly final: boolean;
+      readonly cap?: number | undefined;
+    }
   /** Another request has this id. */
-  | { readonly kind: "taken" }
+  | { readonly kind: "taken"; readonly spec: Spec }
   /** An older run of this id is being deleted, or was deleted between two of these calls. */
   | { readonly kind: "deleting" };
 
@@ -80,19 +96,19 @@ async function trySubmit(
     if (spec === undefined) return { kind: "deleting" };
     owner = spec.uid;
     const ours = drawn.has(owner);
-    if (!ours && request.id === undefined) return { kind: "taken" };
+    if (!ours && request.id === undefined) return { kind: "taken", spec };
     if (!ours && spec.requestHash !== request.requestHash)
-      return { kind: (await isBeingDeleted(client, run)) ? "deleting" : "taken" };
+      return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     final = !ours && (await isFinished(client, run, owner));
   }
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const stays = final ? !(await isBeingDeleted(client, run)) : await createMarker(client, key, request.cap);
-  if (!stays) return { kind: "deleting" };
+  const cap = final ? undefined : await createMarker(client, key, request.cap);
+  if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final } : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, cap } : { kind: "deleting" };
 }
 
 function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKey) {
@@ -105,15 +121,15 @@ function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKe
   );
 }
 
-/** False if a deletion has the marker of this id. */
-async function createMarker(client: Client, { run, uid }: RunKey, cap: number): Promise<boolean> {
+/** The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. */
+async function createMarker(client: Client, { run, uid }: RunKey, cap: number): Promise<number | undefined> {
   const metadata = encodeMarker({ uid, want: "run", generation: 1, cap, turn: 0, command: 0 });
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );
-  if (created.kind === "created") return true;
+  if (created.kind === "created") return cap;
   const marker = (await readMarker(client, run))?.value;
-  return marker?.uid === uid && marker.want !== "delete";
+  return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;
 }
 
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>

@@ -15,6 +15,22 @@ describe("leasefold submit", () => {
     expect((await run("submit sum --to 100 --id r1 --pack-size 5")).out).toBe("r1 was submitted before\n");
   });
 
+  it("says that an existing run keeps its cap, and how to change it", async () => {
+    const { run, client } = await cliWorld();
+    const again = "submit sum --to 100 --id r1 --cap";
+    await run(`${again} 7`);
+    const told = '--cap: r1 keeps its cap of 7; change it with "leasefold cap r1 3"\n';
+    expect(await run(`${again} 3`)).toMatchObject({
+      exitCode: 0,
+      out: "r1 was submitted before\n",
+      err: told,
+    });
+    expect((await readMarker(client, "r1"))?.value.cap).toBe(7);
+    expect(await run(`${again} 7`)).toMatchObject({ out: "r1 was submitted before\n", err: "" });
+    await run("cap r1 3");
+    expect((await run(`${again} 3`)).err).toBe("");
+  });
+
   it.each([
     [false, /newer than what the instances run.*start them with --watch/],
     [true, /newer than what the instances run.*load a changed one within seconds: submit again/],

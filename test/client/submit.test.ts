@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { command } from "../../src/client/commands/command.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { submit } from "../../src/client/submit.ts";
 import { StorageError } from "../../src/model/errors.ts";
@@ -66,19 +67,36 @@ describe("submitting a run", () => {
     expect(again).toEqual({ ...first, created: false });
   });
 
-  it.each([
-    ["parameters", { params: { to: 101 } }],
-    ["pack size", { packSize: 5 }],
-    ["tolerance", { tolerate: { chunks: 1 } }],
-    ["pack limit", { packLimitMs: 5 }],
-    ["attempts", { attempts: 5 }],
-    ["deadline", { deadline: { ms: 5 } }],
-  ])("refuses the same id with other %s as a conflict", async (_what, change) => {
-    const { client } = await clientWorld();
-    await submit(client, request);
-    const error = await failureOf(submit(client, { ...request, ...change }));
-    expect(error).toMatchObject({ reason: "conflict", code: "id-taken", details: { field: "id" } });
+  it("says which cap holds: the given one, of an existing run that of its last change, of an ended run none", async () => {
+    const { client, putState } = await clientWorld();
+    const first = await submit(client, { ...request, cap: 7 });
+    expect(first).toMatchObject({ created: true, cap: 7 });
+    expect(await submit(client, { ...request, cap: 3 })).toMatchObject({ created: false, cap: 7 });
+    await command(client, "r1", { kind: "cap", cap: 9 });
+    expect(await submit(client, { ...request, cap: 7 })).toMatchObject({ created: false, cap: 9 });
+    await putState(first, { phase: "complete" });
+    expect((await submit(client, { ...request, cap: 3 })).cap).toBeUndefined();
   });
+
+  it.each([
+    ["parameters", { params: { to: 101 } }, "params differ in to"],
+    ["pack size", { packSize: 5 }, "packSize is not set, in this request 5"],
+    ["tolerance", { tolerate: { chunks: 1 } }, 'tolerate is not set, in this request {"chunks":1}'],
+    ["pack limit", { packLimitMs: 5 }, "packLimitMs is not set, in this request 5"],
+    ["attempts", { attempts: 5 }, "attempts is 2, in this request 5"],
+    ["no attempts", { attempts: undefined }, "attempts is 2, in this request not set"],
+    ["deadline", { deadline: { ms: 5 } }, 'deadline is not set, in this request {"ms":5,"keep":false}'],
+  ])(
+    "refuses the same id with other %s as a conflict, and says what differs",
+    async (_what, change, told) => {
+      const { client } = await clientWorld();
+      const given = { ...request, attempts: 2 };
+      await submit(client, given);
+      const error = await failureOf(submit(client, { ...given, ...change }));
+      expect(error).toMatchObject({ reason: "conflict", code: "id-taken", details: { field: "id" } });
+      expect((error as Error).message).toBe(`id: r1 is the id of a run with another request; ${told}`);
+    },
+  );
 
   it("writes the limits of the request into the spec, and none without any", async () => {
     const { client } = await clientWorld();
@@ -189,7 +207,7 @@ describe("submitting a run", () => {
     const first = await submit(client, request);
     await putState(first, { phase: "complete" });
     storage.operator.deleteBlob(names.active, "r1");
-    expect(await submit(client, request)).toEqual({ ...first, created: false });
+    expect(await submit(client, request)).toEqual({ ...first, created: false, cap: undefined });
     expect(await readMarker(client, "r1")).toBeUndefined();
     expect(await wakes()).toBe(2);
   });

@@ -68,9 +68,14 @@ export function addSubmit(program: Command, session: Session): void {
       const submitted = await calculation.submit(request);
       if (packLimitMs !== undefined && packLimitMs > limits.packLimitMs)
         await session.note(`--pack-limit: ${cutByApp}`);
+      const { run, created, cap: held = cap } = submitted;
+      if (!created && cap !== undefined && held !== cap)
+        await session.note(
+          `--cap: ${run} keeps its cap of ${held}; change it with "leasefold cap ${run} ${cap}"`,
+        );
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
-      await session.note(`${submitted.run} ${submitted.created ? "submitted" : "was submitted before"}`);
-      await waitForEnd(session, submitted.run, options.output);
+      await session.note(`${run} ${created ? "submitted" : "was submitted before"}`);
+      await waitForEnd(session, run, options.output);
     });
 }
 
