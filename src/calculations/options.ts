@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineCalculation, type JsonValue } from "./contract.ts";
-import { quantileFromMiddle } from "./options/kernel.ts";
+import { ln, quantileFromMiddle } from "./options/kernel.ts";
 import { closedForm, lawOf, type Values } from "./options/law.ts";
 import {
   type Estimate,
@@ -97,7 +97,17 @@ function answer(params: Params, moments: Moments): JsonValue {
     greeks: { delta: greek("delta"), gamma: greek("gamma"), vega: greek("vega"), rho: greek("rho") },
     paths: moments.samples * pathsPerSample(params),
     pathsAsked: params.paths,
-    ...(certain ? { note: "nothing is random without volatility or time: the price is certain" } : {}),
+    ...noteOf(moments, certain, params.confidence),
+  };
+}
+
+function noteOf({ samples, hits }: Moments, certain: boolean, level: number): { note?: string } {
+  if (certain) return { note: "nothing is random without volatility or time: the price is certain" };
+  if (samples === 0 || hits > 0) return {};
+  // The rule of three, for any level: a share p shows in none of n samples with probability (1 - p)^n <= e^(-pn).
+  const share = Math.min(1, -ln(1 - level) / samples).toPrecision(2);
+  return {
+    note: `no path ended in the money, so the error is unknown; with confidence ${level} at most a share of ${share} of all paths does`,
   };
 }
 

@@ -13,6 +13,7 @@ interface Answer {
   readonly greeks: Readonly<Record<string, { value: number; standardError: number; closedForm: number }>>;
   readonly paths: number;
   readonly pathsAsked: number;
+  readonly note?: string;
 }
 const parse = (bytes: Uint8Array): Answer => JSON.parse(Buffer.from(bytes).toString());
 const params = (raw: object) => parseParams(options, raw);
@@ -114,6 +115,23 @@ describe("an option's price", () => {
     });
   });
 
+  test("a price that no path pays claims no certainty, but bounds how many paths may pay", async () => {
+    const raw = { strike: 1e6, paths: 10_000 };
+    const answer = await price(raw);
+    const note = (level: number, share: string) =>
+      `no path ended in the money, so the error is unknown; with confidence ${level} at most a share of ${share} of all paths does`;
+    const none = { value: 0, standardError: null };
+    expect(answer).toMatchObject({
+      ...{ price: 0, standardError: null, interval: null, zScore: null, note: note(0.95, "0.00030") },
+      greeks: { delta: none, gamma: none, vega: none, rho: none },
+    });
+    // Opposite paths are not independent, so that only pairs count.
+    expect(await price({ ...raw, antithetic: true })).toMatchObject({ note: note(0.95, "0.00060") });
+    expect(await price({ ...raw, confidence: 0.99, paths: 1 })).toMatchObject({ note: note(0.99, "1.0") });
+    expect(await price({ ...raw, strike: 100 })).not.toHaveProperty("note");
+    expect(await price({ ...raw, paths: 0 })).not.toHaveProperty("note");
+  });
+
   test.each([
     [{ volatility: 0 }, 4.877057549928599],
     [{ maturity: 0, spot: 120 }, 20],
@@ -131,6 +149,7 @@ describe("an option's price", () => {
 
   test.each([
     [{ strike: 0 }],
+    [{ spot: 1e12, strike: 1e-6, rate: 1, volatility: 1, maturity: 100 }],
     [{ spot: 1e12, strike: 1e-6, rate: 1, volatility: 10, maturity: 100 }],
     [{ spot: 1e-6, strike: 1e12, rate: -1, volatility: 10, maturity: 100, kind: "put" }],
     [{ spot: 1e-6, strike: 1e12, rate: -1, volatility: 1e-6, maturity: 1e-6, kind: "put" }],
@@ -149,8 +168,11 @@ describe("an option's price", () => {
   ])("the price with %j is a number", async (raw) => {
     for (const antithetic of [false, true]) {
       const answer = await price({ ...raw, antithetic, paths: 1000 });
-      for (const one of [answer, ...Object.values(answer.greeks)]) {
-        expect(Number.isFinite((one as Answer).standardError)).toBe(true);
+      const { note, price: value, standardError, greeks } = answer;
+      for (const one of [{ value, standardError }, ...Object.values(greeks)]) {
+        expect(Number.isFinite(one.value)).toBe(true);
+        // Of the highest volatility no path ends in the money.
+        expect(Number.isFinite(one.standardError)).toBe(note === undefined);
       }
     }
   });

@@ -47,7 +47,7 @@ export const momentsCodec: Codec<Moments> = {
   },
 };
 
-/** A mean over samples; `null` if there are too few: no samples have no mean, and one has no error. */
+/** A mean over samples; `null` if there are too few: no samples have no mean; one, or none in the money, has no error. */
 export interface Estimate {
   readonly value: number | null;
   /** Of the mean. */
@@ -72,7 +72,7 @@ export function estimates(
   const scale = discount / pathsPerSample;
   const [payoff, payoff2, payoffHits] = [sums.payoff.value(), sums.payoff2.value(), sums.payoffHits.value()];
   const mean = (by: number, sum: number, squares: number): Estimate =>
-    meanOf(samples, scale * by, sum, squares);
+    meanOf({ samples, hits }, scale * by, sum, squares);
   /** Of a · payoff + b · hits. */
   const linear = (by: number, a: number, b: number): Estimate =>
     mean(by, a * payoff + b * hits, a * a * payoff2 + 2 * a * b * payoffHits + b * b * hits2);
@@ -85,10 +85,16 @@ export function estimates(
   };
 }
 
-function meanOf(samples: number, scale: number, sum: number, squares: number): Estimate {
+function meanOf(
+  { samples, hits }: Pick<Moments, "samples" | "hits">,
+  scale: number,
+  sum: number,
+  squares: number,
+): Estimate {
   if (samples === 0) return { value: null, standardError: null };
   const value = (scale * sum) / samples;
-  if (samples === 1) return { value, standardError: null };
+  // Samples that are all 0 say that others are rare, and nothing of their spread: an error of 0 would claim certainty.
+  if (samples === 1 || hits === 0) return { value, standardError: null };
   const apart = squares - (sum * sum) / samples;
   // Squares are rounded, so a smaller difference than this does not come from the samples.
   const variance = apart > squares * 2 ** -50 ? apart / (samples - 1) : 0;
