@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { ZodType } from "zod";
+import { plainRule } from "../calculations/params.ts";
 import type { Client } from "../client/client.ts";
 import type { DescribedCalculation } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
@@ -70,7 +71,7 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
   } catch {
     throw new InputError("invalid", "not-json", "the body is not JSON in UTF-8");
   }
-  const decoded = schema.safeParse(value);
+  const decoded = schema.safeParse(value, { error: plainRule });
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   if (issue?.code === "unrecognized_keys") {

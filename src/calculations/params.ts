@@ -35,7 +35,7 @@ export function parseParams(calculation: AnyCalculation, raw: unknown): unknown 
 }
 
 /** The rules that most parameters have, as sentences; a schema's own message comes first. */
-const plainRule: z.core.$ZodErrorMap = (issue) => {
+export const plainRule: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case "too_big":
       return isNumber(issue)
@@ -48,7 +48,7 @@ const plainRule: z.core.$ZodErrorMap = (issue) => {
     case "invalid_value":
       return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(textOf).join(", ")}`;
     case "invalid_type":
-      return typeRules[issue.expected];
+      return isTooLarge(issue.input) && issue.expected === "number" ? tooLarge : typeRules[issue.expected];
     default:
       return undefined;
   }
@@ -61,6 +61,13 @@ const typeRules: Readonly<Record<string, string>> = {
   boolean: "must be true or false",
   int: "must be a whole number",
 };
+
+const tooLarge = "must be within the range of a double, about ±1.8e308";
+
+/** Whether this is a number, or the text of one, that is too large for a double. JSON reads 1e400 as Infinity. */
+const isTooLarge = (value: unknown): boolean =>
+  (typeof value === "number" || (typeof value === "string" && /\d/.test(value))) &&
+  Math.abs(Number(value)) === Infinity;
 
 type Named = Pick<AnyCalculation, "name">;
 
@@ -113,8 +120,8 @@ function misfitOf(schema: Property, value: unknown, path: readonly string[]): Mi
   const types = typesOf(schema);
   const hasNumbers = types.some((type) => type === "number" || type === "integer");
   if ((hasNumbers || types.includes("boolean")) && !fits(schema, value)) {
-    const why = hasNumbers ? `expected a number, received ${JSON.stringify(value)}` : typeRules["boolean"];
-    return { path, why: why ?? "" };
+    const noNumber = isTooLarge(value) ? tooLarge : `expected a number, received ${JSON.stringify(value)}`;
+    return { path, why: hasNumbers ? noNumber : (typeRules["boolean"] ?? "") };
   }
   if (!isNesting(value)) return undefined;
   for (const one of schema.allOf ?? []) {

@@ -76,6 +76,16 @@ describe("POST runs", () => {
     expect((await readSpec(client, "r1"))?.value).toMatchObject(limited);
   });
 
+  it.each([
+    ["to", '{"calculation":"sum","params":{"to":1e400}}'],
+    ["cap", '{"calculation":"sum","params":{"to":1},"cap":-1e400}'],
+  ])("says that a JSON number is beyond the range of a double: %s", async (field, text) => {
+    const { client } = await clientWorld();
+    const answered = await call(client, "submitRun", apiRequest("runs", { body: text }));
+    const detail = `${field}: must be within the range of a double, about ±1.8e308`;
+    expect(answered).toMatchObject({ status: 400, jsonBody: { field, detail } });
+  });
+
   it("refuses a header and an id that differ", async () => {
     const { client } = await clientWorld();
     const request = apiRequest("runs", { body, headers: { "Idempotency-Key": "other" } });

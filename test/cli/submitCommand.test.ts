@@ -95,6 +95,7 @@ describe("leasefold submit", () => {
     ["submit sum --to 1e16", "invalid --to: 1e16: must be at most 1000000000000000"],
     ["submit sum --to=1e16", "invalid --to: 1e16: must be at most 1000000000000000"],
     ["submit sum -p to=1e16", "invalid --to: 1e16: must be at most 1000000000000000"],
+    ["submit sum --to 1e400", "invalid --to: 1e400: must be within the range of a double, about ±1.8e308"],
     ["submit sum --to abc", 'invalid --to: expected a number, received "abc"'],
     ["submit sum --to 5 --max-size big", 'invalid --max-size: expected a number, received "big"'],
     [

@@ -94,6 +94,12 @@ test("an issue is found exactly where the calculation's own schema finds one", (
   }
 });
 
+test("a number that no double holds is told as such, in a field and in JSON", () => {
+  const typed = withField(emptyForm("x"), field("spot"), "1e400");
+  for (const state of [typed, withJson(typed, '{"spot": 1e400}')])
+    expect(issuesOf(state, schema).get("spot")).toBe("must be within the range of a double, about ±1.8e308");
+});
+
 test("options become the request's fields in their own units, and a wrong one is told", () => {
   const options = {
     id: " mine ",

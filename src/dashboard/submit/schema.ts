@@ -94,6 +94,7 @@ export function issueOf(field: Field, value: unknown): string | undefined {
   if (value === undefined) return field.required ? "must be given" : undefined;
   const { kind, schema, choices } = field;
   if (kind === "integer" || kind === "number") {
+    if (Math.abs(Number(value)) === Infinity) return "must be within the range of a double, about ±1.8e308";
     if (typeof value !== "number") return "must be a number";
     if (kind === "integer" && !Number.isInteger(value)) return "must be a whole number";
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
