@@ -1,10 +1,9 @@
-import { wireVersion } from "../../model/decode.ts";
+import { decodeJson, wireVersion } from "../../model/decode.ts";
 import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { expiryBlob, sweepBlob } from "../../model/names.ts";
 import { specBlob } from "../../model/runBlobs.ts";
-import { readDocument } from "../../storage/callSteps.ts";
 import type { CallOptions } from "../../storage/calls.ts";
 import type { BlobStore } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
@@ -125,15 +124,22 @@ export function expiry(ports: Ports, keepDays: number) {
   };
 }
 
-/** The sweep where the terms before left it; a new one where they left none that is readable. */
-async function continued(term: SweepTerm): Promise<Sweep> {
-  const { storage, names, leader } = term;
-  const blob = [names.runs, sweepBlob] as const;
-  const kept = await readDocument(storage.blobs, blob, pageSchema, { signal: leader.lost }).catch((error) => {
-    if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) throw error;
-  });
-  const page = kept?.value ?? { v: wireVersion, container: names.runs };
-  return { term: leader.term, etag: kept?.etag, page, waiting: [], before: undefined, nowMs: 0 };
+/** The sweep where the terms before left it; a new one, in its place, where they left none that is readable. */
+async function continued({ storage, names, leader }: SweepTerm): Promise<Sweep> {
+  const found = await storage.blobs.read(names.runs, sweepBlob, { signal: leader.lost });
+  const etag = found.kind === "missing" ? undefined : found.properties.etag;
+  const page = found.kind === "missing" ? undefined : pageOf(found.body);
+  const first = { v: wireVersion, container: names.runs } as const;
+  return { term: leader.term, etag, page: page ?? first, waiting: [], before: undefined, nowMs: 0 };
+}
+
+function pageOf(body: Uint8Array): Page | undefined {
+  try {
+    return decodeJson(pageSchema, body, sweepBlob);
+  } catch (error) {
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return undefined;
+    throw error;
+  }
 }
 
 /**
