@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { coordinate, newTerm } from "../../src/coordinator/coordinate.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
@@ -89,6 +90,27 @@ test("a leader whose signal fires begins no other batch of runs", async () => {
   await twin.lead(10_000, slowly);
   expect(writes.size).toBe(2 * limits.runsAtOnce);
   expect(twin.world.nowMs()).toBeLessThanOrEqual(10_000);
+});
+
+test.each([
+  ["in a poll of a run begins nothing beside its runs", "poll", 0],
+  ["in what it does beside its runs begins it once", "beside", 1],
+])("a leader whose signal fires %s", async (_, where, times) => {
+  const twin = leadOnTwin();
+  await twin.addRun("r", planOf(10), { state: atWork() });
+  const { replace } = twin.storage.blobs;
+  twin.storage.blobs.replace = (...write) => {
+    if (where === "poll") twin.end();
+    return replace(...write);
+  };
+  let begun = 0;
+  const beside = async () => {
+    begun += 1;
+    twin.end();
+  };
+  const term = newTerm(twin.ports, twin.leader, { gaveWay: false });
+  await twin.world.finish(coordinate(term, slowly, beside));
+  expect(begun).toBe(times);
 });
 
 test("a leader whose lease is lost writes nothing in the end", async () => {
