@@ -63,6 +63,17 @@ test("a process that led before continues where another one came to, and ends a 
   expect(twin.storage.meter.counts().list).toBe(before);
 });
 
+test("an idle process whose sweep another one has ended claims no term for it", async () => {
+  const twin = await oldRuns(60);
+  const sweep = expiry(twin.ports, 30);
+  const today = { atMs: 31 * dayMs + 5, writtenMs: 31 * dayMs };
+  await sweep.slice(twin.leader, 1);
+  await sweep.keep(twin.leader);
+  expect(await sweep.dueWhenIdle(today)).toBe(true);
+  while (await term(twin, { slices: 3, inspected: 10 }));
+  expect(await sweep.dueWhenIdle(today)).toBe(false);
+});
+
 test.each([
   ["nothing that can be read", "?"],
   ["a page of a newer version", '{"v":2}'],

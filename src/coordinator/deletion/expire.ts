@@ -81,14 +81,15 @@ export function expiry(ports: Ports, keepDays: number) {
     due: async ({ term, lost }: Pick<Leader, "term" | "lost">): Promise<boolean> =>
       sweep?.term === term || (await due(true, lost)),
     /**
-     * On an idle tick: the same, but only the first tick of a day asks storage, that is where the lease record was last
-     * written on another day. A new installation, where no sweep was ever made, has nothing worth a term.
+     * On an idle tick: the same, but storage is asked only where this process left a sweep, and on the first tick of a day,
+     * that is where the lease record was last written on another day. A new installation, where no sweep was ever made, has
+     * nothing worth a term.
      */
     dueWhenIdle: async (
       { atMs, writtenMs }: { readonly atMs: number; readonly writtenMs: number },
       signal?: AbortSignal,
     ): Promise<boolean> =>
-      sweep !== undefined || (dayOf(writtenMs) < dayOf(atMs) && (await due(false, signal))),
+      (sweep !== undefined || dayOf(writtenMs) < dayOf(atMs)) && (await due(sweep !== undefined, signal)),
 
     /** Inspects so many at most, for about a second: runs that are at work wait meanwhile. */
     async slice(leader: Leader, inspectedMax: number = limits.expiryRunsMax): Promise<void> {
