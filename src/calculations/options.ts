@@ -50,7 +50,7 @@ type Params = z.infer<typeof params>;
  */
 export const options = defineCalculation<Params, undefined, Moments>({
   name: "options",
-  version: "1",
+  version: "2",
   summary: "Prices a European or geometric Asian option by Monte Carlo, with greeks and standard errors.",
   params,
   plan: (params) => cut(params).count,
