@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { beginsWork } from "../../src/cli/demo/tracker.ts";
 import type { RunView } from "../../src/client/runView.ts";
-import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../src/model/calls.ts";
+import { addCalls, type CallCounts, calls, noCalls, subtractCalls } from "../../src/model/calls.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import { othersDuring } from "./cpu.ts";
@@ -81,13 +82,14 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
   const exact = (await app.result(run)) === (await serialChain(params.chunks));
   // Instances tell what their host has called once a second.
   await sleep(1_100);
-  const calls = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
-  return { seconds, view, calls, azuriteShare: (spentS[0] ?? 0) / seconds, othersShare, exact };
+  const billed = addCalls(view.calls, subtractCalls(hostCalls(app), hostBefore));
+  return { seconds, view, calls: billed, azuriteShare: (spentS[0] ?? 0) / seconds, othersShare, exact };
 }
 
-/** Polls, deletes and renewals of messages by the hosts of all instances, as they last told. */
+/** Polls and renewals by the hosts of all instances, as they last told; the status counts how they get and delete messages. */
 function hostCalls(app: RealApp): CallCounts {
   const latest = new Map<string, CallCounts>();
   for (const event of app.events) if (event.kind === "stats") latest.set(event.instance, event.hostCalls);
-  return [...latest.values()].reduce(addCalls, noCalls);
+  const messages = app.events.filter(beginsWork).length;
+  return subtractCalls([...latest.values()].reduce(addCalls, noCalls), calls({ queue: 2 * messages }));
 }

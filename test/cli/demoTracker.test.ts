@@ -36,6 +36,10 @@ describe("what the demo knows", () => {
     expect(it.view(4_000).leader).toMatchObject({ kind: "leading", name: "node-2", term: 2 });
   });
 
+  const started = (invocation: string, name: string): InstanceEvent => ({
+    ...{ instance: "node-1", kind: "started", invocation, function: name },
+  });
+
   it("packs are counted once each while there is no leader", () => {
     const it = tracker();
     it.seeRun(run(1, 4), 0);
@@ -50,9 +54,6 @@ describe("what the demo knows", () => {
   it("the activity of each instance follows its events", () => {
     const it = tracker();
     const doing = () => it.view(0).instances[0]?.doing;
-    const started = (invocation: string, name: string): InstanceEvent => ({
-      ...{ instance: "node-1", kind: "started", invocation, function: name },
-    });
     const seen = [doing()];
     const events = [
       state("node-1", "running"),
@@ -74,7 +75,7 @@ describe("what the demo knows", () => {
     ]);
   });
 
-  it("the host's calls are summed over restarts since the submit", () => {
+  it("the host's calls are summed over restarts since the submit, but for those that the status counts", () => {
     const it = tracker();
     const stats = (queue: number): InstanceEvent => ({
       ...{ instance: "node-1", kind: "stats", running: 0 },
@@ -83,9 +84,12 @@ describe("what the demo knows", () => {
     it.onEvent(stats(10), 0);
     it.submitted(1e9);
     it.onEvent(stats(15), 1);
+    it.onEvent(started("a", "wake"), 1);
     it.onEvent(state("node-1", "starting"), 2);
     it.onEvent(stats(3), 3);
     expect(it.hostCalls().queue).toBe(8);
+    it.onEvent(started("b", "worker"), 4);
+    expect(it.hostCalls().queue).toBe(6);
   });
 
   it("the rate is measured over the last seconds only", () => {

@@ -39,7 +39,7 @@ export function demoReport(
     ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
     /** Of leaders and workers. */
     ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
-    /** Of the Functions host itself: polling, deleting and renewing messages. */
+    /** Of the Functions host itself: polls of its queues, and renewals of messages. */
     ...{ hostCalls, hostDollars: dollarsOf(hostCalls) },
   };
 }

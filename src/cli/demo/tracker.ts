@@ -1,7 +1,7 @@
 import type { LeaderView } from "../../client/leader.ts";
 import type { RunView } from "../../client/runView.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
-import { addCalls, type CallCounts, noCalls, subtractCalls } from "../../model/calls.ts";
+import { addCalls, type CallCounts, calls, noCalls, subtractCalls } from "../../model/calls.ts";
 import { countOf, stateText } from "../../model/figures.ts";
 import { appEventOf } from "../render/instances.ts";
 import type { DemoView, InstanceFact, LeaderFact, Note } from "./screen.ts";
@@ -109,6 +109,10 @@ export function makeTracker(of: {
   };
 }
 
+/** Whether a message of a run begins to be worked on. */
+export const beginsWork = (event: InstanceEvent): event is Extract<InstanceEvent, { kind: "started" }> =>
+  event.kind === "started" && /^worker(Urgent)?$/.test(event.function);
+
 /** The activity of one instance, from its events; a restarted instance is another process. */
 class InstanceTrack {
   readonly name: string;
@@ -122,6 +126,7 @@ class InstanceTrack {
   /** Calls of earlier processes, as each counts from zero. */
   #earlierCalls = noCalls;
   #calls = noCalls;
+  #messages = 0;
 
   constructor(name: string, threads: number) {
     this.name = name;
@@ -129,8 +134,10 @@ class InstanceTrack {
   }
 
   onEvent(event: InstanceEvent): void {
-    if (event.kind === "started" && /^worker(Urgent)?$/.test(event.function))
+    if (beginsWork(event)) {
       this.#working.add(event.invocation);
+      this.#messages += 1;
+    }
     if (event.kind === "ended") this.#working.delete(event.invocation);
     if (event.kind === "stats") this.#calls = event.hostCalls;
     if (event.kind === "log" && isPackDone(event.message)) this.packs += 1;
@@ -140,12 +147,13 @@ class InstanceTrack {
     if (event.state === "running") this.#startedBefore = true;
     else this.#working.clear();
     if (event.state !== "starting") return;
-    this.#earlierCalls = this.hostCalls();
+    this.#earlierCalls = addCalls(this.#earlierCalls, this.#calls);
     this.#calls = noCalls;
   }
 
+  /** Without the get and the delete of each message, which count as calls of its run. */
   hostCalls(): CallCounts {
-    return addCalls(this.#earlierCalls, this.#calls);
+    return subtractCalls(addCalls(this.#earlierCalls, this.#calls), calls({ queue: 2 * this.#messages }));
   }
 
   /** `folding`: all packs are done, so that a message in progress folds them. */
