@@ -213,7 +213,10 @@ it("an instance that a calculation's file blocks is started again ever later, an
   events = [];
   const folder = await mkdtemp(join(tmpdir(), "leasefold-test-"));
   const file = join(folder, "endless.mjs");
-  await writeFile(file, 'if (process.env.LEASEFOLD_INSTANCE === "node-1") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);');
+  await writeFile(
+    file,
+    'if (process.env.LEASEFOLD_INSTANCE === "node-1") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
+  );
   started = await startInstances({
     ...{ count: 1, appDir: fixture("trio"), connectionString: azurite.connectionString },
     env: () => ({ QUEUE: queue, TICK_SCHEDULE: "* * * * * *", LEASEFOLD_CALCULATIONS: file }),
