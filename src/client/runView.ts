@@ -99,6 +99,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
   const calls = state?.calls ?? noCalls;
   const anew = asksAnew(state, marker);
+  const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
   return {
     run,
     uid,
@@ -107,8 +108,9 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     phase,
     word: wordOf(phase, state, marker, manifest),
     active,
-    paused: active && isPaused(state, marker),
-    keep: active && keepsOf(phase === "waiting" ? undefined : state, marker),
+    // A deadline ends a pause and leaves the marker as it is.
+    paused: active && !keep && isPaused(state, marker),
+    keep,
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined || anew ? {} : progressOf(state, phase, nowMs)),

@@ -113,6 +113,17 @@ describe("the status of a run", () => {
     expect(await status(client, "r1")).toMatchObject({ word: "finishing", command: { answer: "too-late" } });
   });
 
+  it("is not paused any more when its deadline has it finish with what is done", async () => {
+    const { client, putState } = await clientWorld();
+    const run = await submit(client, { ...request, deadline: { ms: 1_000, keep: true } });
+    await command(client, "r1", { kind: "pause" });
+    const state = { phase: "computing", layout, command: 1, turn: 1 } as const;
+    await putState(run, { ...state, paused: true });
+    expect(await status(client, "r1")).toMatchObject({ paused: true, keep: false });
+    await putState(run, { ...state, keep: true });
+    expect(await status(client, "r1")).toMatchObject({ paused: false, keep: true });
+  });
+
   it("is paused as soon as a pause is requested, and still shows its phase", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);

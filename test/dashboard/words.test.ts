@@ -41,6 +41,10 @@ test("only what makes sense for a run can be done with it", () => {
   expect(verbsOf(working)).toEqual(["pause", "cap", "cancel", "delete"]);
   expect(verbsOf({ ...working, paused: true })).toEqual(["resume", "cap", "cancel", "delete"]);
   expect(verbsOf({ ...working, word: "cancelling" })).toEqual(["delete"]);
+  expect(verbsOf({ ...working, word: "finishing", phase: "finishing" })).toEqual(["delete"]);
+  expect(verbsOf({ ...working, keep: true })).toEqual(["cancel", "delete"]);
+  const command = { number: 1, want: "cancelled", answer: "done" } as const;
+  expect(verbsOf({ ...working, keep: true, command })).toEqual(["delete"]);
   expect(verbsOf({ ...working, word: "deleting" })).toEqual([]);
   expect(verbsOf(failed)).toEqual(["retry", "delete"]);
   const complete = viewOf({ run: "x", word: "complete", phase: "complete", active: false });

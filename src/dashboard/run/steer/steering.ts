@@ -20,15 +20,20 @@ export const pathOf = (run: string): string => `runs/${encodeURIComponent(run)}`
 export function verbsOf(view: RunView): readonly Verb[] {
   if (view.word === "deleting") return [];
   if (view.word === "not-accepted") return ["delete"];
-  if (view.active) {
-    const steered = view.word === "cancelling" ? [] : [view.paused ? "resume" : "pause", "cap", "cancel"];
-    return [...(steered as Verb[]), "delete"];
-  }
+  if (view.active) return [...steeringOf(view), "delete"];
   return [
     ...(canRetry(view) ? (["retry"] as const) : []),
     ...(view.result ? (["verify"] as const) : []),
     "delete",
   ];
+}
+
+/** None that a leader would answer with `too-late`: a run that ends, or finishes with what is done, sends no more packs. */
+function steeringOf({ word, phase, keep, paused, command }: RunView): readonly Verb[] {
+  if (word === "cancelling" || phase === "finishing") return [];
+  // Past its deadline it can still end without a result, which after a cancel that keeps what is done it cannot.
+  if (keep) return command?.want === "cancelled" ? [] : ["cancel"];
+  return [paused ? "resume" : "pause", "cap", "cancel"];
 }
 
 export const canRetry = (view: RunView): boolean =>
