@@ -44,6 +44,17 @@ export async function leader(client: Client, signal?: AbortSignal, name: string 
   };
 }
 
+/** The time limit of an attempt that the app of the lease record has told; undefined if none can be read. One HEAD. */
+export async function toldPackLimitMs(client: Client): Promise<number | undefined> {
+  const lease = client.storage.lease(client.names.coordination, electionBlob(leaderBlob));
+  const seen = await currentLeader(lease).catch((error: unknown) => {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  });
+  const seconds = seen?.kind === "known" ? Number(seen.record.about?.["LEASEFOLD_PACK_LIMIT_S"]) : 0;
+  return seconds > 0 ? seconds * 1_000 : undefined;
+}
+
 /**
  * The terms as the record remembers them; records of older versions know neither their ends nor how they began. `until` is
  * when a leader last wrote the record, by storage's clock: `endedMs` for the last term, once it is over.

@@ -7,8 +7,9 @@ import { encodeWake } from "../model/message.ts";
 import type { Spec } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
 import { isFinal } from "../model/state.ts";
-import { type Client, clientLimits } from "./client.ts";
+import { type Client, clientLimits, defined } from "./client.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
+import { toldPackLimitMs } from "./leader.ts";
 import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import {
   type CheckedRequest,
@@ -28,6 +29,8 @@ export const submittedSchema = z.object({
   woken: z.boolean(),
   /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
   cap: z.number().optional(),
+  /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
+  packLimitMs: z.number().optional(),
 });
 export type Submitted = z.infer<typeof submittedSchema>;
 
@@ -51,7 +54,12 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
     const tried = await trySubmit(client, checked, { run, uid }, drawn);
     if (tried.kind === "accepted") {
       const woken = tried.final || (await sendWakes(client, "submit"));
-      return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, cap: tried.cap };
+      const { packLimitMs: askedMs } = checked;
+      const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
+      const packLimitMs =
+        askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
+      const holding = defined({ cap: tried.cap, packLimitMs });
+      return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
       if (checked.id !== undefined) {

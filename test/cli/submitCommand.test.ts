@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { status } from "../../src/client/status.ts";
+import { tellSettings } from "../client/clientWorld.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -178,8 +179,18 @@ describe("leasefold submit --pack-limit", () => {
       "6m",
       expect.stringMatching(/^--pack-limit: the limit of the app counts where it is less .*300 s by default/),
     ],
-  ])("%s: says where the limit of the app counts", async (limit, err) => {
+  ])("%s: says where the limit of an app that has not told its own may count", async (limit, err) => {
     const { run } = await cliWorld();
+    const ended = await run(`submit sum --to 5 --id r1 --pack-limit ${limit}`);
+    expect(ended).toEqual({ exitCode: 0, out: "r1\n", err });
+  });
+
+  it.each([
+    ["59s", ""],
+    ["2m", "--pack-limit: the app ends an attempt after 60 s (LEASEFOLD_PACK_LIMIT_S)\n"],
+  ])("%s: says the limit that the app has told, if it is less", async (limit, err) => {
+    const { run, storage } = await cliWorld();
+    await tellSettings(storage, { LEASEFOLD_PACK_LIMIT_S: "60" });
     const ended = await run(`submit sum --to 5 --id r1 --pack-limit ${limit}`);
     expect(ended).toEqual({ exitCode: 0, out: "r1\n", err });
   });

@@ -5,10 +5,11 @@ import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
+import { encodeRecord } from "../../src/election/record/record.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { InputError } from "../../src/model/errors.ts";
 import { encodeMarker, type Marker } from "../../src/model/marker.ts";
-import { namesOf } from "../../src/model/names.ts";
+import { leaderBlob, namesOf } from "../../src/model/names.ts";
 import type { Manifest } from "../../src/model/run.ts";
 import { resultBlobs, runBlobs } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
@@ -40,6 +41,25 @@ export const counted: Partial<State> = {
   cursor: 5,
   sealed: { 0: { gen: 1, node: false } },
 };
+
+const grant = "00000000-0000-4000-8000-000000000000";
+
+/** Leads, if nobody does, and tells these settings in the lease record. */
+export async function tellSettings(storage: MemoryStorage, about: Record<string, string>): Promise<void> {
+  const lease = storage.lease(names.coordination, leaderBlob);
+  await lease.ensure();
+  await lease.acquire(grant, 15);
+  const term = {
+    term: 7,
+    termid: "t",
+    state: "leading",
+    holder: "node-1",
+    sinceMs: 0,
+    cameBy: "free",
+  } as const;
+  const record = { ...term, beat: "b", breakAfterMs: 4_000, notes: {}, lastTerms: [], about };
+  await lease.writeRecord(grant, encodeRecord(record));
+}
 
 export async function clientWorld(options: { seed?: number; places?: boolean } = {}): Promise<ClientWorld> {
   const world = virtualWorld({ seed: options.seed ?? 1 });

@@ -5,7 +5,7 @@ import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { submit } from "../../src/client/submit.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runIdPattern } from "../../src/model/names.ts";
-import { clientWorld, failureOf, names } from "./clientWorld.ts";
+import { clientWorld, failureOf, names, tellSettings } from "./clientWorld.ts";
 import { Crash, crashingStorage } from "./crashingStorage.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -97,6 +97,22 @@ describe("submitting a run", () => {
       expect((error as Error).message).toBe(`id: r1 is the id of a run with another request; ${told}`);
     },
   );
+
+  it("says which time limit of an attempt holds: that of the app if it is less, and none where it is not known", async () => {
+    const { client, storage } = await clientWorld();
+    const heldOf = async (id: string, packLimitMs?: number) =>
+      (await submit(client, { ...request, id, ...(packLimitMs === undefined ? {} : { packLimitMs }) }))
+        .packLimitMs;
+    expect(await heldOf("r1", 400_000)).toBeUndefined();
+    await tellSettings(storage, { LEASEFOLD_KEEP_DAYS: "1" });
+    expect(await heldOf("r1", 400_000)).toBeUndefined();
+    await tellSettings(storage, { LEASEFOLD_PACK_LIMIT_S: "60" });
+    expect([await heldOf("r1", 400_000), await heldOf("r2", 7_000), await heldOf("r3")]).toEqual([
+      60_000,
+      7_000,
+      undefined,
+    ]);
+  });
 
   it("writes the limits of the request into the spec, and none without any", async () => {
     const { client } = await clientWorld();

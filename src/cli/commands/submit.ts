@@ -66,17 +66,28 @@ export function addSubmit(program: Command, session: Session): void {
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
       const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline };
       const submitted = await calculation.submit(request);
-      if (packLimitMs !== undefined && packLimitMs > limits.packLimitMs)
-        await session.note(`--pack-limit: ${cutByApp}`);
-      const { run, created, cap: held = cap } = submitted;
-      if (!created && cap !== undefined && held !== cap)
-        await session.note(
-          `--cap: ${run} keeps its cap of ${held}; change it with "leasefold cap ${run} ${cap}"`,
-        );
+      await noteWhatHolds(session, request, submitted);
+      const { run, created } = submitted;
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
       await session.note(`${run} ${created ? "submitted" : "was submitted before"}`);
       await waitForEnd(session, run, options.output);
     });
+}
+
+/** Says where an option does not take effect as it was given. */
+async function noteWhatHolds(
+  session: Session,
+  { cap, packLimitMs }: Pick<RunRequest, "cap" | "packLimitMs">,
+  { run, created, ...held }: Submitted,
+): Promise<void> {
+  if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
+    const told = `the app ends an attempt after ${(held.packLimitMs ?? 0) / 1_000} s (LEASEFOLD_PACK_LIMIT_S)`;
+    await session.note(`--pack-limit: ${held.packLimitMs === undefined ? cutByApp : told}`);
+  }
+  if (!created && cap !== undefined && (held.cap ?? cap) !== cap)
+    await session.note(
+      `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,
+    );
 }
 
 const cutByApp =
