@@ -9,7 +9,7 @@ export const calculationCommand = (program: Command, name: string, argument: str
   program
     .command(name)
     .argument("<calculation>", argument)
-    .option("-p, --param <name=value>", "a parameter by its name, repeatable", append)
+    .option("-p, --param <name=value>", "set a parameter by its name; repeatable", append)
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();

@@ -20,6 +20,12 @@ import { failureOf } from "../client/clientWorld.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 import { commandNames } from "./commandNames.ts";
 
+/** What a command can do, as its description begins. */
+const verbs = new Set(
+  `cancel check compute continue count create delete depose end limit list plan print recompute run send serve show start
+  stop test upload write`.split(/\s+/),
+);
+
 describe("the program", () => {
   it("lists its commands, where storage is found, and what the exit codes mean", async () => {
     const { run } = await cliWorld();
@@ -52,6 +58,21 @@ describe("the program", () => {
         expect(out).toContain(option);
     },
   );
+
+  it("describes each command by what it does, with a verb first", async () => {
+    const { run } = await cliWorld();
+    const listed = [
+      (await run("--help")).out,
+      (await run("leader --help")).out,
+      (await run("queues --help")).out,
+    ];
+    const commands = listed.flatMap((out) => [
+      ...(/^Commands:\n((?: {2}.*\n)+)/m.exec(out)?.[1] ?? "").matchAll(/^ {2}([a-z]+) .*? {2,}([a-z]+) /gm),
+    ]);
+    const first = commands.filter(([, name]) => name !== "help").map(([, , word]) => word);
+    expect(first.length).toBeGreaterThan(commandNames.length);
+    expect([...new Set(first)].filter((word) => !verbs.has(word ?? ""))).toEqual([]);
+  });
 
   it("shows its help and ends with 2 when no command is given", async () => {
     const { run } = await cliWorld();

@@ -77,11 +77,11 @@ function shellPath(path: string): string {
 export function addNew(program: Command, session: Session): void {
   program
     .command("new")
-    .description("write a commented calculation of your own to start from, and its test")
-    .argument("<name>", "its name: lower-case letters, digits and dashes")
+    .description("create a calculation of your own to start from, with comments and a test")
+    .argument("<name>", "name of the calculation: lower-case letters, digits and dashes")
     .option(
       "--dir <folder>",
-      "where to; it is made where there is none (default: here, or calculations/ in a clone)",
+      "folder to create it in, which may be new (default: here, or calculations/ in a clone)",
     )
     .action(async (name: string, { dir }: { dir?: string }) => {
       const { cli } = session;
@@ -111,10 +111,10 @@ export function addNew(program: Command, session: Session): void {
 /** `leasefold check <file or name>`: checks the properties that make a result independent of the number of workers. */
 export function addCheck(program: Command, session: Session): void {
   calculationCommand(program, "check", "a file such as ./mine.ts, or the name of a calculation")
-    .description("try the laws on a calculation: is its result the same however it is computed?")
-    .option("--chunks <n>", "neighboring chunks to try on, at most (default: 200)", wholeOption)
-    .option("--runs <n>", "random ways to merge and pack them (default: 100)", wholeOption)
-    .option("--seed <n>", "draws other random ways", wholeOption, 1)
+    .description("test the laws of a calculation: is its result the same however it is computed?")
+    .option("--chunks <n>", "number of neighboring chunks to test with, at most (default: 200)", wholeOption)
+    .option("--runs <n>", "number of random ways to pack and merge them (default: 100)", wholeOption)
+    .option("--seed <n>", "another seed draws other random ways", wholeOption, 1)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(

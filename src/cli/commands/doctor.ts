@@ -24,11 +24,13 @@ export function addDoctor(program: Command, session: Session): void {
     .description("check settings, host.json, storage, roles and queues, and suggest a fix for what is wrong")
     .option(
       "--settings <file>",
-      'local.settings.json, or what "az functionapp config appsettings list" prints; judged without the settings of this shell',
+      'local.settings.json, or the output of "az functionapp config appsettings list"; settings of this shell are then ignored',
     )
     .option("--host <file>", "host.json of the app (default: the one in this folder)")
     .addOption(
-      new Option("--as <who>", "whose rights to judge (default: told by what you may write)").choices(askers),
+      new Option("--as <who>", "whose rights to check (default: judged by what you can write)").choices(
+        askers,
+      ),
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const { cli } = session;

@@ -32,11 +32,11 @@ export function addRuns(program: Command, session: Session): void {
   program
     .command("runs")
     .description("list the runs, active ones first, then the newest")
-    .option("--limit <n>", "ended runs shown at most (default: 50)", wholeOption)
-    .option("--cursor <text>", "continue after an earlier page, whose --json has the cursor")
-    .addOption(new Option("--phase <phase>", "only these").choices(listPhases))
+    .option("--limit <n>", "number of ended runs to show, at most (default: 50)", wholeOption)
+    .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
+    .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
     .option("--calculation <name>", "only runs of this calculation")
-    .addOption(new Option("--output <format>", "wide: with the identity of the code").choices(["wide"]))
+    .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
     .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
       const page = await runs(await session.client(), query);
       const { runs: all } = page;
@@ -83,14 +83,18 @@ interface Details {
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
-    .description("state of a run: progress, rate, remaining time, leader, calls and their cost")
+    .description("show the state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
     .option("--watch", "show progress until the run is over; exit code 0 only if it is complete")
     .addOption(
-      new Option("--map", "every pack instead: done, in flight, failed, not sent").conflicts(others("map")),
+      new Option("--map", "show every pack instead: done, in flight, failed, not sent").conflicts(
+        others("map"),
+      ),
     )
-    .addOption(new Option("--durations", "how long packs took instead").conflicts(others("durations")))
-    .addOption(new Option("--timeline", "who led the run, and when, instead").conflicts(others("timeline")))
+    .addOption(new Option("--durations", "show how long packs took instead").conflicts(others("durations")))
+    .addOption(
+      new Option("--timeline", "show who led the run and when instead").conflicts(others("timeline")),
+    )
     .action(async (run: string, { watch = false, ...details }: Details & { watch?: boolean }) => {
       const { cli } = session;
       const client = await session.client();
@@ -132,9 +136,9 @@ async function tellDetails(session: Session, client: Client, run: string, asked:
 export function addFailures(program: Command, session: Session): void {
   program
     .command("failures")
-    .description("what failed in a run, and why")
+    .description("show what failed in a run, and why")
     .argument("<run>", "id of the run")
-    .option("--max <n>", "records shown at most", wholeOption)
+    .option("--max <n>", "number of records to show, at most", wholeOption)
     .action(async (run: string, options: { max?: number }) => {
       checkRange("max", options.max, 1);
       const found = await failures(await session.client(), run, { ...options, inputs: true });

@@ -14,9 +14,9 @@ export function addShow(program: Command, session: Session): void {
   program
     .command("show")
     .description(
-      "connection string (for Storage Explorer), API key, URL and dashboard of the instances that run here",
+      "show the connection string (for Storage Explorer), API key, URL and dashboard of local instances",
     )
-    .addArgument(new Argument("[what]", "only this one, for use in other commands").choices(things))
+    .addArgument(new Argument("[what]", "show only this value, for use in other commands").choices(things))
     .action(async (what: (typeof things)[number] | undefined) => {
       const found = await findLocalFile(session.cli.env, session.cli.folder);
       if (found.kind !== "found") {
@@ -41,7 +41,7 @@ const pollMs = 50;
 export function addDown(program: Command, session: Session): void {
   program
     .command("down")
-    .description('stop what "leasefold up" started in this folder, and wait until it is gone')
+    .description('stop what "leasefold up" started in this folder, and wait until it has ended')
     .action(async () => {
       const found = await findLocalFile(session.cli.env, session.cli.folder);
       const stopped = found.kind === "found" ? found.local.instances.length : 0;

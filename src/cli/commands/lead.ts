@@ -24,11 +24,11 @@ export const leadWith =
     program
       .command("lead")
       .description("run a command only while this machine leads an election")
-      .requiredOption("--name <election>", "who leads which: contenders with the same name compete")
-      .option("--wait", "wait until it leads, instead of ending with 75 when another does")
+      .requiredOption("--name <election>", "name of the election; contenders with the same name compete")
+      .option("--wait", "wait to lead, instead of ending with 75 if another leads")
       .option("--grace <seconds>", "time from SIGTERM to SIGKILL, at most 30", wholeOption, 5)
-      .option("--holder <text>", "shown as the leader; host name and process id by default")
-      .argument("<command...>", "after --, such as: -- node job.js")
+      .option("--holder <text>", "name to show as the leader (default: host name and process id)")
+      .argument("<command...>", "the command and its arguments after --, such as: -- node job.js")
       .addHelpText("after", () => `\n${help}`)
       .action((command: string[], options: LeadOptions) => lead(session, start, command, options));
   };
@@ -38,9 +38,9 @@ export const addLead = leadWith(startChild);
 
 const help = `The command's exit code is passed on; 75: another leads; 76: the lease was lost and the command stopped.
 Signals to leasefold are passed on. LEASEFOLD_TERM and LEASEFOLD_HOLDER tell the command its term.
-When the lease cannot be renewed the command gets SIGTERM, and SIGKILL before another can lead. What
-this cannot do: stop the command while leasefold itself is stopped or was killed with SIGKILL, or
-stop what the command has started. Let it write with its term where two at once would do harm.`;
+When the lease cannot be renewed the command gets SIGTERM, and SIGKILL before another can lead.
+Nothing stops the command while leasefold itself is stopped or was killed with SIGKILL, and nothing
+stops what the command has started. If two at once would do harm, let it write with its term.`;
 
 async function lead(
   session: Session,

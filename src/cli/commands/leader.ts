@@ -17,16 +17,16 @@ interface LeaderOptions {
 export function addLeader(program: Command, session: Session): void {
   const group = program
     .command("leader")
-    .description("who leads: term, region, since when, last beat, and how it came to lead")
-    .option("--watch", "poll every second until Ctrl-C; without a terminal, a line for each change")
-    .option("--name <election>", "another election than the app's own", leaderBlob)
+    .description("show who leads: term, region, since when, last beat, and how it came to lead")
+    .option("--watch", "poll every second until Ctrl-C; without a terminal, print a line for each change")
+    .option("--name <election>", "name of the election, if not the app's own", leaderBlob)
     .action(({ watch, name }: LeaderOptions) =>
       watch === true ? watchLeader(session, name) : showLeader(session, name),
     );
   group
     .command("break")
     .description("depose the leader: it stops with its next beat, and any contender may lead")
-    .option("--name <election>", "another election than the app's own")
+    .option("--name <election>", "name of the election, if not the app's own")
     .option("--yes", "do not ask")
     .action(async (_own: object, command: Command) => {
       const { name, yes } = command.optsWithGlobals<LeaderOptions & { yes?: boolean }>();

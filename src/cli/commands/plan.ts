@@ -19,9 +19,9 @@ interface Options {
 /** `leasefold plan <calculation>`: size, duration and cost estimate of a run. Needs storage only if the calculation reads files. */
 export function addPlan(program: Command, session: Session): void {
   calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
-    .description("estimate size, duration and cost of a run: plans it here and times a few of its chunks")
-    .option("--pack-size <n>", "chunks per message, instead of what is measured", wholeOption)
-    .option("--workers <n>", "packs computed at once, over all instances (default: 20)", wholeOption)
+    .description("plan a run here and time a few chunks, to estimate its size, duration and cost")
+    .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
+    .option("--workers <n>", "packs computed at once by all instances (default: 20)", wholeOption)
     .action(async (calculation: string, options: Options, command: Command) => {
       const { param, packSize, workers } = options;
       const { params: rows, plan } = await askedCalculation(session, calculation);

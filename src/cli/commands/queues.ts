@@ -9,7 +9,7 @@ import { count, duration, oneLine } from "../render/text.ts";
 export function addQueues(program: Command, session: Session): void {
   const group = program
     .command("queues")
-    .description("every queue with its approximate count and the age of its oldest message")
+    .description("list the queues, with the approximate count of messages and the age of the oldest")
     .action(async () => {
       const all = await queues(await session.client());
       if (session.json()) return await session.printJson({ queues: all });
@@ -23,8 +23,8 @@ export function addQueues(program: Command, session: Session): void {
   group
     .command("peek")
     .description("show the first messages of a queue without dequeuing them")
-    .argument("<name>", "real name of the queue, or what comes after the namespace")
-    .option("-n <n>", "how many, at most 32", wholeOption, 1)
+    .argument("<name>", "name of the queue, with or without the namespace")
+    .option("-n <n>", "number of messages, at most 32", wholeOption, 1)
     .action(async (name: string, { n }: { n: number }) => {
       const { queue, messages } = await peekQueue(await session.client(), name, n);
       if (session.json()) return await session.printJson({ queue, messages });

@@ -28,10 +28,10 @@ export function addResult(program: Command, session: Session): void {
     .command("result")
     .description("print the result of a finished run, or write it to a file; its hash is checked")
     .argument("<run>", "id of the run")
-    .option("-o, --output <file>", "write to a file; it appears only when the whole result was right")
-    .option("--generation <n>", "an older result than the newest", wholeOption)
+    .option("-o, --output <file>", "write to a file, which appears only once the whole result is checked")
+    .option("--generation <n>", "the result of this generation instead of the newest", wholeOption)
     .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
-    .option("--so-far", "for a run without a result: what it has computed, folded by a worker")
+    .option("--so-far", "for a run without a result: have a worker fold what is done so far")
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
       checkOptions(options);
@@ -133,7 +133,7 @@ export function addReport(program: Command, session: Session): void {
     .command("report")
     .description("write a run as one HTML file: progress, leaders, packs, durations, failures, cost, result")
     .argument("<run>", "id of the run")
-    .option("-o, --output <file>", "the file (default: RUN.html)")
+    .option("-o, --output <file>", "file to write (default: RUN.html)")
     .action(async (run: string, { output = `${run}.html` }: { output?: string }) => {
       const body = Buffer.from(await report(await session.client(), run));
       const file = await saveBytes(session.cli, output, async () => Readable.from([body]));
@@ -146,13 +146,13 @@ export function addReport(program: Command, session: Session): void {
 export function addVerify(program: Command, session: Session): void {
   program
     .command("verify")
-    .description("compute random packs of a finished run again, and compare with the hashes of its result")
+    .description("recompute random packs of a finished run, and compare them with the hashes of its result")
     .argument("<run>", "id of the run")
     .option(
       "--sample <n>",
-      "packs to compute again, at most 1,000: a number, or a share such as 1%, which is the default",
+      "packs to recompute, at most 1,000: a number, or a share such as 5% (default: 1%)",
     )
-    .option("--wait <s>", "give up after so many seconds without an answer", wholeOption)
+    .option("--wait <s>", "give up after this many seconds without an answer", wholeOption)
     .action(async (run: string, options: { sample?: string; wait?: number }) => {
       const { cli } = session;
       checkRange("wait", options.wait, 1);

@@ -16,7 +16,7 @@ const onRun = (program: Command, name: string): Command =>
 /** `leasefold pause RUN` and `leasefold resume RUN`. */
 export function addPauseAndResume(program: Command, session: Session): void {
   onRun(program, "pause")
-    .description("send no more packs of a run; workers drop what they have not begun")
+    .description("send no more packs of a run; workers skip those that they have not begun")
     .action((run: string) => giveCommand(session, run, { kind: "pause" }));
   onRun(program, "resume")
     .description("continue a paused run")
@@ -34,8 +34,8 @@ export function addCap(program: Command, session: Session): void {
 /** `leasefold cancel RUN`. */
 export function addCancel(program: Command, session: Session): void {
   onRun(program, "cancel")
-    .description("end a run without a result; retry takes it up again")
-    .option("--keep", "finish with what is done: a result with gaps")
+    .description("end a run without a result; retry can continue it")
+    .option("--keep", "finish with what is done instead: a result with gaps")
     .action((run: string, options: { keep?: boolean }) =>
       giveCommand(session, run, { kind: "cancel", ...options }),
     );
@@ -51,9 +51,9 @@ interface RetryOptions {
 /** `leasefold retry RUN`: computes what failed or was not done, for a new result. */
 export function addRetry(program: Command, session: Session): void {
   onRun(program, "retry")
-    .description("compute what is missing of a failed, cancelled or incomplete run, for a new result")
+    .description("compute what a failed, cancelled or incomplete run lacks, for a new result")
     .addOption(new Option("--recompute", "compute every pack anew, with the current code").conflicts("mix"))
-    .option("--mix", "compute what is missing with other code than the rest; the result records both")
+    .option("--mix", "compute only what is missing, with other code than the rest; the result records both")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (run: string, options: RetryOptions) => {
@@ -80,7 +80,7 @@ async function retryOf(session: Session, run: string, { recompute, mix }: RetryO
 /** `leasefold delete RUN`: deletes a run and its results, without asking for confirmation. */
 export function addDelete(program: Command, session: Session): void {
   onRun(program, "delete")
-    .description("delete a run and everything of it, its results too, whether it works or has ended")
+    .description("delete a run, active or ended, with all that it stored, results included")
     .action(async (run: string) => {
       const client = await session.client();
       const given = await command(client, run, { kind: "delete" });

@@ -36,19 +36,23 @@ const deadlineAfter = durationOption(clientLimits.deadlineMsMax);
 export function addSubmit(program: Command, session: Session): void {
   calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
-    .option("--id <id>", "id of the run; the same id and request again is the same run")
-    .option("--pack-size <n>", "chunks per message, instead of what planning measures", wholeOption)
+    .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
+    .option("--pack-size <n>", "chunks per pack, instead of what planning measures", wholeOption)
     .option("--cap <n>", "packs in flight at most", wholeOption)
-    .option("--tolerate <n>", "chunks that may fail, as a number or a share: 10 or 1%", toleranceOption)
+    .option(
+      "--tolerate <n>",
+      "chunks that may fail: a number such as 10, or a share such as 1%",
+      toleranceOption,
+    )
     .option(
       "--pack-limit <time>",
-      "time limit of one attempt, if it is less than that of the app: 30s",
+      "time limit of one attempt, such as 30s; that of the app holds if it is less",
       packLimit,
     )
-    .option("--attempts <n>", "attempts of a chunk that throws", wholeOption)
-    .option("--deadline <time>", "fail the run if it takes longer: 90s, 5m, 2h, 1d", deadlineAfter)
-    .option("--keep", "with --deadline: finish with what is done then; a run not yet planned fails")
-    .option("--upload <path>", "upload this file or folder first, and read it as the source")
+    .option("--attempts <n>", "how often to try a chunk that throws", wholeOption)
+    .option("--deadline <time>", "fail the run if it takes longer, such as 90s, 5m, 2h or 1d", deadlineAfter)
+    .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails")
+    .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {

@@ -17,10 +17,10 @@ type UploadOptions = Pick<UploadRequest, "to" | "replace">;
 export function addUpload(program: Command, session: Session): void {
   program
     .command("upload")
-    .description("upload files or folders for calculations; prints the source that they are read from")
-    .argument("<path...>", "files and folders; what is in a folder keeps its path below it")
-    .option("--to <folder>", "where they go (default: the name of the folder)")
-    .option("--replace", "overwrite what is there with other content")
+    .description("upload files or folders for calculations, and print the source to read them from")
+    .argument("<path...>", "files and folders; files in a folder keep their paths below it")
+    .option("--to <folder>", "folder to upload to (default: the name of the folder)")
+    .option("--replace", "overwrite existing files that have other content")
     .action(async (paths: readonly string[], options: UploadOptions) => {
       const uploaded = await uploadWithProgress(session, paths, options);
       if (session.json()) return await session.printJson(uploaded);

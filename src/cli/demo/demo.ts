@@ -34,10 +34,10 @@ const toMax = 1e14;
 export function addDemo(program: Command, session: Session): void {
   program
     .command("demo")
-    .description("count primes on instances on this machine, and kill the leader in the middle of it")
+    .description("count primes with instances on this machine, and kill the leader halfway")
     .option("--to <n>", "count up to this number, instead of one that takes about half a minute", wholeOption)
-    .option("--instances <n>", "how many", wholeOption, 3)
-    .option("--no-kill", "let the leader live")
+    .option("--instances <n>", "number of instances", wholeOption, 3)
+    .option("--no-kill", "do not kill the leader")
     .option("--out <file>", "file for the result, with its manifest beside it", "leasefold-demo/result.json")
     .action(async (options: DemoOptions) => {
       await check(session, options);

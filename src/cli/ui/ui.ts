@@ -29,10 +29,10 @@ interface Options {
 export function addUi(program: Command, session: Session): void {
   program
     .command("ui")
-    .description("the dashboard in a browser, served on this machine with your own access, until Ctrl-C")
-    .option("--port <p>", "port on 127.0.0.1, instead of any free one", wholeOption)
-    .option("--open", "open the browser as well")
-    .option("--read-only", "show everything, and refuse to change anything", false)
+    .description("serve the dashboard on this machine with your own access, until Ctrl-C")
+    .option("--port <p>", "port on 127.0.0.1 (default: any free one)", wholeOption)
+    .option("--open", "open it in the browser")
+    .option("--read-only", "show everything, but refuse every change")
     .action(async (options: Options) => {
       checkRange("port", options.port, 1, 65_535);
       const ui = await startUi(session, options);

@@ -37,12 +37,12 @@ export function addUp(program: Command, session: Session): void {
   program
     .command("up")
     .description("run storage and instances of the app on this machine, until Ctrl-C")
-    .option("--instances <n>", "how many", wholeOption, 3)
+    .option("--instances <n>", "number of instances", wholeOption, 3)
     .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations")
-    .option("--watch", "load the files of --calculation anew when they change, one instance after the other")
-    .option("--detach", 'go on in the background; "leasefold down" stops it')
+    .option("--watch", "reload the files of --calculation when they change, one instance at a time")
+    .option("--detach", 'run in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const calculations = await check(session, options);

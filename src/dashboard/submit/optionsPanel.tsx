@@ -4,11 +4,11 @@ import { type FormState, type OptionName, optionKey } from "./form.ts";
 
 /** What `leasefold submit` has options for, besides the parameters. */
 const optionTexts: Readonly<Record<OptionName, readonly [string, string]>> = {
-  id: ["Id", "the same id and request again is the same run"],
+  id: ["Id", "submitting the same request with it again starts no second run"],
   packSize: ["Chunks per pack", "instead of what planning measures"],
   cap: ["Cap", "packs in flight at most"],
   tolerate: ["Tolerate", "chunks that may fail: 10 or 1%"],
-  packLimit: ["Limit of one attempt", "30s, below that of the app"],
+  packLimit: ["Limit of one attempt", "30s; that of the app holds if it is less"],
   attempts: ["Attempts", "of a chunk that throws"],
   deadline: ["Deadline", "2h: the run fails if it takes longer"],
 };
