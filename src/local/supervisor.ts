@@ -14,19 +14,22 @@ interface Written {
 
 /**
  * Whether the process that wrote a state still runs. Process ids are reused, and in a container every start has 1: it must
- * be a process of this user that looks like ours and started when the writer did, and the state must not be older than
- * the machine's start.
+ * be a process of this user that looks like ours and started when the writer did. Only where that is not known, the times
+ * of a clock that may have been set since must do: the state must not be older than the machine's start.
  */
 export function isSupervisor(
   { supervisorPid: pid, supervisorStart, startedAt }: Written,
   nowMs = Date.now(),
 ): boolean {
   const start = startOf(pid);
-  if (supervisorStart !== undefined && start !== undefined && start !== supervisorStart) return false;
-  const startedMs = Date.parse(startedAt);
+  const isKnown = supervisorStart !== undefined && start !== undefined;
+  if (isKnown ? start !== supervisorStart : !isPossible(Date.parse(startedAt), nowMs)) return false;
+  return isOwn(pid) && looksLikeOurs(pid);
+}
+
+function isPossible(startedMs: number, nowMs: number): boolean {
   const machineStartedMs = nowMs - uptime() * 1_000;
-  const isPossible = startedMs >= machineStartedMs - clockSkewMs && startedMs <= nowMs + clockSkewMs;
-  return isPossible && isOwn(pid) && looksLikeOurs(pid);
+  return startedMs >= machineStartedMs - clockSkewMs && startedMs <= nowMs + clockSkewMs;
 }
 
 function isOwn(pid: number): boolean {

@@ -100,6 +100,14 @@ it("a state is stale when its process id is that of a later process, and one wit
     expect(await readLocalFile(await written({ supervisorStart }))).toMatchObject({ kind });
 });
 
+it("a state that names the start of its process stays found when the clock is set to another time", async () => {
+  const supervisorStart = startOf(supervisor.pid ?? 0);
+  for (const startedAt of ["2001-01-01T00:00:00.000Z", "2099-01-01T00:00:00.000Z"])
+    expect(await readLocalFile(await written({ supervisorStart, startedAt }))).toMatchObject({
+      kind: "found",
+    });
+});
+
 describe("a state that somebody planted", () => {
   it("in a folder of the working tree is ignored", async () => {
     await mkdir(join(folder, ".leasefold"));
