@@ -59,6 +59,7 @@ export interface RunView {
     readonly want: Want | undefined;
     readonly answer: CommandAnswer;
   };
+  /** Up to the last write of the state, with the two calls of the Functions host for each message. */
   readonly calls: CallCounts;
   /** Cost of these calls at list prices, an estimate. */
   readonly dollars: number;
