@@ -56,13 +56,20 @@ export async function coordinate(
       calls = term.storage.meter.counts();
     }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
-    const pauseMs = loop.skipPause ? 0 : pauseBetween([...runs.values()], settings, clock.monotonicMs());
-    await clock.sleep(pauseMs, leader.signal);
+    await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
 }
 
 function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop {
+/** A run whose poll failed shortens no pause but the one in which its backoff ends. */
+function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): number {
+  const localMs = clock.monotonicMs();
+  const polled = [...runs.values()].filter(({ listed }) => !backoff.waits(listed, localMs));
+  const againMs = Math.max(backoff.endsInMs(localMs), settings.fastLoopMs);
+  return Math.min(pauseBetween(polled, settings, localMs), againMs);
+}
+
   const shares = shareOut([...runs.values()].map((run) => run.working));
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages, limits.pagesForRunsMin) },

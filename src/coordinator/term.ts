@@ -60,6 +60,12 @@ export class RunBackoff {
     return known !== undefined && known.etag === etag && localMs < known.untilMs;
   }
 
+  /** Time until the next of the runs that wait is polled again; `Infinity` where none waits. */
+  endsInMs(localMs: number): number {
+    const leftMs = [...this.#runs.values()].map(({ untilMs }) => untilMs - localMs);
+    return Math.min(Number.POSITIVE_INFINITY, ...leftMs.filter((ms) => ms > 0));
+  }
+
   /** Takes note of another failure; true if it is to be logged. */
   add({ id, etag }: Pick<ListedMarker, "id" | "etag">, localMs: number): boolean {
     const known = this.#runs.get(id);

@@ -3,7 +3,7 @@ import { RunBackoff } from "../../src/coordinator/term.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";
-import { planOf } from "../support/runFixtures.ts";
+import { computing, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const run = { id: "r", etag: "1" };
@@ -84,5 +84,26 @@ describe("a leader", () => {
     clock.after(201_000, () => void twin.mark("bad", { cap: 7, command: 1 }));
     await twin.lead(203_000, slowly);
     expect(await twin.stateOf("bad")).toMatchObject({ cap: 7, command: 1 });
+  });
+
+  test("a leader lists the markers as seldom while a run near its end cannot be polled as while none is near its end", async () => {
+    const twin = leadOnTwin();
+    const { storage, names } = twin;
+    const batches = [{ upTo: 10, atMs: twin.world.nowMs() + 86_400_000 }];
+    await twin.addRun("r", planOf(10), {
+      state: { ...computing(10), batches, cursor: 10, open: { 0: { done: "" } }, rate: 100 },
+    });
+    const { list } = storage.blobs;
+    let lists = 0;
+    storage.blobs.list = (container, ...rest) => {
+      if (container === names.active) lists += 1;
+      return container === names.active
+        ? list(container, ...rest)
+        : Promise.reject(new StorageError("denied", "AuthorizationFailure", 403, "no"));
+    };
+    await twin.lead(600_000);
+    expect(lists).toBeGreaterThan(300);
+    // One more for each try of the run.
+    expect(lists).toBeLessThan(300 + 40);
   });
 });
