@@ -1,7 +1,8 @@
 import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
-import { isFinal } from "../model/state.ts";
+import { isFinal, type State } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
+import { sentFrom } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
@@ -61,7 +62,6 @@ export async function coordinate(
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
 }
 
-function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop {
 /** A run whose poll failed shortens no pause but the one in which its backoff ends. */
 function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): number {
   const localMs = clock.monotonicMs();
@@ -70,6 +70,7 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
   return Math.min(pauseBetween(polled, settings, localMs), againMs);
 }
 
+function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop {
   const shares = shareOut([...runs.values()].map((run) => run.working));
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages, limits.pagesForRunsMin) },
@@ -101,10 +102,12 @@ async function advanceAll(
 
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly TermRun[]): Promise<void> {
-  const dirty = runs.filter(({ notes }) => notes.dirty);
+  const ahead = runs.filter(
+    ({ notes, chain }) => (notes.dirty || notes.unwritten.size > 0) && !isFinal(chain.state().phase),
+  );
   const ends: PromiseSettledResult<unknown>[] = [];
-  for (let from = 0; from < dirty.length; from += limits.writesAtOnce) {
-    const some = dirty.slice(from, from + limits.writesAtOnce);
+  for (let from = 0; from < ahead.length; from += limits.writesAtOnce) {
+    const some = ahead.slice(from, from + limits.writesAtOnce);
     ends.push(...(await Promise.allSettled(some.map(writeWhole))));
   }
   throwFirst(ends);
@@ -112,9 +115,17 @@ async function writeAll(runs: readonly TermRun[]): Promise<void> {
 
 /** Where an earlier write is only settled by this one, what has happened since is written after it, unless it was the last. */
 async function writeWhole(run: TermRun): Promise<void> {
-  const { working, chain } = run;
-  if ((await writeState(run, working)) === "adopted" && !isFinal(chain.state().phase))
-    await writeState(run, working);
+  const { chain } = run;
+  const whole = withDoubt(run);
+  if ((await writeState(run, whole)) === "adopted" && !isFinal(chain.state().phase))
+    await writeState(run, whole);
+}
+
+/** Where a send or a write failed, packs may have been sent that no state tells of: the next leader then doubts them. */
+function withDoubt({ working, notes }: TermRun): State {
+  const { cursor, doubtUpTo } = working;
+  if (!sentFrom(notes, cursor)) return working;
+  return { ...working, doubtUpTo: Math.max(doubtUpTo, cursor + limits.sendsPerWriteMax) };
 }
 
 function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {

@@ -28,7 +28,7 @@ async function twoTerms() {
     for (let pack = from; pack < to; pack += 1)
       await storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
   };
-  const tick = (holder: string, budgetMs: number) => {
+  const tick = (holder: string, budgetMs: number, stopping?: AbortSignal) => {
     now = holder;
     const one = new Coordinator(
       { storage, names, clock, random: world.random, log() {}, onElection() {} },
@@ -38,7 +38,10 @@ async function twoTerms() {
         loop: { loopMs: 2_000, fastLoopMs: 100 },
       },
     );
-    return world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs: clock.monotonicMs() }));
+    const startedAtMonotonicMs = clock.monotonicMs();
+    return world.finish(
+      one.tick({ startedBy: "tick", startedAtMonotonicMs, ...(stopping === undefined ? {} : { stopping }) }),
+    );
   };
   /** Packs that the first leader sent and did not record, as the second one sent them. */
   const checkSecond = async () => {
@@ -83,3 +86,45 @@ test("packs that a leader sent and could not record at its planned end are sent 
   cut = false;
   expect(await checkSecond()).toEqual([]);
 });
+
+test("packs that a leader sent before another send failed are sent as repeats after its planned end", async () => {
+  const { tick, done, clock, checkSecond, storage } = await twoTerms();
+  const { send } = storage.queues;
+  let away = false;
+  storage.queues.send = async (queue, text, options) => {
+    if (away && text.includes('"pack":13,')) throw new StorageError("busy", "ServerBusy", 503, "busy");
+    return send(queue, text, options);
+  };
+  clock.after(15_000, () => {
+    away = true;
+    void done(0, 5);
+  });
+  await tick("one", 20_000);
+  away = false;
+  expect(await checkSecond()).toEqual([]);
+});
+
+test.each(["refused", "adopted"])(
+  "packs that a leader sent before its state was %s are sent as repeats after its planned end",
+  async (how) => {
+    const { tick, done, clock, checkSecond, storage } = await twoTerms();
+    const { replace } = storage.blobs;
+    const stop = new AbortController();
+    const writes: string[] = [];
+    storage.blobs.replace = async (container, name, body, write) => {
+      if (clock.monotonicMs() < 15_000 || !name.endsWith("state.json"))
+        return replace(container, name, body, write);
+      writes.push(String(body));
+      if (writes.length > 1 || how === "refused") stop.abort();
+      if (writes.length > 1) return replace(container, name, body, write);
+      if (how === "refused") throw new StorageError("refused", "LeaseIdMissing", 412, "leased");
+      // The next poll sends packs for these, and then settles this write.
+      await done(5, 8);
+      throw new StorageError("busy", "ServerBusy", 503, "busy");
+    };
+    clock.after(15_000, () => void done(0, 5));
+    await tick("one", 60_000, stop.signal);
+    if (how === "adopted") expect(writes[1]).toBe(writes[0]);
+    expect(await checkSecond()).toEqual([]);
+  },
+);

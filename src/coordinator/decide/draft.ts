@@ -137,6 +137,10 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;
 
+/** Whether a pack from this one on was sent since the last write. */
+export const sentFrom = ({ unwritten }: RunNotes, first: number): boolean =>
+  [...unwritten].some((key) => Number(key.split(".")[1]) >= first);
+
 /** The latest send of a recorded task. */
 export const taskKey = (state: State, name: string): string =>
   `${state.generation}.${name}.${state.tasks[name]?.sends}`;
