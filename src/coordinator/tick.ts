@@ -11,6 +11,7 @@ import { type Log, logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { leaderBlob } from "../model/names.ts";
 import type { Clock, ContentLease, Random } from "../storage/ports.ts";
+import { isAbortError } from "../storage/system.ts";
 import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
 import { type Expiry, expiry } from "./deletion/expire.ts";
 import { GiveWayError } from "./perform/runErrors.ts";
@@ -202,7 +203,7 @@ export class Coordinator {
   }
 
   /** Takes note of why a term ended early; throws what is none of the ordinary reasons. */
-  #noteEnd({ term }: Leadership, error: unknown): void {
+  #noteEnd({ term, lost }: Leadership, error: unknown): void {
     const { clock, log } = this.#ports;
     if (error instanceof DeposedError) {
       this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
@@ -211,8 +212,8 @@ export class Coordinator {
       this.#newer.gaveWay = true;
       this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
       log(logEvents.gaveWay({ term, message: error.message }));
-    } else if (!(error instanceof LostLeadership)) {
-      // The election itself tells of a lost lease.
+    } else if (!(error instanceof LostLeadership || (lost.aborted && isAbortError(error)))) {
+      // The election itself tells of a lost lease, which also ends the calls that are under way.
       const code = error instanceof LeasefoldError ? error.code : "unexpected";
       log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
       throw error;

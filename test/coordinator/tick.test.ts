@@ -3,6 +3,7 @@ import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import type { LogEvent } from "../../src/model/log.ts";
+import { abortError } from "../../src/storage/system.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 /** A whole coordinator beside one active run. */
@@ -54,6 +55,25 @@ test("a leader that is deposed or ends as planned is no failure", async () => {
   await world.advance(3_000);
   storage.operator.breakLease(names.coordination, "leader");
   expect(await led).toMatchObject({ kind: "led", cause: "lost" });
+  expect(logged.map(({ event }) => event)).not.toContain("leading-failed");
+});
+
+test("a leader that loses its lease while it lists is no failure", async () => {
+  const { tick, storage, names, logged, world } = await ticking();
+  const { list } = storage.blobs;
+  let hangs = false;
+  storage.blobs.list = (container, prefix, options) => {
+    if (!hangs) return list(container, prefix, options);
+    return new Promise((_, reject) => {
+      options?.signal?.addEventListener("abort", () => reject(abortError()), { once: true });
+    });
+  };
+  const led = tick();
+  await world.advance(3_000);
+  hangs = true;
+  await world.advance(3_000);
+  storage.operator.breakLease(names.coordination, "leader");
+  expect(await led).toMatchObject({ kind: "led", cause: "lost", drained: true });
   expect(logged.map(({ event }) => event)).not.toContain("leading-failed");
 });
 
