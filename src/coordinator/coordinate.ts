@@ -1,8 +1,8 @@
 import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
-import { isFinal, type State } from "../model/state.ts";
+import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
-import { sentFrom } from "./decide/draft.ts";
+import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
@@ -102,9 +102,9 @@ async function advanceAll(
 
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly TermRun[]): Promise<void> {
-  const ahead = runs.filter(
-    ({ notes, chain }) => (notes.dirty || notes.unwritten.size > 0) && !isFinal(chain.state().phase),
-  );
+  const isAhead = ({ notes, working }: TermRun) =>
+    notes.dirty || doubtedUpTo(working, notes) > working.doubtUpTo;
+  const ahead = runs.filter((run) => isAhead(run) && !isFinal(run.chain.state().phase));
   const ends: PromiseSettledResult<unknown>[] = [];
   for (let from = 0; from < ahead.length; from += limits.writesAtOnce) {
     const some = ahead.slice(from, from + limits.writesAtOnce);
@@ -115,17 +115,9 @@ async function writeAll(runs: readonly TermRun[]): Promise<void> {
 
 /** Where an earlier write is only settled by this one, what has happened since is written after it, unless it was the last. */
 async function writeWhole(run: TermRun): Promise<void> {
-  const { chain } = run;
-  const whole = withDoubt(run);
-  if ((await writeState(run, whole)) === "adopted" && !isFinal(chain.state().phase))
-    await writeState(run, whole);
-}
-
-/** Where a send or a write failed, packs may have been sent that no state tells of: the next leader then doubts them. */
-function withDoubt({ working, notes }: TermRun): State {
-  const { cursor, doubtUpTo } = working;
-  if (!sentFrom(notes, cursor)) return working;
-  return { ...working, doubtUpTo: Math.max(doubtUpTo, cursor + limits.sendsPerWriteMax) };
+  const { working, chain } = run;
+  if ((await writeState(run, working)) === "adopted" && !isFinal(chain.state().phase))
+    await writeState(run, working);
 }
 
 function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {

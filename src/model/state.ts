@@ -105,7 +105,7 @@ export const stateSchema = z.object({
    * `batches`; empty until the first outcome tells how many packs run at once.
    */
   begun: z.array(z.object({ upTo: count, atMs: ms })).default([]),
-  /** Packs from the cursor up to here may have been sent by a leader that died before it recorded them. */
+  /** Packs from the cursor up to here may have been sent by a leader that did not record them. */
   doubtUpTo: count.default(0),
   /** Packs resent since the cursor sent them, by pack. */
   again: z.record(z.string(), sendsSchema),

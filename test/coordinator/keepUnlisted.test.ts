@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { StorageError } from "../../src/model/errors.ts";
 import { packsOf, shardOf } from "../../src/model/packs.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
@@ -71,4 +72,34 @@ test("forty runs that share a deadline keep what was done before it", async () =
     if (packsDone < 150) lost.push(`${id}: 150 partials, ${packsDone} kept`);
   }
   expect(lost).toEqual([]);
+});
+
+const cancel = { want: "cancelled", keep: "1", command: 1 } as const;
+const deadline = { deadline: { ms: 20_000, keep: true } };
+test.each([
+  ["is cancelled with keep keeps the packs that were sent before a send", {}, cancel, false],
+  ["is past its deadline with keep keeps the packs that were sent before a send", deadline, undefined, false],
+  ["is cancelled with keep keeps its packs of which each send", {}, cancel, true],
+])("a run that %s of its leader got no reply", async (_, spec, command, each) => {
+  const twin = leadOnTwin();
+  const { storage, names, world } = twin;
+  const plan = planOf(300);
+  await twin.addRun("r", plan, { spec });
+  const { send } = storage.queues;
+  storage.queues.send = async (queue, text, options) => {
+    const sent = await send(queue, text, options);
+    if (text.includes(each ? '"kind":"compute"' : '"pack":200,'))
+      throw new StorageError("busy", "", undefined, "no answer");
+    return sent;
+  };
+  const contentType = "application/octet-stream; ms=1000; attempt=1; calls=0.0.0.0.0.0";
+  world.clock().after(5_000, () => {
+    for (let pack = 0; pack < 100; pack += 1) {
+      const name = runBlobs("r", "uidr").part(shardOf(plan, pack), pack);
+      void storage.blobs.create(names.runs, name, "x", { contentType });
+    }
+  });
+  if (command !== undefined) world.clock().after(20_000, () => void twin.mark("r", command));
+  await twin.lead(60_000);
+  expect(await twin.stateOf("r")).toMatchObject({ keep: true, packsDone: 100, packsFailed: 200 });
 });

@@ -13,7 +13,7 @@ import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../mode
 import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
-import type { DecideTime, Draft } from "./draft.ts";
+import { type DecideTime, type Draft, doubtedUpTo } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 import { beginTurn } from "./restart.ts";
@@ -28,6 +28,7 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   const { state } = draft;
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
+  state.doubtUpTo = doubtedUpTo(state, draft.notes);
   state.command = marker.command;
   state.cap = marker.cap;
   // What is left of a run that keeps what is done are its folds, which a pause would not hold back.
@@ -50,6 +51,7 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
   if (deadline === undefined || state.keep === true || at.nowMs <= deadlineMs(deadline, state)) return;
   if (state.phase !== "planning" && state.phase !== "computing") return;
   if (deadline.keep && state.layout !== undefined) {
+    state.doubtUpTo = doubtedUpTo(state, draft.notes);
     state.keep = true;
     state.paused = false;
     draft.decided = true;

@@ -90,6 +90,8 @@ export interface RunNotes {
   /** When the state was last written, and the packs that were sent since, by `sendKey`. */
   wroteMs: number;
   readonly unwritten: Set<string>;
+  /** Up to which pack sends were begun in a turn, whatever became of them. */
+  handedOut?: { readonly turn: number; readonly upTo: number };
   /** Tasks that were sent since. */
   tasksUnwritten: number;
   /** Recorded tasks that were sent in this term, by `taskKey`. */
@@ -137,9 +139,12 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;
 
-/** Whether a pack from this one on was sent since the last write. */
-export const sentFrom = ({ unwritten }: RunNotes, first: number): boolean =>
-  [...unwritten].some((key) => Number(key.split(".")[1]) >= first);
+/**
+ * Up to which pack some may have been sent beyond the cursor: by an earlier leader, or by this one where another send or the
+ * write that was to record them failed.
+ */
+export const doubtedUpTo = ({ turn, cursor, doubtUpTo }: State, { handedOut }: RunNotes): number =>
+  handedOut?.turn === turn && handedOut.upTo > cursor ? Math.max(doubtUpTo, handedOut.upTo) : doubtUpTo;
 
 /** The latest send of a recorded task. */
 export const taskKey = (state: State, name: string): string =>

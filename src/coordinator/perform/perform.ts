@@ -2,7 +2,7 @@ import { InvariantError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
-import { type Draft, type RunNotes, sendKey, taskKey, unsentTasks } from "../decide/draft.ts";
+import { type Draft, doubtedUpTo, type RunNotes, sendKey, taskKey, unsentTasks } from "../decide/draft.ts";
 import { packMessages, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
 import type { Term, TermRun } from "../term.ts";
@@ -40,13 +40,13 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
 
 /**
  * Writes a state. `adopted`: an earlier write of mine stands instead. What was sent since is not resent when it is
- * decided again, so the notes keep it.
+ * decided again, so the notes keep it. What was sent beyond the cursor is doubted, as the notes lose it.
  */
 export async function writeState(run: TermRun, next: State): Promise<"written" | "adopted"> {
   const { chain, notes } = run;
   let outcome: "written" | "adopted";
   try {
-    outcome = await chain.write(next);
+    outcome = await chain.write({ ...next, doubtUpTo: doubtedUpTo(next, notes) });
   } catch (error) {
     // What storage definitely refused was not decided: a later command must not be judged by it.
     if (error instanceof StorageError && error.kind !== "busy") run.working = chain.state();
@@ -73,7 +73,8 @@ const newlySent = (before: State, next: State): boolean =>
   Object.entries(next.tasks).some(([name, task]) => task.sent === true && before.tasks[name]?.sent !== true);
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
-async function sendPacks(term: Term, { state, packs, notes: { unwritten } }: Draft): Promise<void> {
+async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<void> {
+  const { unwritten } = notes;
   const sends = packMessages(
     state,
     packs.filter((one) => !unwritten.has(sendKey(state, one))),
@@ -85,6 +86,9 @@ async function sendPacks(term: Term, { state, packs, notes: { unwritten } }: Dra
   const atOnce = Math.ceil(packsSentAtOnce / Math.max(1, ...sends.map((one) => one.packs.length)));
   // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
+  const { turn } = state;
+  const before = notes.handedOut?.turn === turn ? notes.handedOut.upTo : 0;
+  notes.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
   await sendAll(term, sends, {
     ...{ atOnce, hedged },
     onSent: (sent) => sent.packs.forEach((one) => void unwritten.add(sendKey(state, one))),
