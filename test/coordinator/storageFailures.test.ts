@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide/decide.ts";
 import { StorageError } from "../../src/model/errors.ts";
+import { decodeMessage } from "../../src/model/message.ts";
+import { shardOf } from "../../src/model/packs.ts";
 import { runBlobs, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf, runNotes, seen } from "../support/runFixtures.ts";
@@ -117,4 +119,35 @@ test("a task that was sent is marked in the state, so that the next leader does 
   await twin.lead(5_000);
   expect((await twin.stateOf("r")).term).toBe(8);
   expect(await plans()).toBe(1);
+});
+
+test("packs that were computed before a send of their leader failed are not sent again after a pause", async () => {
+  const twin = leadOnTwin();
+  const { storage, names, world } = twin;
+  const plan = planOf(300);
+  await twin.addRun("r", plan);
+  const { send } = storage.queues;
+  const sent: { readonly atMs: number; readonly pack: number }[] = [];
+  const startedMs = world.nowMs();
+  const sinceMs = () => world.nowMs() - startedMs;
+  storage.queues.send = async (queue, text, options) => {
+    if (text.includes('"pack":200,') && sinceMs() < 30_000) throw busy();
+    const message = queue === names.wake ? undefined : decodeMessage(text);
+    if (message?.kind === "compute") sent.push({ atMs: sinceMs(), pack: message.pack });
+    return send(queue, text, options);
+  };
+  const contentType = "application/octet-stream; ms=1000; attempt=1; calls=0.0.0.0.0.0";
+  const clock = world.clock();
+  clock.after(5_000, () => {
+    for (let pack = 0; pack < 100; pack += 1) {
+      const name = runBlobs("r", "uidr").part(shardOf(plan, pack), pack);
+      void storage.blobs.create(names.runs, name, "x", { contentType });
+    }
+  });
+  clock.after(20_000, () => void twin.mark("r", { want: "paused", turn: 1, command: 1 }));
+  clock.after(30_000, () => void twin.mark("r", { want: "run", turn: 2, command: 2 }));
+  await twin.lead(40_000);
+  const resumed = sent.filter(({ atMs }) => atMs > 30_000).map(({ pack }) => pack);
+  expect(resumed).toContain(250);
+  expect(resumed.filter((pack) => pack < 100)).toEqual([]);
 });
