@@ -84,8 +84,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["submit again while the marker of the deleted run is on its way out"],
     edits: edit(
       "client/submit.ts",
-      'return marker?.uid === uid && marker.want !== "delete";',
-      "return marker !== undefined;",
+      'return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;',
+      "return marker?.cap;",
     ),
   },
   {
