@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { type Draft, newDraft, newRunNotes, type RunNotes } from "../../src/coordinator/decide/draft.ts";
 import { trackRefused } from "../../src/coordinator/decide/refused.ts";
 import { limits } from "../../src/model/limits.ts";
 import { firstState, type State } from "../../src/model/state.ts";
+import { computing, part } from "../support/runFixtures.ts";
+import { startMs, step } from "./deciding.ts";
 
 const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
 const planning: State = { ...first, code: "sum@1" };
@@ -14,7 +16,7 @@ const limitMs = 60_000;
 /** Decides on what instances with other code have said. */
 function track(state: State, notes: RunNotes, nowMs: number, otherCode?: ReturnType<typeof note>[]): Draft {
   const draft = newDraft(state, notes, { nowMs, localMs: 0, limitMs });
-  trackRefused(draft, otherCode === undefined ? {} : { otherCode });
+  trackRefused(draft, otherCode === undefined ? {} : { otherCode }, state);
   return draft;
 }
 
@@ -81,4 +83,15 @@ describe("a run whose work is enqueued again by instances with other code", () =
   it("is not said for notes of a generation before", () => {
     expect(polls({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
   });
+});
+
+test.each([
+  ["does not fail it where something has ended since", [part(0)], undefined],
+  ["fails it where nothing has ended since", [], "other-code"],
+])("a new leader of a run that waited for its code long enough %s", (_, parts, code) => {
+  const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: startMs - 3_600_000 };
+  const state: State = { ...computing(10), code: "sum@1", otherCode, cursor: 10, open: { 0: { done: "" } } };
+  const shards = new Set([0]);
+  const draft = step(state, { parts, shards, otherCode: [note(startMs)] });
+  expect(draft.ending?.error?.code).toBe(code);
 });

@@ -31,7 +31,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else {
     trackFailures(draft, seen);
-    trackRefused(draft, seen);
+    trackRefused(draft, seen, state);
   }
   if (draft.ending !== undefined) return draft;
   if (draft.state.keep === true) giveUpRest(draft, seen);

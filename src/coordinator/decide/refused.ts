@@ -10,14 +10,14 @@ import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
  * fails the run when nothing has ended for long. One instance with the right code is enough for a run to advance, so any
  * outcome and any sign of life removes the note.
  */
-export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode">): void {
+export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode">, before: State): void {
   const { state, notes, at } = draft;
   const ended = endedOf(state);
-  if (notes.ended?.what !== ended) {
-    const isNew = notes.ended === undefined;
-    if (!isNew) forget(draft);
-    // A new leader continues with what the one before it wrote.
-    notes.ended = { what: ended, atMs: (isNew ? state.otherCode?.sinceMs : undefined) ?? at.nowMs };
+  // A new leader continues with what the one before it wrote.
+  notes.ended ??= { what: endedOf(before), atMs: before.otherCode?.sinceMs ?? at.nowMs };
+  if (notes.ended.what !== ended) {
+    forget(draft);
+    notes.ended = { what: ended, atMs: at.nowMs };
   }
   if (otherCode === undefined) return;
   const fromMs = Math.max(

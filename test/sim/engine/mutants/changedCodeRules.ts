@@ -80,7 +80,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/decide/refused.ts", "isNew ? state.otherCode?.sinceMs : undefined", "undefined"),
+    edits: edit("coordinator/decide/refused.ts", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
   },
   {
     without: "patience with a run that waits for its code",
@@ -94,7 +94,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
-    edits: edit("coordinator/decide/refused.ts", "if (!isNew) forget(draft);", "").concat(
+    edits: edit("coordinator/decide/refused.ts", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
       edit(
         "coordinator/decide/refused.ts",
         "const advances = quietMs < usualMs(state, at.limitMs) ||",
