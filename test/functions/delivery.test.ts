@@ -44,3 +44,10 @@ test.each(["dequeueCount", "insertionTime", "id"])(
     expect(deliveryOf(deep, context, "q", false).attempt).toBe(1);
   },
 );
+
+test.each([
+  ["JSON, as the host sends it", 3],
+  ["an int64 of the protocol, as the worker hands it over", { low: 3, high: 0, unsigned: false }],
+])("the third delivery is the third attempt where its count comes as %s", (_how, dequeueCount) => {
+  expect(deliveryOf("text", { triggerMetadata: { dequeueCount } }, "q", false).attempt).toBe(3);
+});

@@ -8,7 +8,7 @@ describe("trigger metadata", () => {
   it("has the host's own names", () => {
     expect(metadataOf("plain")).toEqual({
       QueueTrigger: { string: "plain" },
-      DequeueCount: { int: 2 },
+      DequeueCount: { json: "2" },
       Id: { string: "m1" },
       InsertionTime: { json: '"1970-01-01T00:00:01.000Z"' },
     });
@@ -19,7 +19,7 @@ describe("trigger metadata", () => {
     const metadata = metadataOf(body);
     expect(metadata["id"]).toEqual({ string: "mine" });
     expect(metadata["Id"]).toBeUndefined();
-    expect(metadata["DEQUEUECOUNT"]).toEqual({ int: 9 });
+    expect(metadata["DEQUEUECOUNT"]).toEqual({ json: "9" });
     expect(metadata["InsertionTime"]).toEqual({ json: '"1970-01-01T00:00:01.000Z"' });
     expect(metadata["run"]).toEqual({ string: "r" });
     expect(metadata["nested"]).toEqual({ json: '{"a":1}' });

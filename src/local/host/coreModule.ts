@@ -128,7 +128,6 @@ export function installCoreModule(module: object): void {
 export interface TypedData {
   readonly json?: string;
   readonly string?: string;
-  readonly int?: number;
   readonly bytes?: Uint8Array;
   readonly http?: HttpData;
 }
@@ -149,12 +148,12 @@ export interface HttpData {
 
 export const jsonData = (value: unknown): TypedData => ({ json: JSON.stringify(value) });
 
-/** A JSON value as the host sends it: texts and whole numbers as they are, everything else as JSON. */
-export function dataOf(value: unknown): TypedData {
-  if (typeof value === "string") return { string: value };
-  if (Number.isSafeInteger(value)) return { int: value as number };
-  return jsonData(value);
-}
+/**
+ * A JSON value as the host sends it: texts as they are, everything else as JSON (`GrpcMessageConversionExtensions.ToRpc` of
+ * Azure/azure-functions-host).
+ */
+export const dataOf = (value: unknown): TypedData =>
+  typeof value === "string" ? { string: value } : jsonData(value);
 
 /**
  * The same data for the library, which tries to parse each text as JSON and takes the text if that throws. A text that

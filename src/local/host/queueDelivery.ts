@@ -13,7 +13,7 @@ export function triggerMetadata(message: ReceivedMessage): Record<string, TypedD
   const set = (name: string, data: TypedData) => metadata.set(name.toLowerCase(), [name, data]);
 
   set("QueueTrigger", { string: message.text });
-  set("DequeueCount", { int: message.dequeueCount });
+  set("DequeueCount", jsonData(message.dequeueCount));
   set("Id", { string: message.id });
   set("InsertionTime", jsonData(new Date(message.insertedMs).toISOString()));
   for (const [name, data] of propertiesOf(message.text)) set(name, data);
