@@ -12,7 +12,8 @@ import { version } from "./model/settings.ts";
  * names it. Nothing is asked of storage before the first trigger, so that an account which is away for a moment
  * costs an invocation and not the process.
  */
-const lifecycle = watchLifecycle();
+const lifecycle = watchLifecycle(async () => (await made)?.worker.userCode.stop());
+let made: Promise<App> | undefined;
 let start: (() => Promise<App>) | undefined;
 let isReadOnly = true;
 const readOnly = (): boolean => isReadOnly;
@@ -38,8 +39,6 @@ try {
   console.error(`Leasefold cannot start: ${messageOf(error)}`);
   throw error;
 }
-
-let made: Promise<App> | undefined;
 
 /** Made on first use and kept; made again after a failure. */
 function getApp(): Promise<App> {

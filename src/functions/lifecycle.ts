@@ -1,24 +1,31 @@
 import { app } from "@azure/functions";
 import type { Lifecycle } from "./registerTriggers.ts";
 
-/** Time for a leader to drain and release after a stop is requested; the host grants five seconds. */
-const graceMs = 4_000;
+/**
+ * Times from the request of a stop, and one after it; the host grants five seconds. A leader hands over at once. Work that
+ * still computes after `workMs` is stopped, which enqueues it again. The worker process ends with its hooks, so the
+ * answers of the invocations need `answersMs` to reach the host.
+ */
+const grace = { workMs: 2_000, allMs: 4_000, answersMs: 100 };
 
 /**
  * Watches for the end of the process: by the host's shutdown hook, and by SIGTERM, which the Node worker does not handle.
- * After SIGKILL the lease must expire.
+ * After SIGKILL the lease must expire, and packs in flight are resent.
  */
-export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefined } {
+export function watchLifecycle(
+  stopWork: () => Promise<void>,
+): Lifecycle & { lastTickAgeMs(): number | undefined } {
   const stop = new AbortController();
   const running = new Set<Promise<unknown>>();
   let tickedAtMs: number | undefined;
 
   const drain = async (): Promise<void> => {
     stop.abort();
-    await Promise.race([
-      Promise.allSettled(running),
-      new Promise((done) => setTimeout(done, graceMs).unref()),
-    ]);
+    const ended = Promise.allSettled(running);
+    const stopping = setTimeout(() => stopWork().catch(() => {}), grace.workMs).unref();
+    await Promise.race([ended, after(grace.allMs)]);
+    clearTimeout(stopping);
+    await after(grace.answersMs);
   };
   app.hook.appTerminate(drain);
   process.once("SIGTERM", () => {
@@ -29,8 +36,8 @@ export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefi
 
   return {
     stopping: stop.signal,
-    async during(tick) {
-      const work = tick();
+    async during(handle) {
+      const work = handle();
       running.add(work);
       try {
         return await work;
@@ -44,3 +51,5 @@ export function watchLifecycle(): Lifecycle & { lastTickAgeMs(): number | undefi
     lastTickAgeMs: () => (tickedAtMs === undefined ? undefined : performance.now() - tickedAtMs),
   };
 }
+
+const after = (ms: number) => new Promise<void>((done) => setTimeout(done, ms).unref());

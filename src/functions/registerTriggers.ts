@@ -22,15 +22,18 @@ export function registerTriggers(
 ): void {
   const names = namesOf(namespace);
 
+  const during = <T>(context: InvocationContext, handle: () => Promise<T>): Promise<T> =>
+    withLogOf(context, () => lifecycle.during(handle));
+
   const tick = (startedBy: "tick" | "wake") => (_input: unknown, context: InvocationContext) =>
-    withLogOf(context, () => lifecycle.during(() => raceOnce(getApp, lifecycle, startedBy)));
+    during(context, () => raceOnce(getApp, lifecycle, startedBy));
 
   app.timer("coordinator", { schedule: "%LEASEFOLD_SCHEDULE%", useMonitor: false, handler: tick("tick") });
   // The wake handler never throws: a wake is only a hint, and a failed one would be delivered again.
   app.storageQueue("wake", { queueName: names.wake, connection, handler: tick("wake") });
 
   const work = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
-    withLogOf(context, async () => {
+    during(context, async () => {
       tellLate(queue, urgent, context, Date.now());
       const { worker } = await getApp();
       // The host gets and deletes the message, and its calls pass no meter of ours.
@@ -39,7 +42,7 @@ export function registerTriggers(
     });
   // The poison handler never throws, even without an app. The leader then resends the work in time.
   const setAside = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
-    withLogOf(context, async () => {
+    during(context, async () => {
       try {
         const { worker } = await getApp();
         await handlePoison(worker, deliveryOf(body, context, queue, urgent));
@@ -80,8 +83,8 @@ export function tellLate(
 export interface Lifecycle {
   /** Aborts when the process must stop. */
   readonly stopping: AbortSignal;
-  /** Runs a tick that a stop waits for. */
-  during<T>(tick: () => Promise<T>): Promise<T>;
+  /** Runs a handler that a stop waits for. */
+  during<T>(handle: () => Promise<T>): Promise<T>;
   ticked(): void;
 }
 

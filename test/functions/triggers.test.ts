@@ -1,7 +1,7 @@
 import type { InvocationContext } from "@azure/functions";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { App } from "../../src/functions/app.ts";
-import { registerTriggers } from "../../src/functions/registerTriggers.ts";
+import { type Lifecycle, registerTriggers } from "../../src/functions/registerTriggers.ts";
 import { decodeCalls } from "../../src/model/calls.ts";
 import { encodeMessage } from "../../src/model/message.ts";
 import { common, inlineCode, joining, workerWorld } from "../worker/workerWorld.ts";
@@ -19,17 +19,24 @@ const logged: string[] = [];
 const note = (line: string) => void logged.push(line);
 const context = { debug: note, info: note, warn: note, error: note } as unknown as InvocationContext;
 
+/** Handlers whose end a stop waits for. */
+let awaited = 0;
+
 const invoke = async (name: string, body = "a message"): Promise<unknown> =>
   handlers.get(name)?.(body, context);
 
-const lifecycle = {
+const lifecycle: Lifecycle = {
   stopping: new AbortController().signal,
-  during: <T>(tick: () => Promise<T>) => tick(),
+  during(work) {
+    awaited += 1;
+    return work();
+  },
   ticked: () => {},
 };
 
 beforeEach(() => {
   logged.length = 0;
+  awaited = 0;
   registerTriggers("test", () => Promise.reject(new Error("no calculations")), lifecycle);
 });
 
@@ -60,3 +67,11 @@ test("the calls of a run include how the host gets and deletes its messages, whi
   await invoke("workerUrgent", encodeMessage({ ...common, kind: "plan" }));
   expect(decodeCalls((await plan()).calls)).toMatchObject({ queue: 2 });
 });
+
+test.each(["coordinator", "wake", "worker", "workerUrgent", "workerPoison", "workerUrgentPoison"])(
+  "a stop of the process waits for the handler of %s",
+  async (name) => {
+    await invoke(name).catch(() => undefined);
+    expect(awaited).toBe(1);
+  },
+);
