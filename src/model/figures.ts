@@ -79,7 +79,7 @@ interface Lost {
 export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
   (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
 
-/** The state of a run in words: `computing, paused`. What a newer version says is shown as it is. */
+/** The state of a run in words: `computing, paused`. A state of a newer version is shown unchanged. */
 export const stateText = (run: {
   readonly word: string;
   readonly paused?: boolean;

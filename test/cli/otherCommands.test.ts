@@ -4,10 +4,9 @@ import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import type { InstanceApi } from "../../src/cli/instanceApi.ts";
 import { depose } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
-import { encodeRecord } from "../../src/election/record/record.ts";
 import { leaderBlob } from "../../src/model/names.ts";
 import { runBlobs } from "../../src/model/runBlobs.ts";
-import { calculations, names } from "../client/clientWorld.ts";
+import { calculations, leadsOn, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -158,27 +157,10 @@ describe("leasefold failures, leader, queues, calculations", () => {
   it("tell who leads", async () => {
     const { run, start, storage, world } = await cliWorld();
     expect((await run("leader")).out).toBe("nobody has ever led here\n");
-    const lease = storage.lease(names.coordination, leaderBlob);
-    await lease.ensure();
-    const id = "00000000-0000-4000-8000-000000000000";
-    await lease.acquire(id, 15);
-    const record = {
-      term: 7,
-      termid: "t",
-      state: "leading",
-      holder: "node-1",
-      beat: "b",
-      breakAfterMs: 0,
-    } as const;
-    const rest = {
-      region: "west",
-      sinceMs: Date.UTC(2029, 11, 31, 23, 59, 0),
-      leaseLeftMs: 11_900,
-      cameBy: "broken",
-      notes: { runs: "2" },
-      lastTerms: [],
-    } as const;
-    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    await leadsOn(storage, {
+      ...{ region: "west", sinceMs: Date.UTC(2029, 11, 31, 23, 59, 0), leaseLeftMs: 11_900 },
+      ...{ cameBy: "broken", notes: { runs: "2" } },
+    });
     expect((await run("leader")).out).toBe(
       "node-1 (west) leads in term 7 since 23:59:00 UTC (1 min), last beat 0 s ago, lease for 11 s more, " +
         "took over by breaking the lease; runs 2\n",
@@ -209,20 +191,7 @@ describe("leasefold failures, leader, queues, calculations", () => {
       exitCode: 2,
       err: expect.stringContaining("nobody holds the lease"),
     });
-    const lease = storage.lease(names.coordination, "nightly");
-    await lease.ensure();
-    const id = "00000000-0000-4000-8000-000000000000";
-    await lease.acquire(id, 60);
-    const record = {
-      term: 3,
-      termid: "t",
-      state: "leading",
-      holder: "node-1",
-      beat: "b",
-      breakAfterMs: 0,
-    } as const;
-    const rest = { sinceMs: Date.UTC(2029, 11, 31), cameBy: "free", notes: {}, lastTerms: [] } as const;
-    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    const lease = await leadsOn(storage, { term: 3 }, { name: "nightly", leaseS: 60 });
     expect(await run("leader break --name nightly")).toMatchObject({
       exitCode: 2,
       err: expect.stringMatching(/node-1 leads in term 3[\s\S]*nothing was done/),
@@ -236,20 +205,7 @@ describe("leasefold failures, leader, queues, calculations", () => {
 
   it("depose nobody without a yes, and no successor of the leader that was seen", async () => {
     const { run, storage, client } = await cliWorld();
-    const lease = storage.lease(names.coordination, leaderBlob);
-    await lease.ensure();
-    const id = "00000000-0000-4000-8000-000000000000";
-    await lease.acquire(id, 60);
-    const record = {
-      term: 4,
-      termid: "t",
-      state: "leading",
-      holder: "node-2",
-      beat: "b",
-      breakAfterMs: 0,
-    } as const;
-    const rest = { sinceMs: Date.UTC(2029, 11, 31), cameBy: "free", notes: {}, lastTerms: [] } as const;
-    await lease.writeRecord(id, encodeRecord({ ...record, ...rest }));
+    const lease = await leadsOn(storage, { term: 4, holder: "node-2" }, { leaseS: 60 });
     expect(await run("leader break")).toMatchObject({ exitCode: 2, err: expect.stringContaining("--yes") });
     await expect(depose(client, leaderBlob, 3)).rejects.toMatchObject({ code: "leader-changed" });
     expect(await lease.view()).toMatchObject({ leaseState: "leased" });

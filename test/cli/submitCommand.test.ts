@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { status } from "../../src/client/status.ts";
-import { tellSettings } from "../client/clientWorld.ts";
+import { leadsOn } from "../client/clientWorld.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -190,7 +190,7 @@ describe("leasefold submit --pack-limit", () => {
     ["2m", "--pack-limit: the app ends an attempt after 60 s (LEASEFOLD_PACK_LIMIT_S)\n"],
   ])("%s: says the limit that the app has told, if it is less", async (limit, err) => {
     const { run, storage } = await cliWorld();
-    await tellSettings(storage, { LEASEFOLD_PACK_LIMIT_S: "60" });
+    await leadsOn(storage, { about: { LEASEFOLD_PACK_LIMIT_S: "60" } });
     const ended = await run(`submit sum --to 5 --id r1 --pack-limit ${limit}`);
     expect(ended).toEqual({ exitCode: 0, out: "r1\n", err });
   });

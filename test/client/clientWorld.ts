@@ -5,7 +5,7 @@ import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
-import { encodeRecord } from "../../src/election/record/record.ts";
+import { encodeRecord, type LeaderRecord } from "../../src/election/record/record.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { InputError } from "../../src/model/errors.ts";
 import { encodeMarker, type Marker } from "../../src/model/marker.ts";
@@ -44,11 +44,15 @@ export const counted: Partial<State> = {
 
 const grant = "00000000-0000-4000-8000-000000000000";
 
-/** Leads, if nobody does, and tells these settings in the lease record. */
-export async function tellSettings(storage: MemoryStorage, about: Record<string, string>): Promise<void> {
-  const lease = storage.lease(names.coordination, leaderBlob);
+/** Has node-1 lead in term 7, but for what `record` says, under a lease of so many seconds. */
+export async function leadsOn(
+  storage: MemoryStorage,
+  record: Partial<LeaderRecord> = {},
+  { name = leaderBlob, leaseS = 15 } = {},
+) {
+  const lease = storage.lease(names.coordination, name);
   await lease.ensure();
-  await lease.acquire(grant, 15);
+  await lease.acquire(grant, leaseS);
   const term = {
     term: 7,
     termid: "t",
@@ -57,8 +61,9 @@ export async function tellSettings(storage: MemoryStorage, about: Record<string,
     sinceMs: 0,
     cameBy: "free",
   } as const;
-  const record = { ...term, beat: "b", breakAfterMs: 4_000, notes: {}, lastTerms: [], about };
-  await lease.writeRecord(grant, encodeRecord(record));
+  const plain = { ...term, beat: "b", breakAfterMs: 0, notes: {}, lastTerms: [] };
+  await lease.writeRecord(grant, encodeRecord({ ...plain, ...record }));
+  return lease;
 }
 
 export async function clientWorld(options: { seed?: number; places?: boolean } = {}): Promise<ClientWorld> {

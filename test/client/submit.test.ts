@@ -5,7 +5,7 @@ import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { submit } from "../../src/client/submit.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runIdPattern } from "../../src/model/names.ts";
-import { clientWorld, failureOf, names, tellSettings } from "./clientWorld.ts";
+import { clientWorld, failureOf, leadsOn, names } from "./clientWorld.ts";
 import { Crash, crashingStorage } from "./crashingStorage.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -104,9 +104,9 @@ describe("submitting a run", () => {
       (await submit(client, { ...request, id, ...(packLimitMs === undefined ? {} : { packLimitMs }) }))
         .packLimitMs;
     expect(await heldOf("r1", 400_000)).toBeUndefined();
-    await tellSettings(storage, { LEASEFOLD_KEEP_DAYS: "1" });
+    await leadsOn(storage, { about: { LEASEFOLD_KEEP_DAYS: "1" } });
     expect(await heldOf("r1", 400_000)).toBeUndefined();
-    await tellSettings(storage, { LEASEFOLD_PACK_LIMIT_S: "60" });
+    await leadsOn(storage, { about: { LEASEFOLD_PACK_LIMIT_S: "60" } });
     expect([await heldOf("r1", 400_000), await heldOf("r2", 7_000), await heldOf("r3")]).toEqual([
       60_000,
       7_000,

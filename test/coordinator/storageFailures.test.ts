@@ -121,7 +121,7 @@ test("a task that was sent is marked in the state, so that the next leader does 
   expect(await plans()).toBe(1);
 });
 
-test("packs that were computed before a send of their leader failed are not sent again after a pause", async () => {
+test("packs that were computed before a failed send are not resent after a pause", async () => {
   const twin = leadOnTwin();
   const { storage, names, world } = twin;
   const plan = planOf(300);

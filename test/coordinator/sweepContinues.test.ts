@@ -99,6 +99,20 @@ test("a term whose sweep cannot be kept ends as any other", async () => {
   expect(twin.log).toContainEqual(expect.objectContaining({ event: "unexpected" }));
 });
 
+test("a deposed leader that ends its sweep does not remove the place of a later one", async () => {
+  const twin = await oldRuns(60);
+  await term(twin, { slices: 1, inspected: 1 });
+  const [early, late] = [expiry(twin.ports, 30), expiry(twin.ports, 30)];
+  const deposed = { ...twin.leader };
+  await early.slice(deposed, 1);
+  twin.nextTerm();
+  await late.slice(twin.leader, 1);
+  await late.keep(twin.leader);
+  for (let slice = 0; slice < 200 && (await early.due(deposed)); slice += 1) await early.slice(deposed);
+  expect(await early.due(deposed)).toBe(false);
+  expect(await twin.storage.blobs.head(twin.names.runs, sweepBlob)).toMatchObject({ kind: "found" });
+});
+
 test("a deposed leader does not put its place over that of a later one", async () => {
   const twin = await oldRuns(60);
   await term(twin, { slices: 1, inspected: 1 });

@@ -95,7 +95,7 @@ export function expiry(ports: Ports, keepDays: number) {
     async slice(leader: Leader, inspectedMax: number = limits.expiryRunsMax): Promise<void> {
       const term = { ...ports, leader, untilMs: clock.monotonicMs() + limits.expirySliceMs };
       if (sweep?.term !== leader.term) sweep = await continued(term);
-      const { page } = sweep;
+      const { page, etag: ifMatch } = sweep;
       if (sweep.waiting.length === 0 && page !== undefined) await tryPage(term, sweep, page, keepMs);
       const found = await inspectWaiting(term, sweep, inspectedMax);
       if (found === "aborted") return;
@@ -105,7 +105,8 @@ export function expiry(ports: Ports, keepDays: number) {
       // This process is done for the day, also where storage refuses the stamp.
       askTomorrow(sweep.nowMs);
       sweep = undefined;
-      await storage.blobs.remove(names.runs, sweepBlob, { signal: leader.lost });
+      // Only the place that this term read: a later leader may have left its own.
+      if (ifMatch) await storage.blobs.remove(names.runs, sweepBlob, { signal: leader.lost, ifMatch });
       await stamp(term);
     },
 
@@ -113,13 +114,13 @@ export function expiry(ports: Ports, keepDays: number) {
     async keep({ term, lost }: Pick<Leader, "term" | "lost">): Promise<void> {
       const page = sweep?.term === term ? pageToContinue(sweep) : undefined;
       if (page === undefined || lost.aborted) return;
-      const [blob, body] = [[names.runs, sweepBlob] as const, JSON.stringify(page)];
+      const blob = [names.runs, sweepBlob, JSON.stringify(page)] as const;
       // In the place of what this term read: a later leader may have come further.
       const ifMatch = sweep?.etag;
       const kept =
         ifMatch === undefined
-          ? storage.blobs.create(...blob, body, { signal: lost })
-          : storage.blobs.replace(...blob, body, { signal: lost, ifMatch });
+          ? storage.blobs.create(...blob, { signal: lost })
+          : storage.blobs.replace(...blob, { signal: lost, ifMatch });
       await kept.catch((error) => logRefused(ports, error));
     },
   };

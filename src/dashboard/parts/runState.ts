@@ -27,7 +27,7 @@ const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
   "needs-newer-version": ["attention", "warn"],
 };
 
-/** What a newer version says is shown as it is. */
+/** A state of a newer version is shown unchanged. */
 export function stateOf(run: {
   readonly word: string;
   readonly paused?: boolean;
