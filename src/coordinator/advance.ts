@@ -21,6 +21,8 @@ export interface Loop {
   pagesPerRun: number;
   /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
   readonly shares: ReadonlyMap<string, number | undefined>;
+  /** `frontOf` all runs. */
+  readonly frontMs: number | undefined;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;
   /** Set if the next loop must follow without a pause. */
@@ -90,7 +92,7 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   const owed = unsentTasks(run.chain.state(), notes).length;
   const seen = await poll(run, time, { pages: loop.pages, pagesMax: loop.pagesPerRun });
   if (seen.unlisted) loop.unlisted.add(listed.id);
-  const draft = decide(working, seen, notes, { ...time, share, owed });
+  const draft = decide(working, seen, notes, { ...time, share, frontMs: loop.frontMs, owed });
   if (draft.ending !== undefined) {
     await close(run, draft.state, draft.ending, seen.manifest);
     term.runs.delete(listed.id);

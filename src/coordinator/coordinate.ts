@@ -5,6 +5,7 @@ import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
+import { frontOf } from "./decide/resend.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
@@ -71,11 +72,13 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
 }
 
 function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop {
-  const shares = shareOut([...runs.values()].map((run) => run.working));
+  const states = [...runs.values()].map((run) => run.working);
+  const shares = shareOut(states);
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
     shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
+    frontMs: frontOf(states),
     unlisted: new Set(),
     skipPause: false,
   };

@@ -1,5 +1,11 @@
 import { decide } from "../../src/coordinator/decide/decide.ts";
-import { type Draft, newDraft, type RunNotes, unsentTasks } from "../../src/coordinator/decide/draft.ts";
+import {
+  type DecideAt,
+  type Draft,
+  newDraft,
+  type RunNotes,
+  unsentTasks,
+} from "../../src/coordinator/decide/draft.ts";
 import { taskMessage } from "../../src/coordinator/decide/messages.ts";
 import { silentAfterMs } from "../../src/coordinator/decide/pace.ts";
 import type { Seen } from "../../src/coordinator/poll/seen.ts";
@@ -20,15 +26,25 @@ export function step(
   found: Partial<Seen> = {},
   notes: RunNotes = runNotes(),
   afterMs = 0,
+  more: Partial<DecideAt> = {},
 ): Draft {
   notes.failuresMs = afterMs;
   notes.failuresAtMs = startMs + afterMs;
-  return decideOn(state, found, notes, afterMs);
+  return decideOn(state, found, notes, afterMs, more);
 }
 
 /** The same without a list of failures. */
-export function decideOn(state: State, found: Partial<Seen>, notes: RunNotes, afterMs: number): Draft {
-  return decide(state, seen(found), notes, { nowMs: startMs + afterMs, localMs: afterMs, limitMs });
+export function decideOn(
+  state: State,
+  found: Partial<Seen>,
+  notes: RunNotes,
+  afterMs: number,
+  more: Partial<DecideAt> = {},
+): Draft {
+  return decide(state, seen(found), notes, {
+    ...{ nowMs: startMs + afterMs, localMs: afterMs, limitMs },
+    ...more,
+  });
 }
 
 /** A draft of nothing yet, for tests of single steps. */

@@ -16,6 +16,8 @@ export interface DecideTime {
 export interface DecideAt extends DecideTime {
   /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
   readonly share?: number | undefined;
+  /** `frontOf` all runs. */
+  readonly frontMs?: number | undefined;
   /** Messages that are sent before the next write anyway. */
   readonly owed?: number;
 }

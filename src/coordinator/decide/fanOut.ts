@@ -6,7 +6,7 @@ import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import { recountAhead, type Seen } from "../poll/seen.ts";
 import { addSend, addTask, type Draft, layoutOf, newTask, type RunNotes, roomToWrite } from "./draft.ts";
-import { mean, packsAtOnce } from "./pace.ts";
+import { mean, packsAtOnce, sharing } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -86,9 +86,8 @@ export function openShards(state: State, shard: number): void {
  * run alone, and for runs of which nothing is known yet.
  */
 export function shareOut(states: readonly State[]): readonly (number | undefined)[] {
-  const computing = states.filter((state) => state.phase === "computing" && !state.paused);
-  const known = computing.filter((state) => state.durationsMs.length > 0);
-  if (computing.length < 2 || known.length === 0) return states.map(() => undefined);
+  const { computing, known } = sharing(states);
+  if (known.length === 0) return states.map(() => undefined);
   let total = known.reduce((sum, state) => sum + packsAtOnce(state), 0);
   const shares = new Map<State, number>();
   const byDemand = [...computing].sort((a, b) => demandOf(a) - demandOf(b));

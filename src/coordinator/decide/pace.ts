@@ -43,6 +43,15 @@ export function trackRate({ state, notes, gained, at: { localMs } }: Draft): voi
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
+/** The runs that share the workers, and those of them with outcomes; none are known where a run is alone. */
+export function sharing(states: readonly State[]) {
+  const computing = states.filter((state) => state.phase === "computing" && !state.paused);
+  return {
+    computing,
+    known: computing.length < 2 ? [] : computing.filter((state) => state.durationsMs.length > 0),
+  };
+}
+
 /** Packs that share a message, of those that take as long as these did. */
 export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INFINITY): number {
   return durationsMs.length < limits.outcomesForRate ? 1 : packsPerMessage(p95(durationsMs), left);

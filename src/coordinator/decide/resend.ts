@@ -3,8 +3,17 @@ import { packsOf, shardOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
-import { addSend, type Draft, layoutOf, nodeOf, type RunNotes, resendTask, roomToWrite } from "./draft.ts";
-import { outOfOrderMs, p95, packsTaken, silentAfterMs, stragglerAfterMs } from "./pace.ts";
+import {
+  addSend,
+  type DecideAt,
+  type Draft,
+  layoutOf,
+  nodeOf,
+  type RunNotes,
+  resendTask,
+  roomToWrite,
+} from "./draft.ts";
+import { outOfOrderMs, p95, packsTaken, sharing, silentAfterMs, stragglerAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -27,19 +36,19 @@ export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): voi
   const passedMsMax = outOfOrderMs(state);
   const silentMs = silentAfterMs(at) + passedMsMax;
   if (lost) presumeBegun(state, state.cursor, at.nowMs - silentMs - 1);
-  else trackBegun(state, unfinished, at.nowMs);
+  else trackBegun(state, unfinished, at);
   const sentNow = new Set(draft.packs.map((one) => one.pack));
   const duplicatesMax = Math.max(limits.duplicatesMin, limits.duplicatesShare * packsOf(layoutOf(state)));
   let duplicates = Object.values(state.again).filter(({ late }) => late > 0).length;
   const stragglerMs = Math.min(stragglerAfterMs(state, at.limitMs), silentMs);
   // Once every sent pack is presumed begun, no message waits that others could pass.
-  const lastBegunMs = begunAtMs(state, unfinished.at(-1) ?? 0);
+  const lastBegunMs = begunAtMs(state, unfinished.at(-1) ?? 0, at);
 
   for (const pack of unfinished) {
     if (roomToWrite(draft) <= 0) return;
     if (sentNow.has(pack)) continue;
     const again = state.again[pack];
-    const begunMs = begunAtMs(state, pack);
+    const begunMs = begunAtMs(state, pack, at);
     if (begunMs === undefined) continue;
     const sinceMs = Math.max(begunMs, again?.atMs ?? 0);
     if (at.nowMs - sinceMs > silentMs) {
@@ -109,16 +118,58 @@ function mayResendStraggler({ sends, since, late }: Sends, notes: RunNotes, name
 const rateSlack = 1.15;
 
 /**
- * Moves on to which pack work is presumed begun: as many unfinished packs as workers have taken, in send order. A begun
- * pack stays begun, also when the rate falls because workers died. Until the first outcome nobody knows how many run at
- * once, and every pack counts from its send.
+ * Moves on to which pack work is presumed begun: as many unfinished packs as workers have taken, in send order. Beside other
+ * runs a pack is also sent before their front, or some packs after it have ended. A begun pack stays begun, also when the
+ * rate falls because workers died. Until the first outcome of any run nobody knows how many run at once, and every pack
+ * counts from its send.
  */
-function trackBegun(state: State, unfinished: readonly number[], nowMs: number): void {
-  if (state.durationsMs.length === 0) return;
+function trackBegun(
+  state: State,
+  unfinished: readonly number[],
+  { nowMs, limitMs, frontMs }: DecideAt,
+): void {
+  const known = state.durationsMs.length > 0;
+  if (!known && frontMs === undefined) return;
   // The rate falls a little between waves of packs that end together.
-  const taken = Math.round(packsTaken(state) * rateSlack);
-  const last = unfinished[Math.min(taken, unfinished.length) - 1];
+  const taken = known ? Math.round(packsTaken(state) * rateSlack) : unfinished.length;
+  const passed = frontMs === undefined ? state.cursor : passedUpTo(state, unfinished);
+  // A run whose packs never end holds those of the others back for this long and no longer.
+  const heldMs = silentAfterMs({ limitMs });
+  const isBegun = (pack: number): boolean =>
+    pack < passed || positionMs(state, pack) < (frontMs ?? 0) || nowMs - sentAtMs(state, pack) > heldMs;
+  const last = unfinished.slice(0, taken).findLast(isBegun);
   if (last !== undefined) presumeBegun(state, last + 1, nowMs);
+}
+
+/** Up to which pack more of the later ones have ended than come out of order. */
+function passedUpTo({ cursor }: State, unfinished: readonly number[]): number {
+  const open = new Set(unfinished);
+  let [pack, ended] = [cursor, 0];
+  while (pack > 0 && ended <= limits.outOfOrderPacks) {
+    pack -= 1;
+    if (!open.has(pack)) ended += 1;
+  }
+  return pack;
+}
+
+/** The position of a pack among those of all runs: when it was sent, or long before that in the urgent queue. */
+const positionMs = (state: State, pack: number): number =>
+  sentAtMs(state, pack) - (pack < limits.urgentFirstPacks ? limits.hostHidesMs : 0);
+
+/**
+ * The front of runs that share the workers: the position of their first pack that nobody has taken yet, by the rates of all.
+ * Undefined for a run alone, and where none has an outcome.
+ */
+export function frontOf(states: readonly State[]): number | undefined {
+  const { computing, known } = sharing(states);
+  if (known.length === 0) return undefined;
+  const taken = Math.round(known.reduce((sum, state) => sum + packsTaken(state), 0) * rateSlack);
+  const positions = computing.flatMap((state) =>
+    unfinishedPacks(state)
+      .slice(0, taken + 1)
+      .map((pack) => positionMs(state, pack)),
+  );
+  return positions.sort((a, b) => a - b)[taken] ?? Number.POSITIVE_INFINITY;
 }
 
 function presumeBegun(state: State, upTo: number, atMs: number): void {
@@ -130,11 +181,11 @@ const sentAtMs = ({ batches }: State, pack: number): number =>
   batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
 
 /** When a sent pack is presumed begun; undefined while others are before it. */
-function begunAtMs(state: State, pack: number): number | undefined {
+function begunAtMs(state: State, pack: number, { frontMs }: DecideAt): number | undefined {
   const sentMs = sentAtMs(state, pack);
   const begun = state.begun.find(({ upTo }) => pack < upTo);
   if (begun !== undefined) return Math.max(begun.atMs, sentMs);
-  return state.durationsMs.length === 0 ? sentMs : undefined;
+  return state.durationsMs.length === 0 && frontMs === undefined ? sentMs : undefined;
 }
 
 /** What is known of the sends of a pack that the cursor has passed. */

@@ -147,6 +147,13 @@ export const rules14to25: readonly Mutant[] = [
     ),
   },
   {
+    without: "packs of other runs before those of this one (they share the queues and the workers)",
+    rule: 18,
+    killedBy: "hardly anything is computed twice",
+    cases: ["calm runs that share the workers, number 6: hardly anything is computed twice"],
+    edits: edit("coordinator/advance.ts", "frontMs: loop.frontMs, ", ""),
+  },
+  {
     without: "a record for each pack of a message that the host set aside",
     rule: 29,
     killedBy: "the scenario's own end",

@@ -3,9 +3,10 @@ import { leaderOnly, play, workerOnly } from "../script.ts";
 import type { SimulationResult } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** Worlds without faults: packs of a millisecond to four minutes on one to two hundred threads. */
+/** Worlds without faults: a run of packs of a millisecond to four minutes on one to two hundred threads, or a few runs. */
 
 const worlds = 16;
+const sharedWorlds = 12;
 const hoursMs = 3 * 3_600_000;
 const samplesMax = 5;
 
@@ -39,9 +40,40 @@ async function calmWorld(seed: number): Promise<SimulationResult> {
   });
 }
 
-export const calm: Readonly<Record<string, Scenario>> = Object.fromEntries(
-  Array.from({ length: worlds }, (_, world) => [
-    `a calm world, number ${world + 1}: hardly anything is computed twice`,
-    () => calmWorld(world + 1),
-  ]),
-);
+/** Two to twelve runs share the workers, submitted together or one after the other. */
+async function sharedWorld(seed: number): Promise<SimulationResult> {
+  const { number } = seededRandom(1_000 + seed);
+  const packMs = drawn(number(), 100, 10_000);
+  const threads = Math.round(drawn(number(), 2, 24));
+  const runs = Math.round(drawn(number(), 2, 12));
+  const packs = Math.round(drawn(number(), 8, 200));
+  const apartMs = number() < 0.5 ? 0 : ((packs * packMs) / threads) * 0.6;
+  const chunkMs = (_chunk: number, random: { number(): number }) => packMs * (0.5 + random.number());
+  return play({ seed, chunkMs, calm: true }, async (script) => {
+    const { world, judge } = script;
+    script.start(leaderOnly);
+    for (let left = threads; left > 0; left -= 4) script.start({ ...workerOnly, threads: Math.min(left, 4) });
+    const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
+    for (const id of ids) {
+      await script.submit({ id, chunks: packs, packSize: 1 });
+      await world.advance(apartMs);
+    }
+    for (const id of ids)
+      await script.until(`${id} is complete`, () => script.run(id)?.state?.phase === "complete");
+    const computed = judge.begun.filter(({ task }) => task.kind === "compute").length - runs * samplesMax;
+    const what = `${runs} runs of ${packs} packs of ${Math.round(packMs)} ms on ${threads} threads`;
+    if (computed > 1.01 * runs * packs)
+      judge.report("hardly anything is computed twice", `${what}: ${computed}`);
+  });
+}
+
+const numbered = (count: number, title: string, play: (seed: number) => Promise<SimulationResult>) =>
+  Array.from({ length: count }, (_, world) => [
+    `${title}, number ${world + 1}: hardly anything is computed twice`,
+    () => play(world + 1),
+  ]);
+
+export const calm: Readonly<Record<string, Scenario>> = Object.fromEntries([
+  ...numbered(worlds, "a calm world", calmWorld),
+  ...numbered(sharedWorlds, "calm runs that share the workers", sharedWorld),
+]);
