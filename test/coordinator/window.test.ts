@@ -81,6 +81,14 @@ test("a young run is polled four times a loop while packs are left to send, then
   expect(young(sent(96))).toBe(settings.fastLoopMs);
 });
 
+test("while one task is awaited, a plan or a finish, the pauses grow with the time that it has taken, until they are the long one", () => {
+  const states = (["planning", "finishing"] as const).map((phase) => ({ ...running(100, 0, 0), phase }));
+  for (const state of states) {
+    const after = (ms: number) => pauseBetween([{ working: state, notes: runNotes() }], settings, ms);
+    expect([0, 500, 800, 4_000, 9_000, 10_001].map(after)).toEqual([100, 100, 100, 500, 1_125, 2_000]);
+  }
+});
+
 test("until the rate is known a young run is polled by the time of its packs, a small one often", () => {
   const learning = (packs: number, durationsMs: number[], notes = {}) => {
     const ended = { packsDone: durationsMs.length, durationsMs, rate: 0 };

@@ -118,6 +118,14 @@ const youngShare = 4;
 const lastPacksMs = 2_000;
 const finishMs = 500;
 
+/** A plan is polled each eighth of the time that it has taken so far, first at the fast pace. */
+const planShare = 8;
+function pollsOfPlan(planMs: number, fastLoopMs: number): number {
+  const everyMs = fastLoopMs + loopOwnMs;
+  const fastMs = Math.min(planMs, planShare * fastLoopMs);
+  return fastMs / everyMs + planShare * Math.log((planMs - fastMs) / planShare / everyMs + 1);
+}
+
 /** Polls beyond those of every minute: while a run is planned and young, for its last packs, and for its manifest. */
 function fastPolls(run: RunShape, { loopMs, fastLoopMs }: LeadingPace): CallCounts {
   const { layout, planMs, packMs, workers, durationMs } = run;
@@ -129,7 +137,7 @@ function fastPolls(run: RunShape, { loopMs, fastLoopMs }: LeadingPace): CallCoun
   // A fast run then has some polls of a quarter of the pause, until it is clear what is left of it.
   const youngRestMs = Math.min(youngMs - firstMs - learningMs, durationMs / 4);
   // Each poll lists the markers, and either reads the plan or the manifest, or lists the partials.
-  const reading = more(Math.min(planMs, youngMs) + finishMs, fastLoopMs);
+  const reading = more(finishMs, fastLoopMs) + pollsOfPlan(Math.min(planMs, youngMs), fastLoopMs);
   const partOfPack = (part: number): number =>
     Math.max(fastLoopMs, Math.min(loopMs / youngShare, packMs / part));
   const listing =

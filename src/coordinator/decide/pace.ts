@@ -101,6 +101,8 @@ function atOnceSoFar({ progress: { marks } }: State): number {
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
+/** The pause in a phase that waits for one task is at most this part of the time that it has waited. */
+const taskShare = 8;
 /** A run that ends so soon is polled often. */
 const endingMs = 1_000;
 
@@ -124,7 +126,10 @@ export function pauseBetween(
 ): number {
   const { loopMs, fastLoopMs } = settings;
   const pauses = runs.map(({ working, notes }) => {
-    const young = localMs - notes.phaseSinceMs < fastForMs;
+    const waitedMs = localMs - notes.phaseSinceMs;
+    const young = waitedMs < fastForMs;
+    if (young && working.phase !== "computing")
+      return Math.min(loopMs, Math.max(fastLoopMs, waitedMs / taskShare));
     if (young && !notes.starved && isLearning(working))
       return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, learningPauseMs(working)));
     const fast = notes.starved || (young ? !isInFullSwing(working) : endsSoon(working));
