@@ -129,10 +129,12 @@ export const limits = {
   stragglerFirstMs: 30_000,
   /** A plan, combine or finish is never a straggler before this. Begin notes count as left behind after it as well. */
   taskStragglerMsMin: 30_000,
-  /** A plan, combine or finish that works for longer reports this often; a third of `taskStragglerMsMin`. */
+  /** A plan, combine, finish or resent pack that works for longer reports this often; a third of `taskStragglerMsMin`. */
   taskLifeEveryMs: 10_000,
-  /** Resends of a straggler after an attempt of a repeated send is known to have begun. */
+  /** Resends of a straggler after an attempt of a repeated send is known to have begun, */
   resendsMax: 1,
+  /** and if that attempt has given no sign of life for `taskStragglerMsMin`. */
+  resendsDeadMax: 2,
   /** Resends of a straggler before that: with the first send at most four processes begin the work. */
   resendsUnbegunMax: 3,
   /** Outstanding duplicates: at most this many or this share of the packs, whichever is more. */

@@ -43,15 +43,31 @@ describe("a straggler", () => {
   const repeat = { pack: 11, urgent: true, repeat: true, alone: false };
   const begun = { work: { kind: "pack", shard: 0, pack: 11 }, generation: 1 } as const;
 
-  test("whose resend began is resent once, urgently and as a repeat, and then only after the silence of that send", () => {
+  test("whose resend is at work is resent once, urgently and as a repeat, however long that takes", () => {
+    const notes = runNotes();
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 600), (afterMs) =>
+      afterMs < 5_000 ? {} : { alive: [{ ...begun, atMs: startMs + afterMs - 29_000 }] },
+    );
+    expect(sends).toEqual([[{ ...repeat, send: 2 }, 4_000]]);
+  });
+
+  test("whose resend began and gives no sign of life for half a minute is resent once more, alone, and then only after the silence of that send", () => {
     const notes = runNotes();
     const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 1_100), (afterMs) =>
       afterMs < 5_000 ? {} : { alive: [{ ...begun, atMs: startMs + 5_000 }] },
     );
     expect(sends).toEqual([
       [{ ...repeat, send: 2 }, 4_000],
-      [{ ...repeat, send: 3 }, 5_000 + silentMs],
+      [{ ...repeat, send: 3, alone: true }, 36_000],
+      [{ ...repeat, send: 4, alone: true }, 37_000 + silentMs],
     ]);
+  });
+
+  test("has the latest sign of all its attempts", () => {
+    const notes = runNotes();
+    const signs = [25_000, 5_000].map((afterMs) => ({ ...begun, atMs: startMs + afterMs }));
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 50), () => ({ alive: signs }));
+    expect(sends.map(([, afterMs]) => afterMs)).toEqual([4_000]);
   });
 
   test("is resent twice more while no attempt of a resend is known to have begun, as if each had gone to a dead instance", () => {

@@ -16,19 +16,38 @@ describe("a task that nothing is heard of", () => {
   test.each<[string, Partial<State>, number]>([
     ["half a minute where tasks of its kind are short", {}, limits.taskStragglerMsMin],
     ["thrice the longest of its kind", { taskMsMax: { finish: 25_000 } }, 75_000],
-  ])("is recorded and resent after %s, once where that attempt began", (_what, more, lateMs) => {
+  ])(
+    "is recorded and resent after %s, and after as long once more, alone, where that attempt began and died",
+    (_what, more, lateMs) => {
+      const notes = runNotes();
+      expect(tasksOf(step(finishing(more), {}, notes, lateMs))).toEqual([]);
+      const draft = step(finishing(more), {}, notes, lateMs + 1);
+      expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
+      expect(draft.decided).toBe(true);
+      expect(draft.state.tasks["finish"]).toMatchObject({ late: 1, since: 1 });
+      const begun = { alive: alive(lateMs + 2) };
+      const next = allSent(step(allSent(draft.state), begun, notes, lateMs + 2).state);
+      expect(tasksOf(step(next, {}, notes, 2 * lateMs + 2))).toEqual([]);
+      const died = step(next, {}, notes, 2 * lateMs + 3).state;
+      expect(died.tasks["finish"]).toMatchObject({ sends: 3, late: 2, since: 1, alone: true });
+      for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
+        expect(tasksOf(step(allSent(died), {}, notes, afterMs))).toEqual([]);
+      const silent = step(allSent(died), {}, notes, 2 * lateMs + 4 + silentMs);
+      expect(silent.state.tasks["finish"]).toMatchObject({ sends: 4, late: 2, since: 4 });
+    },
+  );
+
+  test("is resent once where that attempt is at work", () => {
     const notes = runNotes();
-    expect(tasksOf(step(finishing(more), {}, notes, lateMs))).toEqual([]);
-    const draft = step(finishing(more), {}, notes, lateMs + 1);
-    expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
-    expect(draft.decided).toBe(true);
-    expect(draft.state.tasks["finish"]).toMatchObject({ late: 1, since: 1 });
-    const begun = { alive: alive(lateMs + 2) };
-    const next = allSent(step(allSent(draft.state), begun, notes, lateMs + 2).state);
-    for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
-      expect(tasksOf(step(next, {}, notes, afterMs))).toEqual([]);
-    const silent = step(next, {}, notes, lateMs + 3 + silentMs);
-    expect(silent.state.tasks["finish"]).toMatchObject({ sends: 3, late: 1, since: 3 });
+    let state = finishing();
+    const sends: number[] = [];
+    for (let afterMs = 0; afterMs < silentMs; afterMs += 1_000) {
+      const signs = afterMs < 40_000 ? [] : alive(afterMs - 29_000);
+      const draft = step(state, { alive: signs }, notes, afterMs);
+      sends.push(...tasksOf(draft).map(({ send }) => send));
+      state = allSent(draft.state);
+    }
+    expect(sends).toEqual([2]);
   });
 
   test("is resent twice more while no attempt is known to have begun", () => {

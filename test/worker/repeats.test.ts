@@ -188,15 +188,18 @@ describe("a repeated send", () => {
   });
 });
 
-describe("a task at work", () => {
-  async function finishing(ms: number) {
+describe("work that takes long", () => {
+  /** The ages of its begin note, second by second, while it takes so long. */
+  async function working(kind: "compute" | "finish", ms: number, change: Partial<WorkMessage> = {}) {
     const made = await planned();
     const { world } = made;
-    for (const pack of [0, 1, 2]) await world.work(computeOf(await world.plan(), pack));
-    const { finish: inline } = world.ports.userCode;
+    for (const pack of kind === "finish" ? [0, 1, 2] : [])
+      await world.work(computeOf(await world.plan(), pack));
+    const { userCode } = world.ports;
+    const inline = userCode[kind] as (...call: readonly unknown[]) => Promise<unknown>;
     const notes: number[] = [];
-    Object.assign(world.ports.userCode, {
-      finish: async (...call: Parameters<typeof inline>) => {
+    Object.assign(userCode, {
+      [kind]: async (...call: readonly unknown[]) => {
         const result = await inline(...call);
         for (let second = 0; second < ms / 1_000; second += 1) {
           await world.ports.clock.sleep(1_000);
@@ -207,22 +210,28 @@ describe("a task at work", () => {
         return result;
       },
     });
-    return { ...made, notes };
+    const message = kind === "finish" ? finish : made.message;
+    await world.world.finish(world.work({ ...message, ...change } as WorkMessage));
+    expect(made.left().filter((name) => name.startsWith("failed/"))).toEqual([]);
+    return { world, notes };
   }
 
-  test("for long refreshes its begin note every ten seconds, and removes it", async () => {
-    const { world, notes, left } = await finishing(45_000);
-    await world.world.finish(world.work(finish));
+  test("refreshes the begin note of a task every ten seconds, and removes it", async () => {
+    const { world, notes } = await working("finish", 45_000);
     // From the tenth second on there is always a note that is not older.
     expect(notes.length).toBeGreaterThanOrEqual(35);
     expect(Math.max(...notes)).toBeLessThanOrEqual(limits.taskLifeEveryMs + 1_000);
-    expect(left().filter((name) => name.startsWith("failed/"))).toEqual([]);
     expect((await world.manifest()).folded).toBe(3);
   });
 
-  test("for a few seconds makes no such call", async () => {
-    const { world, notes } = await finishing(5_000);
-    await world.world.finish(world.work(finish));
-    expect(notes).toEqual([]);
+  test("refreshes that of a resent pack in the same way", async () => {
+    const { notes } = await working("compute", 45_000, { send: 2, repeat: true });
+    expect(notes.length).toBe(45);
+    expect(Math.max(...notes)).toBeLessThanOrEqual(limits.taskLifeEveryMs + 1_000);
+  });
+
+  test("leaves no note in the first send of a pack, and none of a task that ends within seconds", async () => {
+    expect((await working("compute", 45_000)).notes).toEqual([]);
+    expect((await working("finish", 5_000)).notes).toEqual([]);
   });
 });

@@ -53,7 +53,9 @@ function isOver(state: State, work: string): boolean {
 function trackSigns(draft: Draft, { tried, alive }: Seen): void {
   const { state, notes } = draft;
   for (const { work, generation, atMs } of alive) {
-    if (generation === state.generation) notes.aliveMs.set(workName(work), atMs);
+    if (generation !== state.generation) continue;
+    const name = workName(work);
+    notes.aliveMs.set(name, Math.max(atMs, notes.aliveMs.get(name) ?? 0));
   }
   for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;

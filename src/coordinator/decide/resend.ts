@@ -74,7 +74,7 @@ export function resendPacks(draft: Draft, { queued }: Pick<Seen, "queued">): voi
       continue;
     }
     duplicates += 1;
-    resendPack(draft, pack, { straggler: true });
+    resendPack(draft, pack, { straggler: true, alone: isDead(notes, name) });
   }
 }
 
@@ -97,6 +97,7 @@ export function resendTasks(draft: Draft): void {
       notes.wantsFailures = true;
       continue;
     }
+    if (!silent && isDead(notes, name)) task.alone = true;
     resendTask(draft, task);
     if (silent) task.since = task.sends;
     else task.late += 1;
@@ -105,14 +106,20 @@ export function resendTasks(draft: Draft): void {
 }
 
 /**
- * Whether work may be resent as a straggler. An attempt that began may have ended its process, so no other one is risked
- * before the host delivers its message again. A resend without a begin note did no harm: its message lies hidden with an
- * instance that died before it began. Sends that replace ended ones count as well, so that few processes begin the work.
+ * Whether work may be resent as a straggler. An attempt that began may have ended its process, so only one other is risked
+ * before the host delivers its message again, and once its note shows that it died. A resend without a begin note did no
+ * harm: its message lies hidden with an instance that died before it began. Sends that replace ended ones count as well, so
+ * that few processes begin the work.
  */
 function mayResendStraggler({ sends, since, late }: Sends, notes: RunNotes, name: string): boolean {
-  if (notes.aliveMs.has(name)) return late < limits.resendsMax;
+  if (notes.aliveMs.has(name))
+    return late < (isDead(notes, name) ? limits.resendsDeadMax : limits.resendsMax);
   return Math.max(late, sends - since) < limits.resendsUnbegunMax;
 }
+
+/** Whether an attempt that began had given no sign of life for long when failures were last listed. */
+const isDead = ({ aliveMs, failuresAtMs }: RunNotes, name: string): boolean =>
+  failuresAtMs - (aliveMs.get(name) ?? failuresAtMs) > limits.taskStragglerMsMin;
 
 /** The packs presumed to be taken, over those that the rate tells of. */
 const rateSlack = 1.15;

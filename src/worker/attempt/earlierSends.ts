@@ -83,8 +83,8 @@ async function notesOf(ports: WorkerPorts, message: WorkMessage, send?: number):
 
 /**
  * The note of an attempt that it has begun. Each attempt removes its own, however it ends, so a note that stays tells
- * that the process died with the work. The first send of a pack, which is the common path, leaves none. Plan, combine and
- * finish refresh theirs while they work, so that a slow task is not taken for a dead one.
+ * that the process died with the work. The first send of a pack, which is the common path, leaves none. The others refresh
+ * theirs while they work, so that a slow attempt is not taken for a dead one.
  */
 export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string) {
   const { blobs } = ports.storage;
@@ -127,7 +127,7 @@ export function beginNote(ports: WorkerPorts, message: WorkMessage, tag: string)
       if (begun) return;
       begun = true;
       if (message.repeat === true) await persist(ports, create);
-      if (work.kind !== "pack") refreshing = keepFresh();
+      if (work.kind !== "pack" || written) refreshing = keepFresh();
     },
     async remove(): Promise<void> {
       ended.abort();

@@ -84,7 +84,7 @@ export const rules14to25: readonly Mutant[] = [
     cases: Object.keys(calm),
     edits: edit(
       "coordinator/decide/resend.ts",
-      "const begunMs = begunAtMs(state, pack);",
+      "const begunMs = begunAtMs(state, pack, at);",
       "const begunMs: number | undefined = sentAtMs(state, pack);",
     ),
   },

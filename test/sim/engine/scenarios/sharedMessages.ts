@@ -131,9 +131,16 @@ export const sharedMessages: Readonly<Record<string, Scenario>> = {
       const startMs = script.world.nowMs();
       await script.untilEnded();
       script.mustBe("complete");
-      const tookMs = script.world.nowMs() - startMs;
-      // 50 packs of 20 s on ten threads, and samples of the plan.
-      if (tookMs > 175_000) script.judge.report("every run ends in time", `it took ${Math.round(tookMs)} ms`);
+      const { judge, world } = script;
+      const tookMs = world.nowMs() - startMs;
+      // Samples of the plan, five waves of 50 packs of 20 s on ten threads, one of resends, and the first and last in part.
+      if (tookMs > 200_000) judge.report("every run ends in time", `it took ${Math.round(tookMs)} ms`);
+      const long = judge.begun.filter(({ task }) => task.kind === "compute" && (task.from ?? 0) >= late);
+      const most = Math.max(
+        ...[...Map.groupBy(long, ({ handling }) => handling).values()].map((of) => of.length),
+      );
+      if (most > 1)
+        judge.report("every run ends in time", `one message took the time of ${most} packs of 20 s`);
     }),
 
   "a pause in the middle of a message of many packs": () =>
