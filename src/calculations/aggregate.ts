@@ -64,13 +64,13 @@ type Params = z.infer<typeof params>;
 /**
  * Group-by over the records of many CSV or NDJSON files.
  *
- * Sums, means and variances are exact on the parsed doubles, then correctly rounded. `distinct` is exact up to 512
- * values, then has a standard error of 1.6 %. Quantiles are less than 1/128 nearer to zero than the exact ones. `top`
+ * Sums, means, variances and standard deviations are exact on the parsed doubles, then correctly rounded. `distinct`
+ * is exact up to 512 values, then has a standard error of 1.6 %. Quantiles are less than 1/128 nearer to zero than the exact ones. `top`
  * counts exactly. No answer depends on how the files were cut and the partials folded.
  */
 export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",
-  version: "2",
+  version: "3",
   summary: "Groups the records of many CSV or NDJSON files and sums, counts and measures each group.",
   params,
   plan: (given, context) => planRanges(given, context, queryFor(given).wanted),

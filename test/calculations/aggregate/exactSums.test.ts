@@ -4,14 +4,15 @@ import { Cells } from "../../../src/calculations/aggregate/cells/cells.ts";
 import { ExactSums, mergeTerms } from "../../../src/calculations/aggregate/measures/exactTerms.ts";
 import type { Columns } from "../../../src/calculations/aggregate/measures/measure.ts";
 import {
+  deviationOf,
   meanOf,
   type Squares,
   squaresMeasure,
   sumOf,
   varianceOf,
 } from "../../../src/calculations/aggregate/measures/sums.ts";
-import { nearestRatio } from "../../../src/calculations/exact/dyadic.ts";
-import { bigOf, nearest } from "./rationals.ts";
+import { nearestRatio, nearestRoot } from "../../../src/calculations/exact/dyadic.ts";
+import { bigOf, nearest, nearestRootBySquares } from "./rationals.ts";
 
 const finite = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -39,7 +40,7 @@ function squaresOf(values: readonly number[]): Squares {
 }
 
 describe("exact sums", () => {
-  test("sum, mean and variance are the exact ones, correctly rounded", () => {
+  test("sum, mean, variance and standard deviation are the exact ones, correctly rounded", () => {
     fc.assert(
       fc.property(fc.array(finite, { minLength: 1, maxLength: 30 }), (values) => {
         const count = values.length;
@@ -50,9 +51,9 @@ describe("exact sums", () => {
         if (count < 2) return;
         const n = BigInt(count);
         const squares = values.reduce((total, value) => total + bigOf(value) ** 2n, 0n);
-        expect(varianceOf(sum, squaresOf(values))).toBe(
-          nearest(n * squares - exact * exact, n * (n - 1n), -2148),
-        );
+        const apart = n * squares - exact * exact;
+        expect(varianceOf(sum, squaresOf(values))).toBe(nearest(apart, n * (n - 1n), -2148));
+        expect(deviationOf(sum, squaresOf(values))).toBe(nearestRootBySquares(apart, n * (n - 1n), -2148));
       }),
       { numRuns: 400 },
     );
@@ -82,6 +83,26 @@ describe("exact sums", () => {
     expect(sumOf({ count: 2, terms: termsOf([Number.MAX_VALUE, Number.MAX_VALUE]) })).toBe(
       Number.POSITIVE_INFINITY,
     );
+  });
+
+  test.each([
+    ["far too small", [1e-200, 3e-200], Math.SQRT2 * 1e-200],
+    ["far too large", [1e200, 3e200], Math.SQRT2 * 1e200],
+  ])("a standard deviation is right where its square is %s for a double", (_, values, about) => {
+    const found = deviationOf({ count: 2, terms: termsOf(values) }, squaresOf(values)) ?? 0;
+    expect(found / about).toBeCloseTo(1, 14);
+  });
+
+  test("a root is rounded once", () => {
+    expect(nearestRoot(2n, 1n, 0)).toBe(Math.SQRT2);
+    expect(nearestRoot(9n, 4n, 0)).toBe(1.5);
+    expect(nearestRoot(2n, 1n, 1)).toBe(2);
+    expect(nearestRoot(2n, 1n, -1)).toBe(1);
+    expect(nearestRoot(0n, 1n, 0)).toBe(0);
+    // Exactly between two doubles, and a little beside.
+    expect(nearestRoot((2n ** 53n + 1n) ** 2n, 1n, 0)).toBe(2 ** 53);
+    expect(nearestRoot((2n ** 53n + 1n) ** 2n + 1n, 1n, 0)).toBe(2 ** 53 + 2);
+    expect(nearestRoot((2n ** 53n + 3n) ** 2n - 1n, 1n, 0)).toBe(2 ** 53 + 2);
   });
 
   test("a ratio is rounded once", () => {

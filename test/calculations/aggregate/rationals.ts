@@ -17,8 +17,20 @@ export function nearest(numerator: bigint, denominator: bigint, exponent: number
   // In units of 2^-1075, half of the smallest double: 2·bigOf(x)·denominator against scaled.
   const shift = BigInt(exponent + 1075);
   const [above, below] = shift >= 0n ? [numerator << shift, denominator] : [numerator, denominator << -shift];
+  return nearestBy((halfUnits) => above - halfUnits * below);
+}
+
+/** The double nearest to the root of `numerator` / `denominator` · 2^`exponent`, none of them negative. */
+export function nearestRootBySquares(numerator: bigint, denominator: bigint, exponent: number): number {
+  const shift = BigInt(exponent + 2150);
+  const [above, below] = shift >= 0n ? [numerator << shift, denominator] : [numerator, denominator << -shift];
+  return nearestBy((halfUnits) => above - halfUnits * halfUnits * below);
+}
+
+/** `restAt` is positive below the wanted number, 0 at it and negative above; it is asked in units of 2^-1075. */
+function nearestBy(restAt: (halfUnits: bigint) => bigint): number {
   const reaches = (halfUnits: bigint): number => {
-    const rest = above - halfUnits * below;
+    const rest = restAt(halfUnits);
     return rest > 0n ? 1 : rest < 0n ? -1 : 0;
   };
   const view = new DataView(new ArrayBuffer(8));

@@ -5,7 +5,15 @@ import { distinctMeasure, estimate } from "../measures/distinctMeasure.ts";
 import { numberExtreme, textExtreme } from "../measures/extremeMeasure.ts";
 import type { Measure } from "../measures/measure.ts";
 import { quantileMeasure } from "../measures/quantileMeasure.ts";
-import { countMeasure, meanOf, squaresMeasure, sumMeasure, sumOf, varianceOf } from "../measures/sums.ts";
+import {
+  countMeasure,
+  deviationOf,
+  meanOf,
+  squaresMeasure,
+  sumMeasure,
+  sumOf,
+  varianceOf,
+} from "../measures/sums.ts";
 import { topMeasure, topOf } from "../measures/topMeasure.ts";
 import { type Scanner, scanner } from "./scanner.ts";
 
@@ -53,14 +61,11 @@ const from = <State>(
   },
 });
 
-const fromVariance = (answer: (variance: number) => number): AggregateFunction => ({
+const fromSquares = (answer: typeof varianceOf): AggregateFunction => ({
   plan(keep, column) {
     const sum = keep(`sum ${column}`, () => sumMeasure(column));
     const squares = keep(`squares ${column}`, () => squaresMeasure(column));
-    return (states) => {
-      const variance = varianceOf(sum(states), squares(states));
-      return variance === null ? null : answer(variance);
-    };
+    return (states) => answer(sum(states), squares(states));
   },
 });
 
@@ -75,8 +80,8 @@ const functions: Readonly<Record<string, AggregateFunction>> = {
   mintext: from("mintext", (column) => textExtreme(column, "min"), itself),
   maxtext: from("maxtext", (column) => textExtreme(column, "max"), itself),
   mean: from("sum", sumMeasure, meanOf),
-  variance: fromVariance(itself),
-  stddev: fromVariance(Math.sqrt),
+  variance: fromSquares(varianceOf),
+  stddev: fromSquares(deviationOf),
   distinct: from("distinct", distinctMeasure, estimate),
   quantile,
   top: from("values", topMeasure, (values, { whole }) => topOf(values, whole), "whole"),

@@ -1,4 +1,4 @@
-import { nearestRatio } from "../../exact/dyadic.ts";
+import { nearestRatio, nearestRoot } from "../../exact/dyadic.ts";
 import { emptyCell } from "../cells/cells.ts";
 import type { Reader, Writer } from "../partial/bytes.ts";
 import { ExactSums, mergeTerms, type Terms, wholeOf } from "./exactTerms.ts";
@@ -123,7 +123,18 @@ export const meanOf = ({ count, terms }: Sum): number | null =>
   count === 0 ? null : nearestRatio(wholeOf(terms), BigInt(count), wholeExponent);
 
 /** The exact variance of a sample (divided by n - 1), correctly rounded; null for fewer than two numbers. */
-export function varianceOf({ count, terms }: Sum, [ordinary, huge, tiny]: Squares): number | null {
+export const varianceOf = (sum: Sum, squares: Squares): number | null =>
+  ofVariance(sum, squares, nearestRatio);
+
+/** The root of the exact variance, correctly rounded, also where the variance itself is beyond the doubles. */
+export const deviationOf = (sum: Sum, squares: Squares): number | null =>
+  ofVariance(sum, squares, nearestRoot);
+
+function ofVariance(
+  { count, terms }: Sum,
+  [ordinary, huge, tiny]: Squares,
+  nearest: typeof nearestRatio,
+): number | null {
   if (count < 2) return null;
   const n = BigInt(count);
   const sum = wholeOf(terms);
@@ -132,7 +143,7 @@ export function varianceOf({ count, terms }: Sum, [ordinary, huge, tiny]: Square
     (wholeOf(ordinary) << squareBits) +
     (wholeOf(huge) << (squareBits + scaleBits)) +
     ((wholeOf(tiny) << squareBits) >> scaleBits);
-  return nearestRatio(n * squares - sum * sum, n * (n - 1n), 2 * wholeExponent);
+  return nearest(n * squares - sum * sum, n * (n - 1n), 2 * wholeExponent);
 }
 
 const wholeExponent = -1074;
