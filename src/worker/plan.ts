@@ -75,9 +75,9 @@ async function planAndTime(
   samples: Samples,
   sink: InputSink,
 ): Promise<{ readonly planned: PlannedChunks; readonly chunkMs: number }> {
-  const { userCode, packLimitMs } = ports;
+  const { userCode } = ports;
   const options = { ...taskOptions(ports, attempt), held: true };
-  const sampleOptions = { ...options, limitMs: Math.min(packLimitMs, sampleLimitMs) };
+  const sampleOptions = { ...options, limitMs: Math.min(attempt.limitMs, sampleLimitMs) };
   const leave = await userCode.hold(options);
   try {
     const planned = await userCode.plan({ calculation, params }, sink, options);

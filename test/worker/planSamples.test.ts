@@ -97,6 +97,23 @@ test.each([
   },
 );
 
+test.each([
+  { limitMs: 4_000, sampleMs: 4_000 },
+  { limitMs: 300_000, sampleMs: limits.packMsMax },
+])("a sample may take $sampleMs ms where the run allows an attempt $limitMs ms", async ({ limitMs, sampleMs }) => {
+  const given: number[] = [];
+  const code: Partial<UserCode> = {
+    hold: async () => () => {},
+    plan: async () => ({ chunks: 1, list: false }),
+    compute: async (_task, options) => {
+      given.push(options.limitMs);
+      return { bytes: new Uint8Array(), ms: 1_000 };
+    },
+  };
+  await planWith(code, {}, { limitMs });
+  expect(new Set(given)).toEqual(new Set([sampleMs]));
+});
+
 test("no pack of another run is computed between a plan and its last sample", async () => {
   const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
   const known = await loadCalculations([file]);
