@@ -28,6 +28,8 @@ export const limits = {
   packMsMin: 250,
   /** A longer pack would be slow to balance; the host first renews a message after five minutes. */
   packMsMax: 25_000,
+  /** A pack is planned for at most this share of its time limit, as chunks and workers differ. */
+  packLimitShare: 0.25,
   /** Samples computed while planning to learn how long a chunk takes, spread over the run. */
   planSamples: 5,
   /** They take at most this share of the run's expected time, or `packMsMin` if that is more, */

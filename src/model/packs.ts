@@ -59,13 +59,14 @@ export function packsPerMessage(packMs: number, left: number): number {
 
 /**
  * Chunks per pack: the total work divided by 200 packs, or by 40 while packs are shorter than half a second, but at least a
- * quarter second and at most 25 s for a pack.
+ * quarter second and at most 25 s for a pack, and never more than a quarter of the time limit of its attempt.
  */
-export function packSizeFor(chunks: number, chunkMs: number): number {
+export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): number {
   if (chunks === 0) return 1;
   const totalMs = Math.max(chunks * chunkMs, 0.001);
   const shortMs = Math.min(totalMs / limits.packsAimedShort, limits.packMsShort);
-  const packMs = Math.min(Math.max(totalMs / limits.packsAimed, shortMs, limits.packMsMin), limits.packMsMax);
+  const aimedMs = Math.max(totalMs / limits.packsAimed, shortMs, limits.packMsMin);
+  const packMs = Math.min(aimedMs, limits.packMsMax, limitMs * limits.packLimitShare);
   const chunksPerPack = Math.round(packMs / Math.max(chunkMs, 0.000_001));
   return Math.min(Math.max(chunksPerPack, 1), chunks);
 }

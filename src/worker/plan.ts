@@ -48,7 +48,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     keepSamples(samples, from, inputs);
     from += inputs.length;
   });
-  const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs);
+  const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
   const plan: Plan = {
     v: wireVersion,
     run,

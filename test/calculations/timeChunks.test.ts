@@ -88,9 +88,9 @@ describe("timing chunks", () => {
           for (let at = from; at < to; at++) busyMs += busyMs < coldMs ? chunkMs * coldFactor : chunkMs;
           return { ms: busyMs - startedMs };
         });
-        return Math.ceil(chunks / packSizeFor(chunks, ms));
+        return Math.ceil(chunks / packSizeFor(chunks, ms, limits.packLimitMs));
       };
-      const meant = Math.ceil(chunks / packSizeFor(chunks, chunkMs));
+      const meant = Math.ceil(chunks / packSizeFor(chunks, chunkMs, limits.packLimitMs));
       for (const planned of [await packs(), await packs()]) {
         expect(planned / meant).toBeGreaterThan(0.75);
         expect(planned / meant).toBeLessThan(1.34);
@@ -118,7 +118,7 @@ describe("timing chunks", () => {
   it("timeChunks never gives less than no time, whatever a system says of waiting", async () => {
     const wrong = async () => ({ ms: 4, waitedMs: 4.2 });
     expect(await timeChunks(counted(1_000), none, wrong)).toBe(0);
-    expect(packSizeFor(1_000, 0)).toBeLessThanOrEqual(1_000);
+    expect(packSizeFor(1_000, 0, limits.packLimitMs)).toBeLessThanOrEqual(1_000);
   });
 
   it("timeChunks keeps what it knows where a sample that is taken again ends at its limit", async () => {

@@ -72,8 +72,20 @@ describe("packs and shards", () => {
     { chunks: 10, chunkMs: 0, packSize: 10, why: "chunks too short to time" },
     { chunks: 0, chunkMs: 1, packSize: 1, why: "no chunks" },
   ])("the pack size: $why", ({ chunks, chunkMs, packSize }) => {
-    expect(packSizeFor(chunks, chunkMs)).toBe(packSize);
+    expect(packSizeFor(chunks, chunkMs, limits.packLimitMs)).toBe(packSize);
   });
+
+  test.each([
+    [2_000, 500, 3_000, 2],
+    [2_000, 500, 1_000, 1],
+    [1e6, 100, 40_000, 100],
+    [1e6, 100, 100_000, 250],
+  ])(
+    "%d chunks of %d ms with a time limit of %d ms go into packs of %d",
+    (chunks, chunkMs, limitMs, size) => {
+      expect(packSizeFor(chunks, chunkMs, limitMs)).toBe(size);
+    },
+  );
 
   test("a pack of a planned run lasts at most the longest pack, or holds one chunk", () => {
     fc.assert(
@@ -81,7 +93,7 @@ describe("packs and shards", () => {
         fc.integer({ min: 1, max: 10_000_000 }),
         fc.double({ min: 0.001, max: 100_000, noNaN: true }),
         (chunks, chunkMs) => {
-          const size = packSizeFor(chunks, chunkMs);
+          const size = packSizeFor(chunks, chunkMs, limits.packLimitMs);
           expect(size).toBeGreaterThanOrEqual(1);
           if (size > 1) expect(size * chunkMs).toBeLessThanOrEqual(limits.packMsMax + chunkMs);
         },

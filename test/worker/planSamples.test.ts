@@ -4,8 +4,11 @@ import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { command } from "../../src/client/commands/command.ts";
 import { noCalls } from "../../src/model/calls.ts";
+import { decodeJson } from "../../src/model/decode.ts";
 import { limits } from "../../src/model/limits.ts";
 import { namesOf } from "../../src/model/names.ts";
+import { type Plan, planSchema } from "../../src/model/run.ts";
+import { runBlobs } from "../../src/model/runBlobs.ts";
 import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
 import { planRun } from "../../src/worker/plan.ts";
 import type { Attempt, WorkerPorts } from "../../src/worker/ports.ts";
@@ -43,7 +46,7 @@ async function planWith(
   userCode: Partial<UserCode>,
   params: object,
   more: Partial<Attempt> = {},
-): Promise<string> {
+): Promise<Plan> {
   const { clock, random } = virtualWorld();
   const storage = memoryStorage({ clock: clock(), random });
   await storage.blobs.ensureContainer("t-runs");
@@ -63,7 +66,10 @@ async function planWith(
     ...{ tag: "3-1-abcdefgh", limitMs: 20_000, alone: false, wanted: {}, signal, begin: async () => {} },
     ...more,
   };
-  return await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
+  await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
+  const found = await storage.blobs.read("t-runs", runBlobs("r", "u").plan);
+  if (found.kind === "missing") throw new Error("no plan was stored");
+  return decodeJson(planSchema, found.body, "plan");
 }
 
 test.each([
@@ -100,18 +106,31 @@ test.each([
 test.each([
   { limitMs: 4_000, sampleMs: 4_000 },
   { limitMs: 300_000, sampleMs: limits.packMsMax },
-])("a sample may take $sampleMs ms where the run allows an attempt $limitMs ms", async ({ limitMs, sampleMs }) => {
-  const given: number[] = [];
+])(
+  "a sample may take $sampleMs ms where the run allows an attempt $limitMs ms",
+  async ({ limitMs, sampleMs }) => {
+    const given: number[] = [];
+    const code: Partial<UserCode> = {
+      hold: async () => () => {},
+      plan: async () => ({ chunks: 1, list: false }),
+      compute: async (_task, options) => {
+        given.push(options.limitMs);
+        return { bytes: new Uint8Array(), ms: 1_000 };
+      },
+    };
+    await planWith(code, {}, { limitMs });
+    expect(new Set(given)).toEqual(new Set([sampleMs]));
+  },
+);
+
+test("a plan packs no more chunks together than fit well into the time limit of its run", async () => {
   const code: Partial<UserCode> = {
     hold: async () => () => {},
-    plan: async () => ({ chunks: 1, list: false }),
-    compute: async (_task, options) => {
-      given.push(options.limitMs);
-      return { bytes: new Uint8Array(), ms: 1_000 };
-    },
+    plan: async () => ({ chunks: 2_000, list: false }),
+    compute: async () => ({ bytes: new Uint8Array(), ms: 500 }),
   };
-  await planWith(code, {}, { limitMs });
-  expect(new Set(given)).toEqual(new Set([sampleMs]));
+  expect(await planWith(code, {}, { limitMs: 3_000 })).toMatchObject({ packSize: 2 });
+  expect(await planWith(code, {}, { limitMs: 300_000 })).toMatchObject({ packSize: 10 });
 });
 
 test("no pack of another run is computed between a plan and its last sample", async () => {

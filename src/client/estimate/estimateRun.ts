@@ -87,13 +87,15 @@ export async function estimateRun(
   const { planWorkers, planWorkersMax, planThreads } = clientLimits;
   const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
   const task = { calculation: checked.calculation.name, params: checked.params };
+  const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const { chunks, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
     ports,
     task,
+    packLimitMs,
     checked.packSize,
   );
 
-  const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs);
+  const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs);
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
   const layout: Layout = { chunks, packSize, shardSize, fanIn: limits.fanIn };
   const packMs = chunkMs * Math.min(packSize, chunks);
@@ -139,12 +141,12 @@ export async function estimateRun(
 
 /** Plans the task and times some of its chunks. */
 async function measure(
-  { code, fileUse, clock, settings }: EstimatePorts,
+  { code, fileUse, clock }: EstimatePorts,
   task: Task,
+  packLimitMs: number,
   packSize: number | undefined,
 ) {
   const startedMs = clock.monotonicMs();
-  const packLimitMs = settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const samples: Samples = new Map();
   let from = 0;
   let segments = 0;
