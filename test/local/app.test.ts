@@ -1,4 +1,5 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EmbeddedHost, startEmbeddedHost } from "../../src/local/host/embeddedHost.ts";
@@ -122,15 +123,16 @@ describe("the HTTP functions of an app", () => {
   });
 
   it("answer 413 to a body above 1 MB", async () => {
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      const request = httpRequest(url("echo"), { method: "POST" }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
+    const answered = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request = httpRequest(url("echo"), { method: "POST" }, resolve);
       request.on("error", reject);
       request.end(Buffer.alloc(1024 * 1024 + 1));
     });
-    expect(status).toBe(413);
+    expect(answered.headers["content-type"]).toBe("application/problem+json");
+    expect(await json(answered)).toEqual({
+      ...{ type: "urn:leasefold:error:body-too-large", title: "Payload Too Large" },
+      ...{ status: 413, code: "body-too-large", detail: "the body has more than 1048576 bytes" },
+    });
   });
 
   it("require the key with each request, unless they are anonymous", async () => {
@@ -141,6 +143,8 @@ describe("the HTTP functions of an app", () => {
     expect([await ask(), await ask(""), await ask("Secret"), await ask("secret")]).toEqual([
       401, 401, 401, 200,
     ]);
+    const refused = await fetch(url("hello/ada/hi"));
+    expect(await refused.json()).toMatchObject({ status: 401, code: "bad-key" });
     expect((await fetch(url("nothing"))).status).toBe(204);
   });
 

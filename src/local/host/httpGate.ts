@@ -7,7 +7,8 @@ import type { IncomingHttpHeaders } from "node:http";
  * Not promised: anything against programs of the same user, which can read the key.
  */
 export interface Refusal {
-  readonly status: 400 | 401 | 403 | 421;
+  readonly status: 400 | 401 | 403 | 413 | 421;
+  readonly code: string;
   readonly detail: string;
 }
 
@@ -22,17 +23,21 @@ export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders
   const { host = "", origin } = headers;
   // The absolute form would carry a second host name.
   if (path?.startsWith("/") !== true)
-    return { status: 400, detail: "the request names no path of this server" };
+    return { status: 400, code: "bad-path", detail: "the request names no path of this server" };
   if (!loopbackHost.test(host)) {
-    return { status: 421, detail: "Host: use 127.0.0.1 or localhost" };
+    return { status: 421, code: "other-host", detail: "Host: use 127.0.0.1 or localhost" };
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
-    return { status: 403, detail: "Origin: pages of other origins are not served" };
+    return { status: 403, code: "other-origin", detail: "Origin: pages of other origins are not served" };
   }
   const site = headers["sec-fetch-site"];
   if (isVisit(headers)) return undefined;
   if (site !== undefined && site !== "same-origin" && site !== "none") {
-    return { status: 403, detail: "Sec-Fetch-Site: pages of other origins are not served" };
+    return {
+      status: 403,
+      code: "other-origin",
+      detail: "Sec-Fetch-Site: pages of other origins are not served",
+    };
   }
   return undefined;
 }
@@ -55,7 +60,7 @@ export function refusalOfKey(headers: IncomingHttpHeaders, key: string, hint: st
   const given = headers[keyHeader];
   if (typeof given === "string" && timingSafeEqual(digest(given), digest(key))) return undefined;
   const why = given === undefined ? "is missing" : "is not the key of this start";
-  return { status: 401, detail: `${keyHeader}: ${why}; ${hint}` };
+  return { status: 401, code: "bad-key", detail: `${keyHeader}: ${why}; ${hint}` };
 }
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer");

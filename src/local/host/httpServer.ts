@@ -76,7 +76,7 @@ export async function startHttpServer<T>(options: {
     const body = await readBody(request);
     if (body === undefined) {
       request.resume();
-      return void response.writeHead(413, { connection: "close" }).end();
+      return refuse(response, tooLarge);
     }
     try {
       const query = queryOf(url);
@@ -108,11 +108,17 @@ export async function startHttpServer<T>(options: {
   };
 }
 
-/** Answers with problem details (RFC 9457), as the app does. The request's body is not read. */
-function refuse(response: ServerResponse, { status, detail }: Refusal): void {
+const tooLarge: Refusal = {
+  status: 413,
+  code: "body-too-large",
+  detail: `the body has more than ${requestBytesMax} bytes`,
+};
+
+/** Answers with problem details (RFC 9457), as the app does. */
+function refuse(response: ServerResponse, { status, code, detail }: Refusal): void {
   const title = STATUS_CODES[status];
   response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });
-  response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
+  response.end(JSON.stringify({ type: `urn:leasefold:error:${code}`, title, status, detail, code }));
 }
 
 /** Undefined for a body that is too large; its rest stays unread, and the socket stays open for the answer. */
