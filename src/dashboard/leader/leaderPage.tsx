@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import type { LeaderView } from "../../client/leader.ts";
 import { count, duration } from "../../model/figures.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
-import { Empty, Facts, Notice, Panel, Scroll } from "../parts/parts.tsx";
+import { Empty, Facts, Head, Notice, Panel, Scroll } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { MarkIcon } from "../parts/stateMark.tsx";
 import { cameByText } from "../run/progress/chart.ts";
@@ -88,14 +88,7 @@ function Instances({ terms }: { readonly terms: readonly KnownTerm[] }): JSX.Ele
   return (
     <Panel title="Instances that led" class="side">
       <table class="list compact">
-        <thead>
-          <tr>
-            <th scope="col">Instance</th>
-            <th scope="col" class="number">
-              Terms
-            </th>
-          </tr>
-        </thead>
+        <Head columns={["Instance", "Terms"]} isNumber={(at) => at === 1} />
         <tbody>
           {instancesOf(terms).map(({ name, terms: led }) => (
             <tr key={name}>
@@ -121,22 +114,10 @@ function Terms({
     <Panel title="Last terms">
       <Scroll label="Last terms">
         <table class="list">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Term
-              </th>
-              <th scope="col">Leader</th>
-              <th scope="col">Since</th>
-              <th scope="col" class="number">
-                Led for
-              </th>
-              <th scope="col">Acquired</th>
-              <th scope="col" class="number">
-                No leader before it
-              </th>
-            </tr>
-          </thead>
+          <Head
+            columns={["Term", "Leader", "Since", "Led for", "Acquired", "No leader before it"]}
+            isNumber={(at) => [0, 3, 5].includes(at)}
+          />
           <tbody>
             {termRows(terms, leading, serviceNowMs()).map((row) => (
               <tr key={row.term}>

@@ -89,6 +89,24 @@ export function Bar(of: {
   );
 }
 
+/** The header of a table; columns of numbers stand at the right. */
+export function Head(of: {
+  readonly columns: readonly ComponentChildren[];
+  readonly isNumber?: (index: number) => boolean;
+}): JSX.Element {
+  return (
+    <thead>
+      <tr>
+        {of.columns.map((column, index) => (
+          <th key={index} scope="col" class={of.isNumber?.(index) === true ? "number" : undefined}>
+            {column}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 /** A scrolling region that the keyboard reaches, as a wide table on a phone needs. */
 export function Scroll(of: { readonly label: string; readonly children: ComponentChildren }): JSX.Element {
   return (

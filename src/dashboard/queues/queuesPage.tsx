@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { count, duration } from "../../model/figures.ts";
 import type { QueueMessages } from "../data/answers.ts";
 import { serviceNowMs, usePoll } from "../data/hooks.ts";
-import { Empty, Facts, Panel } from "../parts/parts.tsx";
+import { Empty, Facts, Head, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { hashOf } from "../route.ts";
 import { agoText } from "../runs/runRow.ts";
@@ -36,22 +36,10 @@ function QueueTable(of: {
   readonly queues: readonly QueueView[];
   readonly peeked: string | undefined;
 }): JSX.Element {
+  const peek = <span class="visually-hidden">Peek</span>;
   return (
     <table class="list queues">
-      <thead>
-        <tr>
-          <th scope="col">Queue</th>
-          <th scope="col" class="number">
-            Messages
-          </th>
-          <th scope="col" class="number">
-            Oldest
-          </th>
-          <th scope="col" class="number">
-            <span class="visually-hidden">Peek</span>
-          </th>
-        </tr>
-      </thead>
+      <Head columns={["Queue", "Messages", "Oldest", peek]} isNumber={(at) => at > 0} />
       <tbody>
         {of.queues.map(({ queue, state, approximateCount = 0, oldestS }) => (
           <tr key={queue} class={queue === of.peeked ? "chosen" : ""}>

@@ -4,7 +4,7 @@ import type { RunView } from "../../client/runView.ts";
 import { billingClasses, totalCalls } from "../../model/calls.ts";
 import { count, dollars, percent } from "../../model/figures.ts";
 import { api, useDoing } from "../data/hooks.ts";
-import { Notice, Panel } from "../parts/parts.tsx";
+import { Head, Notice, Panel } from "../parts/parts.tsx";
 
 /** Storage calls by billing class and their list price so far, against the plan on request. */
 export function CostPanel({
@@ -23,19 +23,10 @@ export function CostPanel({
   return (
     <Panel title="Calls and cost" aside={<span class="dim">list prices</span>}>
       <table class="list compact">
-        <thead>
-          <tr>
-            <th scope="col">Class</th>
-            <th scope="col" class="number">
-              So far
-            </th>
-            {plan === undefined ? null : (
-              <th scope="col" class="number">
-                Plan
-              </th>
-            )}
-          </tr>
-        </thead>
+        <Head
+          columns={["Class", "So far", ...(plan === undefined ? [] : ["Plan"])]}
+          isNumber={(at) => at > 0}
+        />
         <tbody>
           {billingClasses.map((one) => (
             <tr key={one}>

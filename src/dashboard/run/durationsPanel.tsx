@@ -4,7 +4,7 @@ import type { RunView } from "../../client/runView.ts";
 import { count, countOf, milliseconds, stepText } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
 import { api, useDoing } from "../data/hooks.ts";
-import { Notice, Panel, Scroll } from "../parts/parts.tsx";
+import { Head, Notice, Panel, Scroll } from "../parts/parts.tsx";
 import { pathOf } from "./steer/steering.ts";
 
 /** More than this times the third quartile is a pack that holds up the others (the measure of Spark). */
@@ -115,22 +115,7 @@ function Slowest({ found }: { readonly found: Durations }): JSX.Element {
     <Scroll label="Slowest packs">
       <table class="list compact">
         <caption>Slowest packs</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              Pack
-            </th>
-            <th scope="col" class="number">
-              Chunks
-            </th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Attempt
-            </th>
-          </tr>
-        </thead>
+        <Head columns={["Pack", "Chunks", "Took", "Attempt"]} isNumber={() => true} />
         <tbody>
           {found.slowest.map(({ pack, chunks, ms, attempt }) => (
             <tr key={pack}>

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
 import type { RunsPage } from "../../client/runs.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
-import { Bar, Empty, Notice } from "../parts/parts.tsx";
+import { Bar, Empty, Head, Notice } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
@@ -114,28 +114,10 @@ function Choice(of: {
 function RunTable({ rows }: { readonly rows: readonly RunRow[] }): JSX.Element {
   return (
     <table class="list runs">
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Run</th>
-          <th scope="col">Progress</th>
-          <th scope="col" class="number">
-            Packs
-          </th>
-          <th scope="col" class="number">
-            Rate
-          </th>
-          <th scope="col" class="number">
-            Time
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <th scope="col" class="number">
-            Submitted
-          </th>
-        </tr>
-      </thead>
+      <Head
+        columns={["State", "Run", "Progress", "Packs", "Rate", "Time", "Cost", "Submitted"]}
+        isNumber={(at) => at > 2}
+      />
       <tbody>
         {rows.map((row) => (
           <Row key={row.id} row={row} />

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { count } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
-import { Scroll } from "../../parts/parts.tsx";
+import { Head, Scroll } from "../../parts/parts.tsx";
 import { useScheme, useWidth } from "../../parts/useWidth.ts";
 import { drawMap } from "./drawMap.ts";
 import { cellCount, cellOf, cellOfShard, cellText, gridOf, legendOf, movedBy, tablePage } from "./packMap.ts";
@@ -134,17 +134,10 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
           </div>
           <Scroll label="Cells of the pack map">
             <table class="list">
-              <thead>
-                <tr>
-                  {["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"].map(
-                    (name) => (
-                      <th key={name} scope="col" class="number">
-                        {name}
-                      </th>
-                    ),
-                  )}
-                </tr>
-              </thead>
+              <Head
+                columns={["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"]}
+                isNumber={() => true}
+              />
               <tbody>
                 {shown.cells.map((cell) => (
                   <tr key={cell.index}>

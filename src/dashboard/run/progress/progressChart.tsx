@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { count, countOf, duration, perSecond } from "../../../model/figures.ts";
-import { Scroll } from "../../parts/parts.tsx";
+import { Head, Scroll } from "../../parts/parts.tsx";
 import { useWidth } from "../../parts/useWidth.ts";
 import { type Chart, cameByText, clockText, type Span, ticksOf } from "./chart.ts";
 
@@ -205,13 +205,7 @@ function SpanTable({ chart }: { readonly chart: Chart }): JSX.Element {
   return (
     <Scroll label="Leaders of the run">
       <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">Who led</th>
-          </tr>
-        </thead>
+        <Head columns={["From", "To", "Who led"]} />
         <tbody>
           {chart.spans.map((span) => (
             <tr key={`${span.kind} ${span.fromMs}`}>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { count } from "../../../model/figures.ts";
-import { Facts, Scroll } from "../../parts/parts.tsx";
+import { Facts, Head, Scroll } from "../../parts/parts.tsx";
 import { previewOf } from "./preview.ts";
 
 /** Shows bytes as numbers, a table, a picture or text. */
@@ -32,15 +32,7 @@ export function PreviewView(of: {
         <>
           <Scroll label={of.label}>
             <table class="list values">
-              <thead>
-                <tr>
-                  {preview.columns.map((name, index) => (
-                    <th key={index} scope="col" class={isNumeric(preview.rows, index) ? "number" : ""}>
-                      {name}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
+              <Head columns={preview.columns} isNumber={(at) => isNumeric(preview.rows, at)} />
               <tbody>
                 {preview.rows.map((row, number) => (
                   <tr key={number}>
