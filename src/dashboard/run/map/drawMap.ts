@@ -1,31 +1,19 @@
 import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { type Cell, cellCount, cellOf, type gridOf } from "./packMap.ts";
 
-interface Inks {
-  readonly done: string;
-  readonly failed: string;
-  readonly givenUp: string;
-  readonly inFlight: string;
-  readonly resent: string;
-  readonly notSent: string;
-  readonly cut: string;
-  readonly cursor: string;
-}
+/** The inks of the map: the custom properties `--map-…` of the style sheet. */
+const inkNames = ["done", "failed", "givenUp", "inFlight", "resent", "notSent", "cut", "cursor"] as const;
+type Inks = Readonly<Record<(typeof inkNames)[number], string>>;
 
-/** The colors of the theme in force, from the style sheet. */
+// Registered as colors, so that the canvas reads resolved ones and not the text of light-dark().
+for (const name of inkNames)
+  CSS.registerProperty({ name: `--map-${name}`, syntax: "<color>", inherits: true, initialValue: "gray" });
+
+/** Those of the theme in force. */
 function inksOf(element: Element): Inks {
   const style = getComputedStyle(element);
-  const ink = (name: string) => style.getPropertyValue(`--map-${name}`).trim();
-  return {
-    done: ink("done"),
-    failed: ink("failed"),
-    givenUp: ink("given-up"),
-    inFlight: ink("in-flight"),
-    resent: ink("resent"),
-    notSent: ink("not-sent"),
-    cut: ink("cut"),
-    cursor: ink("cursor"),
-  };
+  const inks = inkNames.map((name) => [name, style.getPropertyValue(`--map-${name}`).trim()]);
+  return Object.fromEntries(inks) as Inks;
 }
 
 type Context = CanvasRenderingContext2D;
