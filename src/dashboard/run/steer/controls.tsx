@@ -1,31 +1,27 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RunView } from "../../../client/runView.ts";
-import { api, useDoing } from "../../data/hooks.ts";
 import { announce } from "../../parts/announce.tsx";
 import { Notice } from "../../parts/parts.tsx";
 import { CancelDialog, CapDialog, DeleteDialog } from "./dialogs.tsx";
 import { RetryDialog } from "./retryDialog.tsx";
-import { type DialogPorts, pathOf, requestOf, type Verb, verbsOf, verbText } from "./steering.ts";
+import { type DialogPorts, type Verb, verbsOf, verbText } from "./steering.ts";
+import { useVerb } from "./useVerb.ts";
 import { VerifyDialog } from "./verifyDialog.tsx";
 
 /** The controls of a run. Pausing and resuming destroy nothing and ask nothing; all others say first what they will do. */
 export function Controls(of: { readonly view: RunView; readonly refresh: () => void }): JSX.Element {
   const { view, refresh } = of;
   const [open, setOpen] = useState<Verb>();
-  const sending = useDoing<unknown>();
   const onDone = (text: string): void => {
     setOpen(undefined);
     announce(text);
     refresh();
   };
-  const press = async (verb: Verb): Promise<void> => {
-    if (verb !== "pause" && verb !== "resume") return setOpen(verb);
-    const { suffix, asked } = requestOf(verb);
-    const sent = await sending.start((signal) =>
-      api.ask(`${pathOf(view.run)}${suffix}`, { ...asked, signal }),
-    );
-    if (sent !== undefined) onDone(`${verbText[verb]} asked; a leader will answer`);
+  const { now, send } = useVerb(view, onDone);
+  const press = (verb: Verb): void => {
+    if (verb !== "pause" && verb !== "resume") setOpen(verb);
+    else void send(verb, `${verbText[verb]} asked; a leader will answer`);
   };
   const ports: DialogPorts = { view, onClose: () => setOpen(undefined), onDone };
   return (
@@ -37,14 +33,14 @@ export function Controls(of: { readonly view: RunView; readonly refresh: () => v
             type="button"
             class={verb === "delete" ? "destroys" : ""}
             title={hints[verb]}
-            onClick={() => void press(verb)}
+            onClick={() => press(verb)}
           >
             {verbText[verb]}
             {verb === "pause" || verb === "resume" ? "" : " …"}
           </button>
         ))}
       </div>
-      {sending.now.kind === "failed" ? <Notice tone="bad">{sending.now.text}</Notice> : null}
+      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
       {open === "cap" ? <CapDialog {...ports} /> : null}
       {open === "cancel" ? <CancelDialog {...ports} /> : null}
       {open === "delete" ? <DeleteDialog {...ports} /> : null}

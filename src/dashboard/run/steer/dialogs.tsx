@@ -1,25 +1,20 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../../../model/figures.ts";
-import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { type DialogPorts, pathOf, requestOf, wordsOf } from "./steering.ts";
+import { type DialogPorts, wordsOf } from "./steering.ts";
+import { useVerb } from "./useVerb.ts";
 
 export function CapDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
   const [text, setText] = useState(String(view.cap ?? ""));
-  const sending = useDoing<unknown>();
+  const { now, send } = useVerb(view, onDone);
   const cap = Number(text);
-  const send = async (): Promise<void> => {
-    const { asked } = requestOf("cap", { cap });
-    const sent = await sending.start((signal) => api.ask(pathOf(view.run), { ...asked, signal }));
-    if (sent !== undefined) onDone(`Cap of ${count(cap)} asked`);
-  };
   return (
     <Dialog
       title={`Cap ${view.run}`}
       act="Set the cap"
-      now={sending.now}
-      onAct={() => void send()}
+      now={now}
+      onAct={() => send("cap", `Cap of ${count(cap)} asked`, { cap })}
       onClose={onClose}
     >
       <p>{wordsOf("cap", view)}</p>
@@ -39,19 +34,14 @@ export function CapDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
 
 export function CancelDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
   const [keep, setKeep] = useState(false);
-  const sending = useDoing<unknown>();
-  const send = async (): Promise<void> => {
-    const { asked } = requestOf("cancel", { keep });
-    const sent = await sending.start((signal) => api.ask(pathOf(view.run), { ...asked, signal }));
-    if (sent !== undefined) onDone("Cancel asked; a leader will answer");
-  };
+  const { now, send } = useVerb(view, onDone);
   return (
     <Dialog
       title={`Cancel ${view.run}?`}
       act={keep ? "End and keep what is done" : "Cancel the run"}
       destroys={!keep}
-      now={sending.now}
-      onAct={() => void send()}
+      now={now}
+      onAct={() => send("cancel", "Cancel asked; a leader will answer", { keep })}
       onClose={onClose}
     >
       <p>{wordsOf("cancel", view)}</p>
@@ -71,19 +61,14 @@ export function CancelDialog({ view, onClose, onDone }: DialogPorts): JSX.Elemen
 }
 
 export function DeleteDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
-  const sending = useDoing<unknown>();
-  const send = async (): Promise<void> => {
-    const { asked } = requestOf("delete");
-    const sent = await sending.start((signal) => api.ask(pathOf(view.run), { ...asked, signal }));
-    if (sent !== undefined) onDone("Deletion asked; the run is gone when it can no longer be found");
-  };
+  const { now, send } = useVerb(view, onDone);
   return (
     <Dialog
       title={`Delete ${view.run}?`}
       act="Delete for good"
       destroys
-      now={sending.now}
-      onAct={() => void send()}
+      now={now}
+      onAct={() => send("delete", "Deletion asked; the run is gone when it can no longer be found")}
       onClose={onClose}
     >
       <p>{wordsOf("delete", view)}</p>

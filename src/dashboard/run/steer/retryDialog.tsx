@@ -1,28 +1,19 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../data/api.ts";
-import { api, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { type DialogPorts, pathOf, requestOf, retryButton, retryText } from "./steering.ts";
-
-type Redo = "recompute" | "mix";
+import { type DialogPorts, type Given, retryButton, retryText } from "./steering.ts";
+import { useVerb } from "./useVerb.ts";
 
 /** Says what a retry will compute. If the code has changed since, the person decides what that means. */
 export function RetryDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
-  const [redo, setRedo] = useState<Redo>();
-  const sending = useDoing<unknown>();
-  const { now } = sending;
+  const [redo, setRedo] = useState<Given["redo"]>();
+  const { now, send } = useVerb(view, onDone);
   const otherCode = redo !== undefined || (now.kind === "failed" && isOtherCode(now.error));
-  const send = async (): Promise<void> => {
-    const { suffix, asked } = requestOf("retry", redo === undefined ? {} : { redo });
-    const sent = await sending.start((signal) =>
-      api.ask(`${pathOf(view.run)}${suffix}`, { ...asked, signal }),
-    );
-    if (sent !== undefined) onDone("Retry asked; a leader will begin it");
-  };
+  const retry = () => send("retry", "Retry asked; a leader will begin it", { redo });
   const act = redo === "recompute" ? "Compute everything again" : retryButton(view);
   return (
-    <Dialog title={`Retry ${view.run}?`} act={act} now={now} onAct={() => void send()} onClose={onClose}>
+    <Dialog title={`Retry ${view.run}?`} act={act} now={now} onAct={retry} onClose={onClose}>
       <p>{retryText(view)}</p>
       {otherCode ? (
         <fieldset>

@@ -92,30 +92,33 @@ export function wordsOf(verb: Exclude<Verb, "retry" | "resume" | "pause">, view:
   }
 }
 
+/** What a person says besides the verb. */
+export interface Given {
+  readonly cap?: number;
+  readonly keep?: boolean;
+  readonly redo?: "recompute" | "mix" | undefined;
+}
+
+const patch = (body: object) => ({ suffix: "", asked: { method: "PATCH", body } }) as const;
+
 /** The request of a verb. */
 export function requestOf(
   verb: Exclude<Verb, "verify">,
-  given: { readonly cap?: number; readonly keep?: boolean; readonly redo?: "recompute" | "mix" } = {},
+  { cap, keep, redo }: Given = {},
 ): { readonly suffix: string; readonly asked: Asked } {
   switch (verb) {
     case "pause":
-      return { suffix: "", asked: { method: "PATCH", body: { want: "paused" } } };
+      return patch({ want: "paused" });
     case "resume":
-      return { suffix: "", asked: { method: "PATCH", body: { want: "run" } } };
+      return patch({ want: "run" });
     case "cap":
-      return { suffix: "", asked: { method: "PATCH", body: { cap: given.cap } } };
+      return patch({ cap });
     case "cancel":
-      return {
-        suffix: "",
-        asked: {
-          method: "PATCH",
-          body: { want: "cancelled", ...(given.keep === true ? { keep: true } : {}) },
-        },
-      };
+      return patch({ want: "cancelled", ...(keep === true ? { keep } : {}) });
     case "retry":
       return {
         suffix: "/retry",
-        asked: { method: "POST", ...(given.redo === undefined ? {} : { body: { redo: given.redo } }) },
+        asked: { method: "POST", ...(redo === undefined ? {} : { body: { redo } }) },
       };
     case "delete":
       return { suffix: "", asked: { method: "DELETE" } };
