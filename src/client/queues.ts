@@ -7,7 +7,7 @@ import { unlessUnreadable } from "./runDocuments.ts";
 import { checkWhole } from "./runRequest.ts";
 
 /** A queue of the namespace, by its real name. */
-interface QueueView {
+export interface QueueView {
   readonly queue: string;
   /** `missing`: no instance or submit has created it yet. */
   readonly state: "there" | "missing";

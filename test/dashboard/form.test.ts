@@ -47,7 +47,7 @@ test("each parameter is a field with its kind, bounds, default and help", () => 
 test("form and JSON are one state: what one changes, the other shows", () => {
   let state = emptyForm("x");
   state = withField(state, field("to"), "1e9");
-  state = withField(state, field("antithetic"), true);
+  state = withField(state, field("antithetic"), "true");
   expect(JSON.parse(jsonOf(state))).toEqual({ to: 1e9, antithetic: true });
   state = withJson(state, '{"to": 5, "strikes": [1, 2]}');
   expect(textOf(field("to"), state.params["to"])).toBe("5");

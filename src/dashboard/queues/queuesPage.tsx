@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
+import type { QueueView } from "../../client/queues.ts";
 import { count, duration } from "../../model/figures.ts";
 import type { QueueMessages } from "../data/answers.ts";
 import { serviceNowMs, usePoll } from "../data/hooks.ts";
@@ -6,13 +7,6 @@ import { Empty, Facts, Head, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { hashOf } from "../route.ts";
 import { agoText } from "../runs/runRow.ts";
-
-interface QueueView {
-  readonly queue: string;
-  readonly state: "there" | "missing";
-  readonly approximateCount?: number;
-  readonly oldestS?: number;
-}
 
 /** Depth and age of the queues, and a look at their messages. Nothing is requeued from here: a retry does that. */
 export function QueuesPage({ queue }: { readonly queue: string | undefined }): JSX.Element {

@@ -8,9 +8,10 @@ export function FieldRow(of: {
   readonly field: Field;
   readonly state: FormState;
   readonly issue: string | undefined;
-  readonly onEdit: (field: Field, text: string | boolean) => void;
+  readonly onEdit: (field: Field, text: string) => void;
 }): JSX.Element {
   const { field, state, issue, onEdit } = of;
+  const { choices } = field;
   const id = useId();
   const value = state.params[field.name];
   const waits = state.draft !== undefined;
@@ -27,33 +28,21 @@ export function FieldRow(of: {
         {field.name}
         {field.required ? <span class="dim"> required</span> : null}
       </label>
-      {field.kind === "boolean" ? (
-        <select
-          {...shared}
-          value={value === undefined ? "" : String(value)}
-          onChange={({ currentTarget }) =>
-            onEdit(field, currentTarget.value === "" ? "" : currentTarget.value === "true")
-          }
-        >
-          <option value="">{defaultText(field)}</option>
-          <option value="true">true</option>
-          <option value="false">false</option>
-        </select>
-      ) : field.kind === "choice" ? (
+      {choices === undefined ? (
+        <TextInput shared={shared} field={field} value={value} onEdit={onEdit} />
+      ) : (
         <select
           {...shared}
           value={textOf(field, value)}
           onChange={({ currentTarget }) => onEdit(field, currentTarget.value)}
         >
           <option value="">{defaultText(field)}</option>
-          {(field.choices ?? []).map((one) => (
+          {choices.map((one) => (
             <option key={String(one)} value={String(one)}>
               {String(one)}
             </option>
           ))}
         </select>
-      ) : (
-        <TextInput shared={shared} field={field} value={value} onEdit={onEdit} />
       )}
       <p class="help" id={`${id}-help`}>
         {[field.help, field.bounds ?? ""].filter((text) => text !== "").join("; ")}

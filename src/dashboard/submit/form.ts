@@ -38,18 +38,17 @@ export function withJson(state: FormState, text: string): FormState {
 }
 
 /** The state after a field was edited. An emptied field is left out, so that its default applies. */
-export function withField(state: FormState, field: Field, text: string | boolean): FormState {
+export function withField(state: FormState, field: Field, text: string): FormState {
   const { [field.name]: _old, ...others } = state.params;
   const value = valueFrom(field, text);
   return { ...state, params: value === undefined ? others : { ...others, [field.name]: value } };
 }
 
 /** What a field's text means; text that is no number stays text, and is told as an issue. */
-function valueFrom({ kind, choices }: Field, text: string | boolean): unknown {
-  if (typeof text === "boolean") return text;
+function valueFrom({ kind, choices }: Field, text: string): unknown {
   if (kind === "text") return text === "" ? undefined : text;
   if (text.trim() === "") return undefined;
-  if (kind === "choice") return choices?.find((one) => String(one) === text) ?? text;
+  if (choices !== undefined) return choices.find((one) => String(one) === text) ?? text;
   if (kind === "integer" || kind === "number") {
     const value = Number(text.replaceAll(/[\s_]/g, ""));
     return Number.isFinite(value) ? value : text;

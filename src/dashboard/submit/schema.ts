@@ -41,11 +41,13 @@ export interface Field {
 export function fieldsOf(schema: Schema | undefined): readonly Field[] {
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const bounds = boundsOf(property);
+    const kind = kindOf(property);
+    const choices = kind === "boolean" ? [true, false] : property.enum;
     return {
-      ...{ name, kind: kindOf(property), schema: property, help: property.description ?? "" },
+      ...{ name, kind, schema: property, help: property.description ?? "" },
       required: (schema?.required ?? []).includes(name) && property.default === undefined,
       ...(property.default === undefined ? {} : { default: property.default }),
-      ...(property.enum === undefined ? {} : { choices: property.enum }),
+      ...(choices === undefined ? {} : { choices }),
       ...(bounds === undefined ? {} : { bounds }),
     };
   });
