@@ -55,11 +55,7 @@ export type Doing<T> =
   | { readonly kind: "failed"; readonly error: unknown; readonly text: string };
 
 /** A request that a person starts: busy, then a value or an error. A newer start or `reset` outdates an older one. */
-export function useDoing<T>(): {
-  readonly now: Doing<T>;
-  readonly start: (work: (signal: AbortSignal) => Promise<T>) => Promise<T | undefined>;
-  readonly reset: () => void;
-} {
+export function useDoing<T>() {
   const [now, setNow] = useState<Doing<T>>({ kind: "idle" });
   const own = useRef<AbortController>(undefined);
   useEffect(() => () => own.current?.abort(), []);

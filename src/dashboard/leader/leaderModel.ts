@@ -3,19 +3,13 @@ import { duration } from "../../model/figures.ts";
 
 export type KnownTerm = Exclude<LeaderView, { readonly kind: "never" | "unreadable" }>["terms"][number];
 
-/** A term of the table, newest first: how long it led, and how long nobody had led before it. */
-export interface TermRow extends KnownTerm {
-  readonly led: string;
-  readonly open: boolean;
-  readonly gap?: string;
-}
-
 /** Storage tells the times of beats in whole seconds; a shorter gap is a hand-over. */
 const gapSMin = 1;
 
-export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: number): readonly TermRow[] {
+/** The terms as rows of a table, newest first: how long each led, and how long nobody had led before it. */
+export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: number) {
   return terms
-    .map((one, index): TermRow => {
+    .map((one, index) => {
       const next = terms[index + 1];
       const before = terms[index - 1];
       const open = next === undefined && leading;
@@ -35,15 +29,9 @@ export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: n
     .reverse();
 }
 
-export interface KnownInstance {
-  readonly name: string;
-  readonly terms: number;
-  readonly last: string;
-}
-
 /** The instances that led one of these terms; an instance that never led is not known from them. */
-export function instancesOf(terms: readonly KnownTerm[]): readonly KnownInstance[] {
-  const known = new Map<string, KnownInstance>();
+export function instancesOf(terms: readonly KnownTerm[]) {
+  const known = new Map<string, { readonly name: string; readonly terms: number; readonly last: string }>();
   for (const { holder, since } of terms) {
     const terms = (known.get(holder)?.terms ?? 0) + 1;
     known.set(holder, { name: holder, terms, last: since });

@@ -10,28 +10,14 @@ import {
   percent,
   perSecond,
 } from "../../model/figures.ts";
-import { type RunState, stateOf } from "../parts/runState.ts";
+import { stateOf } from "../parts/runState.ts";
 
 type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
 
 /** One line of the list, in words and figures; absent where it says nothing. */
-export interface RunRow {
-  readonly id: string;
-  readonly calculation?: string;
-  readonly state: RunState;
-  readonly done: number;
-  readonly failed: number;
-  readonly progress?: string;
-  readonly packs?: string;
-  readonly rate?: string;
-  readonly remaining?: string;
-  readonly cost?: string;
-  readonly age?: string;
-  readonly took?: string;
-  readonly error?: string;
-}
+export type RunRow = ReturnType<typeof rowOf>;
 
-export function rowOf(run: ListedRun, nowMs: number): RunRow {
+export function rowOf(run: ListedRun, nowMs: number) {
   // An ended run is told by a summary, and an unreadable one by its error alone.
   const view: Partial<Pick<RunView, Told>> = run;
   const { rate, timeLeft, submittedAt, elapsedS, error } = view;

@@ -1,26 +1,13 @@
 import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { count } from "../../../model/figures.ts";
-import { type Range, rangeText } from "../../../model/packs.ts";
+import { rangeText } from "../../../model/packs.ts";
 
 /** What each cell of the pack map stands for. */
-export interface Cell {
-  readonly index: number;
-  readonly packs: Range;
-  readonly shards: Range;
-  readonly done: number;
-  readonly failed: number;
-  /** The run ended early without them. */
-  readonly givenUp: number;
-  /** In flight, without those resent. */
-  readonly inFlight: number;
-  /** In flight and resent: a straggler, or lost work. */
-  readonly resent: number;
-  readonly notSent: number;
-}
+export type Cell = ReturnType<typeof cellOf>;
 
 export const cellCount = (map: PackMap): number => Math.ceil(map.packs / map.packsPerCell);
 
-export function cellOf(map: PackMap, index: number): Cell {
+export function cellOf(map: PackMap, index: number) {
   const from = index * map.packsPerCell;
   const to = Math.min(from + map.packsPerCell, map.packs);
   const of = (name: keyof PackMap["cells"]): number => map.cells[name][index] ?? 0;
@@ -28,8 +15,10 @@ export function cellOf(map: PackMap, index: number): Cell {
     ...[of("done"), of("failed"), of("givenUp"), of("inFlight"), of("resent")],
   ] as const;
   return {
-    ...{ index, packs: { from, to }, done, failed, givenUp },
-    ...{ inFlight: Math.max(0, inFlight - resent), resent },
+    /** Given up: the run ended early without them. Resent, while in flight: stragglers, or lost work. */
+    ...{ index, packs: { from, to }, done, failed, givenUp, resent },
+    /** Without those resent. */
+    inFlight: Math.max(0, inFlight - resent),
     shards: { from: Math.floor(from / map.shardSize), to: Math.floor((to - 1) / map.shardSize) + 1 },
     notSent: Math.max(0, to - from - done - failed - givenUp - inFlight),
   };
@@ -59,14 +48,8 @@ export function cellText(cell: Cell): string {
   return `packs ${rangeText(packs)}: ${some.map(([name, text]) => `${count(cell[name])} ${text}`).join(", ")} (${shard})`;
 }
 
-export interface Legend {
-  readonly name: (typeof parts)[number][0];
-  readonly text: string;
-  readonly packs: number;
-}
-
 /** The counts of the whole map, in the order of the legend. */
-export function legendOf(map: PackMap): readonly Legend[] {
+export function legendOf(map: PackMap) {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   const { cells } = map;
   const [done, failed, givenUp] = [sum(cells.done), sum(cells.failed), sum(cells.givenUp)];
@@ -86,10 +69,7 @@ export function legendOf(map: PackMap): readonly Legend[] {
 }
 
 /** How many cells of which size stand in a row: as large as the height allows, so that few packs are no tiny dots. */
-export function gridOf(
-  cells: number,
-  width: number,
-): { readonly size: number; readonly columns: number; readonly rows: number } {
+export function gridOf(cells: number, width: number) {
   const sizes = [18, 16, 14, 12, 10, 9, 8, 7, 6];
   const rowsOf = (size: number) => Math.ceil(cells / Math.max(1, Math.floor(width / size)));
   const size = sizes.find((one) => rowsOf(one) * one <= heightMax) ?? 6;
@@ -119,7 +99,7 @@ export function movedBy(key: string, at: number, columns: number, cells: number)
 export function tablePage(
   map: PackMap,
   options: { readonly page: number; readonly openOnly: boolean; readonly size: number },
-): { readonly cells: readonly Cell[]; readonly pages: number; readonly page: number } {
+) {
   const all = Array.from({ length: cellCount(map) }, (_, index) => index);
   const wanted = options.openOnly ? all.filter((index) => isOpen(map, index)) : all;
   const pages = Math.max(1, Math.ceil(wanted.length / options.size));

@@ -4,25 +4,11 @@ import { endedPacks } from "../../../model/figures.ts";
 import type { CameBy } from "../../data/answers.ts";
 
 /** What the chart of a run shows, in time and packs; pixels are the concern of `progressChart.tsx`. */
-export interface Chart {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly nowMs: number;
-  readonly total: number;
-  /** Packs that had ended, ascending in time; the last point is now, or the end. */
-  readonly points: readonly { readonly atMs: number; readonly ended: number }[];
-  /** From now to the end: the earliest, expected and latest moment. */
-  readonly ahead?: {
-    readonly lowMs: number;
-    readonly expectedMs: number;
-    readonly highMs: number;
-    readonly ended: number;
-  };
-  readonly rates: readonly { readonly fromMs: number; readonly toMs: number; readonly perS: number }[];
-  readonly rateMax: number;
-  readonly spans: readonly Span[];
-  /** Marks from before a pause are told as if they were after it. */
-  readonly moved: boolean;
+export type Chart = ReturnType<typeof chartOf>;
+
+interface Point {
+  readonly atMs: number;
+  readonly ended: number;
 }
 
 /** A term, or a time without a leader, on the axis of the chart. */
@@ -44,7 +30,7 @@ const gapMsMin = 1_000;
 const rateBars = 32;
 
 /** Pure: the chart of a run at `nowMs`, in the service's time. */
-export function chartOf(view: RunView, timeline: Timeline, nowMs: number): Chart {
+export function chartOf(view: RunView, timeline: Timeline, nowMs: number) {
   const startMs = startOf(timeline);
   const endMs = timeline.finishedAt === undefined ? undefined : Date.parse(timeline.finishedAt);
   const lastMs = endMs ?? Math.max(nowMs, Date.parse(timeline.nowAt));
@@ -61,31 +47,34 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number): Chart
     toMs: Math.max(lastMs, ahead?.highMs ?? 0, startMs + 1_000),
     nowMs: lastMs,
     total,
+    /** Packs that had ended, ascending in time; the last point is now, or the end. */
     points,
     rates,
     rateMax: Math.max(0, ...rates.map(({ perS }) => perS)),
     spans: spansOf(timeline, lastMs),
+    /** Marks from before a pause are told as if they were after it. */
     moved: timeline.moved === true,
+    /** From now to the end: the earliest, expected and latest moment. */
     ...(ahead === undefined ? {} : { ahead }),
   };
 }
 
 /** The packs that ended never become fewer; a retry begins with what the marks of its generation tell. */
-const risen = (points: readonly { atMs: number; ended: number }[]) =>
+const risen = (points: readonly Point[]) =>
   points.filter((point, index) => points.slice(index + 1).every((later) => later.ended >= point.ended));
 
-function aheadOf({ active, timeLeft }: RunView, nowMs: number, ended: number): Chart["ahead"] {
+function aheadOf({ active, timeLeft }: RunView, nowMs: number, ended: number) {
   if (!active || timeLeft === undefined) return undefined;
   const at = (seconds: number) => nowMs + seconds * 1_000;
   return { lowMs: at(timeLeft.lowS), expectedMs: at(timeLeft.expectedS), highMs: at(timeLeft.highS), ended };
 }
 
-function ratesOf(points: Chart["points"]): Chart["rates"] {
+function ratesOf(points: readonly Point[]) {
   const first = points[0];
   const last = points.at(-1);
   if (first === undefined || last === undefined) return [];
   const leastMs = Math.max((last.atMs - first.atMs) / rateBars, 1_000);
-  const rates: { fromMs: number; toMs: number; perS: number }[] = [];
+  const rates: { readonly fromMs: number; readonly toMs: number; readonly perS: number }[] = [];
   let from = first;
   for (const point of points) {
     const spanMs = point.atMs - from.atMs;
@@ -141,10 +130,7 @@ export const cameByText: Readonly<Record<CameBy, string>> = {
 };
 
 /** Round times for an axis of `count` ticks at most, in whole seconds from its start. */
-export function ticksOf(
-  spanMs: number,
-  count: number,
-): { readonly stepMs: number; readonly ticks: readonly number[] } {
+export function ticksOf(spanMs: number, count: number) {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
   const least = spanMs / 1_000 / Math.max(count, 1);
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / 86_400) * 86_400;

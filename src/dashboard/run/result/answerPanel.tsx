@@ -5,14 +5,7 @@ import { Notice, Panel } from "../../parts/parts.tsx";
 import { pathOf } from "../steer/steering.ts";
 import { PreviewView } from "./previewView.tsx";
 
-interface Answer {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly contentType: string;
-  /** `123/1000` */
-  readonly chunks: string;
-  readonly covers: string;
-  readonly complete: boolean;
-}
+type Answer = Awaited<ReturnType<typeof askAnswer>>;
 
 /** What the run would answer if it ended now. A worker folds it, so it is asked for, and never by itself. */
 export function AnswerPanel({ view }: { readonly view: RunView }): JSX.Element {
@@ -67,11 +60,12 @@ function coversText({ chunks, covers }: Answer): string {
   return `${folded} of ${all} chunks: ${shown.replaceAll("-", "–").replaceAll(",", ", ")}`;
 }
 
-async function askAnswer(run: string, signal: AbortSignal): Promise<Answer> {
+async function askAnswer(run: string, signal: AbortSignal) {
   const answer = await api.ask(`${pathOf(run)}/result?soFar=true`, { signal });
   return {
     bytes: new Uint8Array(await answer.arrayBuffer()),
     contentType: answer.headers.get("content-type") ?? "",
+    /** `123/1000` */
     chunks: answer.headers.get("leasefold-chunks") ?? "",
     covers: answer.headers.get("leasefold-covers") ?? "",
     complete: !answer.headers.has("leasefold-covers"),

@@ -8,14 +8,7 @@ const partBytes = 8 * 1024 * 1024;
 /** A result is hashed as a whole in memory, which a browser tab has only so much of. */
 const checkedBytesMax = 256 * 1024 * 1024;
 
-export interface CheckedBytes {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly contentType: string;
-  readonly fileName: string;
-  readonly sha256: string;
-  /** Whether the hash is the manifest's. */
-  readonly equal: boolean;
-}
+export type CheckedBytes = Awaited<ReturnType<typeof fetchResult>>;
 
 /** Reads a result in parts of one ETag and compares its SHA-256 with the manifest's. Throws what `ask` throws. */
 export async function fetchResult(
@@ -23,7 +16,7 @@ export async function fetchResult(
   path: string,
   { bytes: total, sha256, generation }: Pick<ResultFacts, "bytes" | "sha256" | "generation">,
   options: { readonly signal: AbortSignal; readonly onProgress?: (bytes: number) => void },
-): Promise<CheckedBytes> {
+) {
   if (globalThis.crypto?.subtle === undefined) throw new Error(noHashText);
   if (total > checkedBytesMax)
     throw new Error(`a browser checks at most ${checkedBytesMax} bytes; use leasefold result`);
@@ -55,6 +48,7 @@ export async function fetchResult(
     contentType: answer.headers.get("content-type") ?? "application/octet-stream",
     fileName: fileNameOf(answer.headers.get("content-disposition")) ?? "result.bin",
     sha256: found,
+    /** Whether the hash is the manifest's. */
     equal: found === sha256,
   };
 }

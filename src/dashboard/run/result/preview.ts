@@ -78,10 +78,7 @@ function csvPreview(text: string): Preview {
 }
 
 /** The first records of a CSV (RFC 4180), and how many lines follow, which is exact where no field holds a line break. */
-export function csvRecords(
-  text: string,
-  max: number,
-): { readonly records: string[][]; readonly more: number } {
+export function csvRecords(text: string, max: number) {
   const records: string[][] = [];
   const field = /("(?:[^"]|"")*"|[^,\r\n]*)(,|\r?\n|\r|$)/y;
   let record: string[] = [];
