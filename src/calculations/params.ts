@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { InputError } from "../model/errors.ts";
+import { doubleRule, isRecord, valueText } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { linkedSchema, type Property } from "./linkedSchema.ts";
@@ -46,9 +47,9 @@ export const plainRule: z.core.$ZodErrorMap = (issue) => {
         ? `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}`
         : undefined;
     case "invalid_value":
-      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(textOf).join(", ")}`;
+      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(valueText).join(", ")}`;
     case "invalid_type":
-      return isTooLarge(issue.input) && issue.expected === "number" ? tooLarge : typeRules[issue.expected];
+      return isTooLarge(issue.input) && issue.expected === "number" ? doubleRule : typeRules[issue.expected];
     default:
       return undefined;
   }
@@ -61,8 +62,6 @@ const typeRules: Readonly<Record<string, string>> = {
   boolean: "must be true or false",
   int: "must be a whole number",
 };
-
-const tooLarge = "must be within the range of a double, about ±1.8e308";
 
 /** Whether this is a number, or the text of one, that is too large for a double. JSON reads 1e400 as Infinity. */
 const isTooLarge = (value: unknown): boolean =>
@@ -120,7 +119,7 @@ function misfitOf(schema: Property, value: unknown, path: readonly string[]): Mi
   const types = typesOf(schema);
   const hasNumbers = types.some((type) => type === "number" || type === "integer");
   if ((hasNumbers || types.includes("boolean")) && !fits(schema, value)) {
-    const noNumber = isTooLarge(value) ? tooLarge : `expected a number, received ${JSON.stringify(value)}`;
+    const noNumber = isTooLarge(value) ? doubleRule : `expected a number, received ${JSON.stringify(value)}`;
     return { path, why: hasNumbers ? noNumber : (typeRules["boolean"] ?? "") };
   }
   if (!isNesting(value)) return undefined;
@@ -165,7 +164,7 @@ const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: isNumeric,
   null: (value) => value === null,
   number: isNumeric,
-  object: (value) => isNesting(value) && !Array.isArray(value),
+  object: isRecord,
   string: (value) => typeof value === "string",
 };
 
@@ -203,7 +202,7 @@ export function describeParams(calculation: AnyCalculation): ParamRow[] {
 }
 
 function typeOf(property: Property): string {
-  if (property.enum) return property.enum.map(textOf).join(" | ");
+  if (property.enum) return property.enum.map(valueText).join(" | ");
   const { anyOf } = property;
   if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one as Property)))].join(" | ");
   return [property.type ?? "any"].flat().join(" | ");
@@ -211,6 +210,3 @@ function typeOf(property: Property): string {
 
 const valuesOf = (property: Property): readonly unknown[] =>
   property.enum ?? optionsOf(property)?.flatMap(valuesOf) ?? [];
-
-/** A default or a value of a list as one types it. */
-export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

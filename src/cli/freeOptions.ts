@@ -1,7 +1,8 @@
-import { type ParamRow, textOf } from "../calculations/params.ts";
+import type { ParamRow } from "../calculations/params.ts";
 import { nearestName } from "../client/doctor/checkSettings.ts";
 import { kebab } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
+import { valueText } from "../model/json.ts";
 import { clip } from "./render/text.ts";
 
 /**
@@ -55,7 +56,7 @@ function typedValue({ name, type, values }: ParamRow, text: string | undefined, 
     if (types.has("boolean")) return true;
     throw invalid(name, `${shown} needs a value`);
   }
-  const listed = values?.find((one) => textOf(one) === text);
+  const listed = values?.find((one) => valueText(one) === text);
   if (listed !== undefined) return listed;
   if (types.has("null") && !types.has("string") && text === "null") return null;
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";

@@ -2,7 +2,7 @@ import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError } from "commander";
 import { InputError, messageOf } from "../model/errors.ts";
 import type { Tolerance } from "../model/run.ts";
-import { duration } from "./render/text.ts";
+import { duration, typedMs } from "./render/text.ts";
 
 /** A command that names a calculation and takes its parameters as options; see `freeOptions.ts`. */
 export const calculationCommand = (program: Command, name: string, argument: string): Command =>
@@ -37,15 +37,12 @@ export function toleranceOption(text: string): Tolerance {
   throw new InvalidArgumentError('it must be a whole number of chunks like 10, or a share like "1%".');
 }
 
-const msOf = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** A duration in ms, above 0 and up to `maxMs`: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. */
+/** A duration in ms, above 0 and up to `maxMs`. */
 export const durationOption =
   (maxMs: number) =>
   (text: string): number => {
-    const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? [];
-    if (digits === undefined) throw new InvalidArgumentError("it must be a duration like 30s, 5m, 2h or 1d.");
-    const ms = Math.round(Number(digits) * msOf[unit as keyof typeof msOf]);
+    const ms = typedMs(text);
+    if (ms === undefined) throw new InvalidArgumentError("it must be a duration like 30s, 5m, 2h or 1d.");
     if (ms < 1) throw new InvalidArgumentError("it must be more than 0.");
     if (ms > maxMs) throw new InvalidArgumentError(`it must be at most ${duration(maxMs / 1_000)}.`);
     return ms;

@@ -3,14 +3,12 @@ import * as z from "zod";
 import type { Calculations } from "../calculations/registry.ts";
 import { canonicalJson } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
+import { isRecord } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
-
-const isRecord = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A request of a person or program, before any check of its values. */
 export const requestSchema = z.strictObject({

@@ -22,6 +22,19 @@ export function duration(seconds: number): string {
   return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }
 
+const msOf: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 },
+};
+
+/** The ms of a duration as one types it: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. Undefined for any other text. */
+export function typedMs(text: string): number | undefined {
+  const [, digits, unit = ""] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Math.round(Number(digits) * (msOf[unit] ?? Number.NaN));
+}
+
+/** `2026-11-22 12:00:00 UTC`. */
+export const timeText = (iso: string): string => `${iso.slice(0, 19).replace("T", " ")} UTC`;
+
 /** `812 ms`, and from a second on as `duration`. */
 export const milliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);

@@ -1,4 +1,5 @@
 import { decodeBitmap, hasBit } from "./bitmap.ts";
+import { count } from "./figures.ts";
 import { limits } from "./limits.ts";
 
 /**
@@ -21,6 +22,13 @@ export interface Range {
 
 /** `7`, or `0–99` with the last one included. */
 export const rangeText = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
+
+/** `0–99, 200–222, 300`; of many ranges the first few: `…, and 42 more`. */
+export function rangesText(ranges: readonly Range[], most = 8): string {
+  const shown = ranges.slice(0, most).map(rangeText);
+  const more = ranges.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
+}
 
 export const packsOf = (layout: Layout): number => Math.ceil(layout.chunks / layout.packSize);
 export const shardsOf = (layout: Layout): number => Math.ceil(packsOf(layout) / layout.shardSize);

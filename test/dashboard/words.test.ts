@@ -5,7 +5,7 @@ import type { RunView } from "../../src/client/runView.ts";
 import { instancesOf, termRows } from "../../src/dashboard/leader/leaderModel.ts";
 import { stateOf } from "../../src/dashboard/parts/runState.ts";
 import { shellWord, submitCommand, submitCurl } from "../../src/dashboard/run/commands.ts";
-import { groupText, rangesText } from "../../src/dashboard/run/failures/failureGroups.ts";
+import { groupText } from "../../src/dashboard/run/failures/failureGroups.ts";
 import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
 import {
   canRetry,
@@ -16,6 +16,7 @@ import {
   verbsOf,
 } from "../../src/dashboard/run/steer/steering.ts";
 import { agoText, pathOfRuns, rowOf } from "../../src/dashboard/runs/runRow.ts";
+import { rangesText } from "../../src/model/packs.ts";
 import { at, hostileText, startMs, viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const packs = { total: 100, done: 80, failed: 3, sent: 90, again: 0 };
@@ -122,7 +123,7 @@ test("groups tell packs, chunks, other work and attempts", () => {
     "plan, 5 attempts",
   );
   const many = Array.from({ length: 9 }, (_, index) => ({ from: index * 10, to: index * 10 + 1 }));
-  expect(rangesText(many)).toBe("0, 10, 20, 30, 40, 50, and 3 more");
+  expect(rangesText(many, 6)).toBe("0, 10, 20, 30, 40, 50, and 3 more");
 });
 
 test("a row shows what is known of a run, and an unreadable one its error", () => {

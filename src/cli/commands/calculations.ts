@@ -1,8 +1,9 @@
 import { dirname, relative, resolve } from "node:path";
 import type { Command } from "commander";
-import { type ParamRow, type ParamsSchema, textOf } from "../../calculations/params.ts";
+import type { ParamRow, ParamsSchema } from "../../calculations/params.ts";
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
 import { InputError } from "../../model/errors.ts";
+import { valueText } from "../../model/json.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
@@ -65,7 +66,7 @@ function shortOf(row: ParamRow, schema: ParamsSchema): string {
   return row.default === undefined ? `[${option}]` : `[${option} ${shownDefault(row.default)}]`;
 }
 
-const shownDefault = (value: unknown): string => oneLine(textOf(value)) || '""';
+const shownDefault = (value: unknown): string => oneLine(valueText(value)) || '""';
 
 /** As a shell takes it. */
 function shellPath(path: string): string {

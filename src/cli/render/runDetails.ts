@@ -3,7 +3,7 @@ import type { FailureView } from "../../client/failures.ts";
 import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
-import { type Range, rangeText, sizeOf } from "../../model/packs.ts";
+import { rangesText, rangeText, sizeOf } from "../../model/packs.ts";
 import { bar, shareOf } from "./progress.ts";
 import {
   bytes,
@@ -23,18 +23,9 @@ import {
   type Screen,
   stateText,
   styleOfWord,
+  timeText,
   wrap,
 } from "./text.ts";
-
-/** Ranges that are listed; the others are counted. */
-const rangesShown = 8;
-
-/** `0–99, 200–222, 300`, each with its last number; of many ranges the first few: `…, and 42 more`. */
-export function rangesText(ranges: readonly Range[]): string {
-  const shown = ranges.slice(0, rangesShown).map(rangeText);
-  const more = ranges.length - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
-}
 
 /** `123 of 1,000 chunks (12.3 %)`; rounded down, so that 100 % means all of them. */
 export function chunkShare(part: number, whole: number): string {
@@ -118,7 +109,7 @@ function factsOf(view: RunView, width: number): readonly Fact[] {
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
-    add("deadline", `${deadline.at.slice(0, 19).replace("T", " ")} UTC, then ${deadlineEnd(view)}`);
+    add("deadline", `${timeText(deadline.at)}, then ${deadlineEnd(view)}`);
   }
   if (terms.length > 0) add("led by", ledBy(terms));
   if (view.active && view.cap !== undefined) add("cap", `${countOf(view.cap, "pack")} in flight`);

@@ -1,8 +1,17 @@
 import { billingClasses, calls, dollarsOf } from "../../model/calls.ts";
-import { bytes, count, countOf, deadlineEnd, dollars, lostOf, lostWord } from "../../model/figures.ts";
+import {
+  bytes,
+  count,
+  countOf,
+  deadlineEnd,
+  dollars,
+  lostOf,
+  lostWord,
+  timeText,
+} from "../../model/figures.ts";
 import { type Range, rangeText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
-import { cut, dim, facts, type Html, html, jsonText, section, table, time } from "./html.ts";
+import { cut, dim, facts, type Html, html, jsonText, section, table } from "./html.ts";
 import { previewHtml, type ReportFacts } from "./preview.ts";
 
 /** The sections with texts of the run: failures, cost, result, request and manifest. */
@@ -107,7 +116,7 @@ export function requestSection({ view }: ReportFacts): Html {
       ["Code", code && html`<code>${code}</code>`],
       ["Layout", packs && chunks && `${countOf(chunks.total, "chunk")} in ${countOf(packs.total, "pack")}`],
       ["Packs in flight at most", cap === undefined ? undefined : count(cap)],
-      ["Deadline", deadline && `${time(deadline.at)}, then ${deadlineEnd(view)}`],
+      ["Deadline", deadline && `${timeText(deadline.at)}, then ${deadlineEnd(view)}`],
       ["Last command", command?.want && `${command.want}: ${command.answer}`],
       ["Run", `${view.run} (${view.uid})`],
     ]),

@@ -79,9 +79,6 @@ ${content}
 /** A note in a dim color. */
 export const dim = (text: string): Html => html`<p class="dim">${text}</p>`;
 
-/** `2026-11-22 12:00:00 UTC`. */
-export const time = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-
 /** JSON with a line for each value that is too long for one, so that ranges and terms stay readable. */
 export function jsonText(value: unknown, indent = ""): string {
   const short = JSON.stringify(value) ?? "";

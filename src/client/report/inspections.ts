@@ -1,9 +1,9 @@
-import { count, countOf, duration, milliseconds } from "../../model/figures.ts";
+import { count, countOf, duration, milliseconds, timeText } from "../../model/figures.ts";
 import { rangeText } from "../../model/packs.ts";
 import type { PackMap } from "../inspection/packMap.ts";
 import type { Timeline } from "../inspection/timeline.ts";
 import { durationChart, mapChart, mapKey, timelineChart } from "./charts.ts";
-import { cut, dim, facts, type Html, html, section, table, time } from "./html.ts";
+import { cut, dim, facts, type Html, html, section, table } from "./html.ts";
 import type { ReportFacts } from "./preview.ts";
 
 /** The sections with charts, each with its table. */
@@ -45,8 +45,8 @@ function termTable({ terms, finishedAt }: Timeline): Html {
       return [
         term,
         cut(holder, holderCharactersMax),
-        html`<span class="t">${time(from)}</span>`,
-        html`<span class="t">${to === undefined ? endOf(index === terms.length - 1) : time(to)}</span>`,
+        html`<span class="t">${timeText(from)}</span>`,
+        html`<span class="t">${to === undefined ? endOf(index === terms.length - 1) : timeText(to)}</span>`,
         gapS === undefined ? "" : duration(Math.max(0, gapS)),
         cameBy === undefined ? "" : acquiredBy[cameBy],
       ];

@@ -1,6 +1,7 @@
 import { csvParseRows } from "d3-dsv";
 import { bytes, count } from "../../model/figures.ts";
 import { parseHeld, withHeldNumbers } from "../../model/heldNumbers.ts";
+import { isRecord, valueText } from "../../model/json.ts";
 import { baseContentType } from "../../model/resultType.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Client } from "../client.ts";
@@ -74,8 +75,6 @@ export function previewHtml({ contentType, bytes: size, body }: Preview): Html {
 }
 
 type Row = Readonly<Record<string, unknown>>;
-const isRow = (value: unknown): value is Row =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isFlat = (row: Row): boolean =>
   Object.values(row).every((value) => typeof value !== "object" || value === null);
 
@@ -83,10 +82,10 @@ const isFlat = (row: Row): boolean =>
 function jsonHtml(text: string): Html | undefined {
   const value = parsed(text);
   if (value === undefined) return undefined;
-  if (isRow(value) && isFlat(value) && Object.keys(value).length <= rowsMax) {
+  if (isRecord(value) && isFlat(value) && Object.keys(value).length <= rowsMax) {
     return facts(Object.entries(value).map(([name, cell]) => [cut(name, cellCharactersMax), cellText(cell)]));
   }
-  if (Array.isArray(value) && value.length > 0 && value.every((row) => isRow(row) && isFlat(row))) {
+  if (Array.isArray(value) && value.length > 0 && value.every((row) => isRecord(row) && isFlat(row))) {
     const rows = value as readonly Row[];
     const names = [...new Set(rows.slice(0, rowsMax).flatMap((row) => Object.keys(row)))];
     const cells = rows.map((row) => names.map((name) => (name in row ? cellText(row[name]) : "")));
@@ -109,8 +108,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const cellText = (value: unknown): string =>
-  cut(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), cellCharactersMax);
+const cellText = (value: unknown): string => cut(valueText(value), cellCharactersMax);
 
 function csvHtml(type: string, text: string, isWhole: boolean): Html | undefined {
   if (type !== "text/csv") return undefined;

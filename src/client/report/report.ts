@@ -12,12 +12,13 @@ import {
   percent,
   sentence,
   stateText,
+  timeText,
 } from "../../model/figures.ts";
 import { refusedText } from "../../model/identity.ts";
 import type { Client } from "../client.ts";
 import type { RunView, RunWord } from "../runView.ts";
 import { costSection, failureSection, manifestSection, requestSection, resultSection } from "./documents.ts";
-import { Html, html, time, type Value } from "./html.ts";
+import { Html, html, type Value } from "./html.ts";
 import { durationSection, mapSection, timelineSection } from "./inspections.ts";
 import { type ReportFacts, reportFacts } from "./preview.ts";
 import { style } from "./style.ts";
@@ -61,7 +62,7 @@ ${costSection(facts)}
 ${resultSection(facts)}
 ${requestSection(facts)}
 ${manifest && manifestSection(manifest)}
-<footer>Leasefold · run ${view.run} (${view.uid}), generation ${view.generation} · as of ${time(facts.timeline.nowAt)}</footer>
+<footer>Leasefold · run ${view.run} (${view.uid}), generation ${view.generation} · as of ${timeText(facts.timeline.nowAt)}</footer>
 </main>
 </body>
 </html>
@@ -88,7 +89,7 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
   const [tone, shape] = looks[view.word];
   const icon = new Html(`<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">${shape}</svg>`);
   const older = olderText(view);
-  const when = finishedAt === undefined ? "has not ended" : `ended ${time(finishedAt)}`;
+  const when = finishedAt === undefined ? "has not ended" : `ended ${timeText(finishedAt)}`;
   const figures: readonly (Figure | undefined)[] = [
     ["Time", duration(view.elapsedS)],
     chunks && ["Chunks", ...share(view, chunks)],
@@ -103,7 +104,7 @@ function header({ view, timeline, manifest }: ReportFacts): Html {
   return html`<header>
 <div class="dim">Leasefold report · ${view.calculation}</div>
 <h1>${view.run}</h1>
-<div><span class="state ${tone}">${icon}${stateText(view)}</span> <span class="dim">· submitted ${time(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
+<div><span class="state ${tone}">${icon}${stateText(view)}</span> <span class="dim">· submitted ${timeText(view.submittedAt)} · ${when}${view.generation > 1 ? ` · generation ${view.generation}` : ""}</span></div>
 ${notes(view, manifest)}
 <dl class="figures">${figures.map(
     (figure) =>

@@ -1,12 +1,11 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { LeaderView } from "../../client/leader.ts";
-import { count, duration } from "../../model/figures.ts";
+import { count, duration, timeText } from "../../model/figures.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Facts, Head, Notice, Panel, Scroll } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
 import { MarkIcon } from "../parts/stateMark.tsx";
 import { cameByText } from "../run/progress/chart.ts";
-import { timeText } from "../run/requestPanel.tsx";
 import { agoText } from "../runs/runRow.ts";
 import { instancesOf, type KnownTerm, termRows } from "./leaderModel.ts";
 

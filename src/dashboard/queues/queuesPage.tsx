@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { QueueView } from "../../client/queues.ts";
 import { count, duration } from "../../model/figures.ts";
+import { valueText } from "../../model/json.ts";
 import type { QueueMessages } from "../data/answers.ts";
 import { serviceNowMs, usePoll } from "../data/hooks.ts";
 import { Empty, Facts, Head, Panel } from "../parts/parts.tsx";
@@ -110,10 +111,7 @@ function Message({ message }: { readonly message: QueueMessages["messages"][numb
         </span>
       </p>
       <Facts
-        rows={facts.map(([name, value]): readonly [string, ComponentChildren] => [
-          name,
-          typeof value === "string" ? value : JSON.stringify(value),
-        ])}
+        rows={facts.map(([name, value]): readonly [string, ComponentChildren] => [name, valueText(value)])}
       />
       <details open={decoded === undefined}>
         <summary>Raw</summary>

@@ -1,4 +1,5 @@
 import type { RunView } from "../../client/runView.ts";
+import { valueText } from "../../model/json.ts";
 
 /** Commands that a person can paste into a terminal. No command contains a key. */
 
@@ -7,9 +8,6 @@ export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text) && !text.startsWith("-")) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
-
-const valueText = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
 /** The submit of a run with these parameters, each as `--param`, which no option of the CLI can be mistaken for. */
 export function submitCommand(calculation: string, params: unknown, more: readonly string[] = []): string {

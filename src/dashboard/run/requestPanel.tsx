@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { RunView } from "../../client/runView.ts";
-import { deadlineEnd } from "../../model/figures.ts";
+import { deadlineEnd, timeText } from "../../model/figures.ts";
+import { valueText } from "../../model/json.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Facts, Panel } from "../parts/parts.tsx";
 import { hashOf } from "../route.ts";
@@ -69,10 +70,5 @@ export function RequestPanel({
   );
 }
 
-const valueText = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-
 /** `name/1.0/abcdef012345…`: the whole identity is in the title. */
 const shortCode = (code: string): string => (code.length > 28 ? `${code.slice(0, 28)}…` : code);
-
-export const timeText = (iso: string): string => `${iso.slice(0, 19).replace("T", " ")} UTC`;

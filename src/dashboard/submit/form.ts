@@ -1,3 +1,5 @@
+import { typedMs } from "../../model/figures.ts";
+import { isRecord, valueText } from "../../model/json.ts";
 import { type Field, fieldsOf, issueOf, type Schema } from "./schema.ts";
 
 /**
@@ -63,8 +65,7 @@ function valueFrom({ kind, choices }: Field, text: string): unknown {
 /** The text of a field's value; `typed` wins while it means that very value, so that `1e9` does not change under the hands. */
 export function textOf(field: Field, value: unknown, typed?: string): string {
   if (typed !== undefined && same(valueFrom(field, typed), value)) return typed;
-  if (value === undefined) return "";
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return value === undefined ? "" : valueText(value);
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -92,7 +93,6 @@ export function issuesOf(state: FormState, schema: Schema | undefined): Readonly
 }
 
 const wholeText = /^[1-9]\d{0,8}$/;
-const timeText = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)$/;
 
 function optionIssue(name: OptionName, text: string): string | undefined {
   const given = text.trim();
@@ -100,24 +100,10 @@ function optionIssue(name: OptionName, text: string): string | undefined {
   if (name === "packSize" || name === "cap" || name === "attempts")
     return wholeText.test(given) ? undefined : "must be a whole number, at least 1";
   if (name === "packLimit" || name === "deadline")
-    return timeText.test(given) ? undefined : "must be a time such as 30s, 5m or 2h";
+    return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
     return /^\d+(\.\d+)?%?$/.test(given) ? undefined : "must be a number of chunks or a share such as 1%";
   return undefined;
-}
-
-const msOf: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-function timeOf(text: string): number {
-  const [, amount = "", unit = ""] = timeText.exec(text) ?? [];
-  return Math.round(Number(amount) * (msOf[unit] ?? Number.NaN));
 }
 
 /** The body of `POST runs`. */
@@ -137,13 +123,10 @@ export function requestOf({ calculation, params, options }: FormState): Readonly
     ...Object.fromEntries(numbers),
     ...(given("id") === undefined ? {} : { id: given("id") }),
     ...(tolerate === undefined ? {} : { tolerate: toleranceOf(tolerate) }),
-    ...(packLimit === undefined ? {} : { packLimitMs: timeOf(packLimit) }),
-    ...(deadline === undefined ? {} : { deadline: { ms: timeOf(deadline), keep: false } }),
+    ...(packLimit === undefined ? {} : { packLimitMs: typedMs(packLimit) }),
+    ...(deadline === undefined ? {} : { deadline: { ms: typedMs(deadline), keep: false } }),
   };
 }
 
 const toleranceOf = (text: string): object =>
   text.endsWith("%") ? { percent: Number(text.slice(0, -1)) } : { chunks: Number(text) };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import type { DescribedCalculation } from "../../client/describeCalculations.ts";
+import { doubleRule } from "../../model/json.ts";
 
 /** The fields of a form, from the JSON Schema of a calculation's parameters. */
 
@@ -96,7 +97,7 @@ export function issueOf(field: Field, value: unknown): string | undefined {
   if (value === undefined) return field.required ? "must be given" : undefined;
   const { kind, schema, choices } = field;
   if (kind === "integer" || kind === "number") {
-    if (Math.abs(Number(value)) === Infinity) return "must be within the range of a double, about ±1.8e308";
+    if (Math.abs(Number(value)) === Infinity) return doubleRule;
     if (typeof value !== "number") return "must be a number";
     if (kind === "integer" && !Number.isInteger(value)) return "must be a whole number";
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;

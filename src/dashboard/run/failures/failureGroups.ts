@@ -1,21 +1,15 @@
 import type { FailureGroup } from "../../../client/failureGroups.ts";
 import type { FailureView } from "../../../client/failures.ts";
-import { count, countOf } from "../../../model/figures.ts";
-import { type Range, rangeText } from "../../../model/packs.ts";
+import { countOf } from "../../../model/figures.ts";
+import { rangesText } from "../../../model/packs.ts";
 
-const rangesShown = 6;
-
-/** `0–99, 200–222, and 3 more`. */
-export function rangesText(ranges: readonly Range[]): string {
-  const more = ranges.length - rangesShown;
-  const shown = ranges.slice(0, rangesShown).map(rangeText);
-  return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
-}
+/** Ranges, and failed tasks, that are listed. */
+export const rangesShown = 6;
 
 /** `12 packs (chunks 0–99, …), plan, 36 attempts`. */
 export function groupText({ packs, chunks, tasks, attempts }: FailureGroup): string {
   const shown = [
-    packs.length === 0 ? "" : `${countOf(packs.length, "pack")} (chunks ${rangesText(chunks)})`,
+    packs.length === 0 ? "" : `${countOf(packs.length, "pack")} (chunks ${rangesText(chunks, rangesShown)})`,
     ...tasks.slice(0, rangesShown),
     countOf(attempts, "attempt"),
   ];

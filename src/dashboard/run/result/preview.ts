@@ -1,4 +1,5 @@
 import { parseHeld, withHeldNumbers } from "../../../model/heldNumbers.ts";
+import { isRecord, valueText } from "../../../model/json.ts";
 
 /** What a result looks like on the page; nothing of it is ever read as HTML. */
 export type Preview =
@@ -56,7 +57,7 @@ function jsonPreview(text: string): Preview {
     const entries = Object.entries(value);
     const simple = entries.every(([, one]) => !isRecord(one) && !Array.isArray(one));
     if (simple && entries.length <= factsMax)
-      return { kind: "facts", facts: entries.map(([name, one]) => [name, cellText(one)]) };
+      return { kind: "facts", facts: entries.map(([name, one]) => [name, valueText(one)]) };
   }
   return textPreview(withHeldNumbers(text) === text ? JSON.stringify(value, null, 2) : text);
 }
@@ -67,7 +68,7 @@ function tableOf(value: unknown): Preview | undefined {
     return undefined;
   const shown = value.slice(0, rowsMax) as readonly Readonly<Record<string, unknown>>[];
   const columns = [...new Set(shown.flatMap((row) => Object.keys(row)))].slice(0, columnsMax);
-  const rows = shown.map((row) => columns.map((name) => (name in row ? cellText(row[name]) : "")));
+  const rows = shown.map((row) => columns.map((name) => (name in row ? valueText(row[name]) : "")));
   return { kind: "table", columns, rows, more: value.length - shown.length };
 }
 
@@ -97,9 +98,3 @@ export function csvRecords(text: string, max: number) {
   const rest = field.lastIndex === 0 ? "" : text.slice(field.lastIndex);
   return { records, more: rest.trim() === "" ? 0 : rest.trimEnd().split(/\r?\n|\r/).length };
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const cellText = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? "");

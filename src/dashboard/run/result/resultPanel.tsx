@@ -2,11 +2,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RunView } from "../../../client/runView.ts";
 import { bytes as bytesText, count, percent } from "../../../model/figures.ts";
+import { rangesText } from "../../../model/packs.ts";
 import type { Manifest } from "../../../model/run.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
 import { Facts, Notice, Panel, Scroll } from "../../parts/parts.tsx";
-import { rangesText } from "../failures/failureGroups.ts";
+import { rangesShown } from "../failures/failureGroups.ts";
 import { pathOf } from "../steer/steering.ts";
 import { type CheckedBytes, fetchResult } from "./fetchResult.ts";
 import { PreviewView } from "./previewView.tsx";
@@ -39,7 +40,7 @@ export function ResultPanel({
           ["size", bytesText(result.bytes)],
           ["SHA-256", <Hash key="hash" text={result.sha256} />],
           ["chunks", `${count(result.folded)} folded${result.complete ? ", complete" : ""}`],
-          ["missing", result.complete ? undefined : `chunks ${rangesText(result.missing)}`],
+          ["missing", result.complete ? undefined : `chunks ${rangesText(result.missing, rangesShown)}`],
           [
             "code",
             result.mixed === true ? `several versions, as a retry asked: ${result.code.length}` : undefined,
