@@ -159,12 +159,7 @@ function textOf(body: unknown, { triggerMetadata }: Pick<InvocationContext, "tri
 /**
  * A value of the trigger metadata as text. The host writes properties of the body over its own, and an object among them
  * may not be convertible: a handler that threw for it would never record the message.
- *
- * The host sends whole numbers as JSON. The worker would hand over an int64 of the protocol as its two halves, as it does
- * for lists of them (nodejs-worker #844). A count that is not understood would let work begin again that ended its process.
+ * The host sends whole numbers as JSON.
  */
-function plain(value: unknown): string {
-  if (typeof value === "string" || typeof value === "number") return String(value);
-  if (typeof value !== "object" || value === null || !("low" in value)) return "";
-  return typeof value.low === "number" ? String(value.low) : "";
-}
+const plain = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";

@@ -45,9 +45,6 @@ test.each(["dequeueCount", "insertionTime", "id"])(
   },
 );
 
-test.each([
-  ["JSON, as the host sends it", 3],
-  ["an int64 of the protocol, as the worker hands it over", { low: 3, high: 0, unsigned: false }],
-])("the third delivery is the third attempt where its count comes as %s", (_how, dequeueCount) => {
-  expect(deliveryOf("text", { triggerMetadata: { dequeueCount } }, "q", false).attempt).toBe(3);
+test("the third delivery is the third attempt", () => {
+  expect(deliveryOf("text", { triggerMetadata: { dequeueCount: 3 } }, "q", false).attempt).toBe(3);
 });
