@@ -95,11 +95,7 @@ async function withChunks(
 }
 
 /** The names of the first `max` records or more, and the notes of failed attempts before and among them. */
-async function listFailed(
-  client: Client,
-  prefix: string,
-  max: number,
-): Promise<{ readonly records: readonly string[]; readonly notes: readonly ListedBlob[] }> {
+async function listFailed(client: Client, prefix: string, max: number) {
   const records: string[] = [];
   const notes: ListedBlob[] = [];
   for await (const { blobs } of blobPages(client, client.names.runs, prefix)) {

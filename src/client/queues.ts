@@ -36,11 +36,7 @@ export type MessageView = Awaited<ReturnType<typeof viewMessage>>;
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.
  */
-export async function peekQueue(
-  { storage, names }: Client,
-  name: string,
-  max = 1,
-): Promise<{ readonly queue: string; readonly messages: readonly MessageView[] }> {
+export async function peekQueue({ storage, names }: Client, name: string, max = 1) {
   checkWhole("n", max, clientLimits.peekMax, "bad-count");
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);

@@ -20,18 +20,7 @@ interface UnreadableRun {
 }
 
 /** What a list shows of an ended run. `params` are absent if they are long, `packs` if it was never planned. */
-type ClosedRunView = Pick<
-  RunView,
-  "run" | "uid" | "calculation" | "generation" | "submittedAt" | "elapsedS"
-> &
-  Partial<Pick<RunView, "params" | "code" | "chunks" | "error">> & {
-    readonly active: false;
-    readonly phase: ClosedRun["phase"];
-    readonly word: ClosedRun["phase"] | "complete-with-gaps";
-    readonly packs?: RunView["chunks"];
-    readonly finishedAt: string;
-    readonly dollars: number;
-  };
+type ClosedRunView = ReturnType<typeof viewOfClosed>;
 
 export type ListedRun = RunView | ClosedRunView | UnreadableRun;
 
@@ -91,7 +80,6 @@ const submittedAt = (one: ListedRun): string => ("submittedAt" in one ? one.subm
 
 /** A marker, or the error of decoding it, which is shown with its run. */
 type ListedMarker = Read<Marker> | LeasefoldError;
-type Markers = ReadonlyMap<string, ListedMarker>;
 
 async function readActive(client: Client, id: string, marker: ListedMarker): Promise<ListedRun | undefined> {
   try {
@@ -114,7 +102,7 @@ function unreadable(run: string, active: boolean, error: unknown): UnreadableRun
   return { run, word: newer ? "needs-newer-version" : "unreadable", active, error: { code, message } };
 }
 
-async function listMarkers(client: Client): Promise<Markers> {
+async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {
   const markers = new Map<string, ListedMarker>();
   for await (const { blobs, dateMs } of blobPages(client, client.names.active, "", { metadata: true }))
     for (const blob of blobs) markers.set(blob.name, listedMarker(blob, dateMs));
@@ -183,15 +171,12 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
   }
 }
 
-function viewOfClosed(
-  { finishedMs, retriedMs, calls, ...closed }: ClosedRun,
-  submittedMs: number,
-): ClosedRunView {
+function viewOfClosed({ finishedMs, retriedMs, calls, ...closed }: ClosedRun, submittedMs: number) {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
   return {
     ...defined({ ...closed, packs: countsOf(closed.packs), chunks: countsOf(closed.chunks) }),
-    word: gaps ? "complete-with-gaps" : closed.phase,
-    active: false,
+    word: gaps ? ("complete-with-gaps" as const) : closed.phase,
+    active: false as const,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
     elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,

@@ -14,10 +14,7 @@ export async function status(client: Client, id: string): Promise<RunView> {
 }
 
 /** The view of one run, and the version of the documents that it shows: the same version differs by time only. */
-export async function readStatus(
-  client: Client,
-  id: string,
-): Promise<{ readonly view: RunView; readonly version: string }> {
+export async function readStatus(client: Client, id: string) {
   const spec = await requireSpec(client, id);
   // The marker is read first: a run that closes between the two reads then shows as closed, never as lost.
   const first = await readMarker(client, id);

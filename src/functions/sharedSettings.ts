@@ -77,10 +77,7 @@ type About = Readonly<Record<string, string>>;
  * The settings that differ, in one line with both values and what that causes. The other app may be of another version, so
  * only names that both know are compared.
  */
-export function differencesOf(
-  here: About,
-  there: About,
-): { readonly unsafe: boolean; readonly message: string } | undefined {
+export function differencesOf(here: About, there: About) {
   const found = Object.entries(here).flatMap(([name, value]) => {
     const rule = rules.get(name);
     const other = Object.hasOwn(there, name) ? there[name] : undefined;

@@ -40,10 +40,7 @@ export interface Speed {
 }
 
 /** The value whose run is nearest to `aimedS`, and its estimated time. */
-export function chooseValue(
-  speeds: readonly Speed[],
-  threads: number,
-): { readonly to: number; readonly seconds: number } {
+export function chooseValue(speeds: readonly Speed[], threads: number) {
   const secondsOf = (to: number) => (to * costAt(speeds, to) * overhead) / threads / 1_000;
   const distance = (to: number) => Math.abs(Math.log(secondsOf(to) / aimedS));
   const to = demoValues.reduce((best, one) => (distance(one) < distance(best) ? one : best));

@@ -5,7 +5,6 @@ import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { leader } from "../../client/leader.ts";
 import { findManifest } from "../../client/result.ts";
-import type { RunView } from "../../client/runView.ts";
 import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
@@ -20,7 +19,7 @@ import { count, countOf, duration, stateText } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
 import { chooseValue, measureSpeeds } from "./calibrate.ts";
-import { type KillStage, type KillState, killAndRestart, noKillYet } from "./kill.ts";
+import { type KillStage, killAndRestart, noKillYet } from "./kill.ts";
 import { type DemoReport, demoReport, reportLines, saveDemoResult } from "./report.ts";
 import { type DemoOutput, demoOutput } from "./screen.ts";
 import { makeTracker } from "./tracker.ts";
@@ -179,10 +178,7 @@ async function chooseTo({ session, options, tracker, note }: Stage): Promise<num
 }
 
 /** Polls the run until it has ended, and kills on the way. Undefined after Ctrl-C. */
-async function untilEnded(
-  stage: Stage,
-  run: string,
-): Promise<{ readonly view: RunView; readonly kill: KillState } | undefined> {
+async function untilEnded(stage: Stage, run: string) {
   const { session, options, tracker, client, now, note } = stage;
   const { clock, signal } = session.cli;
   let kill = noKillYet;

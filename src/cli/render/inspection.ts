@@ -42,9 +42,7 @@ export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): re
 const barWidth = 40;
 
 /** Quantiles, a histogram and the slowest packs. */
-export function durationTables(
-  found: Durations,
-): readonly { readonly columns: readonly Column[]; readonly rows: readonly Row[] }[] {
+export function durationTables(found: Durations) {
   const { p50Ms = 0, p75Ms = 0, p95Ms = 0, maxMs = 0, histogram, slowest } = found;
   const most = Math.max(...histogram.map(({ packs }) => packs));
   return [

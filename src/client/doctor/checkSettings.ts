@@ -1,15 +1,12 @@
 import { messageOf } from "../../model/errors.ts";
 import { readSettings, type Settings, settingsSchema } from "../../model/settings.ts";
-import { type Env, type Finding, findingsOf, type Problem } from "./finding.ts";
+import { type Env, findingsOf, type Problem } from "./finding.ts";
 
 /**
  * Checks that the settings are known, valid and without conflicts. With `ofApp` they are those of a whole app, and must
  * also have what the Functions host needs.
  */
-export function checkSettings(
-  env: Env,
-  ofApp: boolean,
-): { readonly findings: readonly Finding[]; readonly settings?: Settings } {
+export function checkSettings(env: Env, ofApp: boolean) {
   const { found, ok, wrong, warning } = findingsOf("settings");
   const known = Object.keys(settingsSchema.shape);
   for (const name of Object.keys(env)) {
@@ -34,7 +31,7 @@ export function checkSettings(
   for (const problem of [...dataStorageProblems(env), ...(ofApp ? hostProblems(env) : [])]) wrong(problem);
   const given = known.filter((name) => env[name]);
   if (found.length === 0) ok(given.length === 0 ? "all are at their defaults" : given.join(", "));
-  return settings === undefined ? { findings: found } : { findings: found, settings };
+  return { findings: found, settings };
 }
 
 function* dataStorageProblems(env: Env): Generator<Problem> {

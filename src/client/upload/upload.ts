@@ -92,11 +92,7 @@ async function compare(
   files: readonly LocalFile[],
   prefix: string,
   signal: AbortSignal | undefined,
-): Promise<{
-  readonly same: ReadonlySet<string>;
-  readonly differing: ReadonlyMap<string, ListedBlob>;
-  readonly others: number;
-}> {
+) {
   const { storage, names } = client;
   const existing = new Map<string, ListedBlob>();
   const list = (cursor: string | undefined) =>

@@ -33,11 +33,10 @@ export function startPoll<T>(
   options: {
     readonly everyMs: (polled: Polled<T>) => number | undefined;
     readonly onChange: (polled: Polled<T>) => void;
-    readonly from?: Polled<T>;
   },
   ports: PollPorts,
 ): { stop(): void; now(): void } {
-  let polled: Polled<T> = options.from ?? nothingYet;
+  let polled: Polled<T> = nothingYet;
   let failed = 0;
   let stopped = false;
   let due = true;

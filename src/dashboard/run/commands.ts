@@ -10,12 +10,12 @@ export function shellWord(text: string): string {
 }
 
 /** The submit of a run with these parameters, each as `--param`, which no option of the CLI can be mistaken for. */
-export function submitCommand(calculation: string, params: unknown, more: readonly string[] = []): string {
+export function submitCommand(calculation: string, params: unknown): string {
   const entries = typeof params === "object" && params !== null ? Object.entries(params) : [];
   const given = entries
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `--param ${shellWord(`${name}=${valueText(value)}`)}`);
-  return ["leasefold submit", shellWord(calculation), ...given, ...more].join(" ");
+  return ["leasefold submit", shellWord(calculation), ...given].join(" ");
 }
 
 /** The same over HTTP. The key stays a variable of the shell. */
