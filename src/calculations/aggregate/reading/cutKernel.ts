@@ -67,32 +67,30 @@ interface CutTask {
 export class CutKernel {
   /** A batch with a long record gets an instance of its own, since memory never shrinks; it goes with the range. */
   #kernel = loadKernel().usual;
-  readonly #width: number;
+  readonly #of: CutTask;
   readonly #rowsMax: number;
-  readonly #table: Uint8Array;
   /** Where the batch begins behind the table. */
   readonly #block: number;
-  readonly #task: readonly number[];
   #length = 0;
 
-  constructor({ width, table, task }: CutTask) {
+  constructor(of: CutTask) {
     const { cellsMax } = this.#kernel;
+    const { width, table } = of;
     if (width > cellsMax) throw new Error(`${width} columns are more than ${cellsMax}`);
-    this.#width = width;
+    this.#of = of;
     this.#rowsMax = width === 0 ? cellsMax : Math.floor(cellsMax / width);
-    this.#table = table;
     this.#block = Math.ceil(table.length / 16) * 16;
-    this.#task = task;
   }
 
   begin({ bytes }: Cells): void {
     const room = this.#block + bytes.length + spareBytes;
     if (room > this.#kernel.room) this.#kernel = loadKernel().larger(room * 2);
     const kernel = this.#kernel;
-    kernel.bytes.set(this.#table);
+    const { width, table, task } = this.#of;
+    kernel.bytes.set(table);
     kernel.bytes.set(bytes, this.#block);
-    kernel.task.set([this.#width, this.#rowsMax, ...this.#task]);
-    kernel.present.fill(0, 0, this.#width);
+    kernel.task.set([width, this.#rowsMax, ...task]);
+    kernel.present.fill(0, 0, width);
     this.#length = bytes.length;
   }
 

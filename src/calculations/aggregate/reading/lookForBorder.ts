@@ -1,5 +1,6 @@
 import type { FileFact, Files } from "../../files.ts";
 import { aggregateLimits } from "../limits.ts";
+import { carriageReturn, lineFeed, quote } from "./recordBorders.ts";
 
 const { firstReadBytes, lookBytesMax, recordBytesMax } = aggregateLimits;
 
@@ -48,10 +49,6 @@ export async function* piecesOf(
 
 /** Quotes after which a look ends. In a table that is made to look the same both ways no number of them would tell. */
 const quotesMax = 100_000;
-
-const quote = 0x22;
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
 
 /** One of the states in which the scan of `recordBorders` may be where the look begins, and what became of it. */
 interface Track {

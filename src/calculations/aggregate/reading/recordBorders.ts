@@ -22,9 +22,7 @@ interface BorderOptions {
   readonly delimiter?: string | undefined;
 }
 
-const quote = 0x22;
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
+export const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
 /**
  * A record ends with a line feed outside quotes. A quote opens a field only as its first byte and closes it only before
