@@ -123,18 +123,14 @@ function misfitOf(schema: Property, value: unknown, path: readonly string[]): Mi
     return { path, why: hasNumbers ? noNumber : (typeRules["boolean"] ?? "") };
   }
   if (!isNesting(value)) return undefined;
-  for (const one of schema.allOf ?? []) {
-    const misfit = misfitOf(one as Property, value, path);
-    if (misfit !== undefined) return misfit;
-  }
-  for (const [key, inner] of Object.entries(value)) {
+  const all = (schema.allOf ?? []).map((one) => misfitOf(one as Property, value, path));
+  const inner = Object.entries(value).map(([key, one]) => {
     const there = Array.isArray(value)
       ? (schema.prefixItems?.[Number(key)] ?? schema.items)
       : (ownOf(schema.properties, key) ?? schema.additionalProperties);
-    const misfit = isNesting(there) ? misfitOf(there as Property, inner, [...path, key]) : undefined;
-    if (misfit !== undefined) return misfit;
-  }
-  return undefined;
+    return isNesting(there) ? misfitOf(there as Property, one, [...path, key]) : undefined;
+  });
+  return [...all, ...inner].find(Boolean);
 }
 
 const optionsOf = ({ anyOf, oneOf }: Property): Property[] | undefined =>
