@@ -29,9 +29,6 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
   return { ...view, oldestS: Math.max(0, stats.dateMs - first.insertedMs) / 1000 };
 }
 
-/** A message as it lies in its queue. */
-export type MessageView = Awaited<ReturnType<typeof viewMessage>>;
-
 /**
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.

@@ -1,5 +1,5 @@
 import type { Timeline } from "../../client/inspection/timeline.ts";
-import type { MessageView } from "../../client/queues.ts";
+import type { peekQueue } from "../../client/queues.ts";
 
 /** Answers of the API that have no name in `src/client`. */
 
@@ -9,10 +9,7 @@ export interface Instance {
   readonly readOnly: boolean;
 }
 
-export interface QueueMessages {
-  readonly queue: string;
-  readonly messages: readonly MessageView[];
-}
+export type QueueMessages = Awaited<ReturnType<typeof peekQueue>>;
 
 /** How a leader acquired the lease. */
 export type CameBy = NonNullable<Timeline["terms"][number]["cameBy"]>;

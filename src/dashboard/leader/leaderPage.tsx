@@ -102,13 +102,8 @@ function Instances({ terms }: { readonly terms: readonly KnownTerm[] }): JSX.Ele
   );
 }
 
-function Terms({
-  terms,
-  leading,
-}: {
-  readonly terms: readonly KnownTerm[];
-  readonly leading: boolean;
-}): JSX.Element {
+function Terms(of: { readonly terms: readonly KnownTerm[]; readonly leading: boolean }): JSX.Element {
+  const { terms, leading } = of;
   return (
     <Panel title="Last terms">
       <Scroll label="Last terms">

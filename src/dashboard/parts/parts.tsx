@@ -23,11 +23,8 @@ export function Panel(of: {
 }
 
 /** Names and values in two aligned columns; rows without a value are left out. */
-export function Facts({
-  rows,
-}: {
-  readonly rows: readonly (readonly [string, ComponentChildren])[];
-}): JSX.Element {
+export function Facts(of: { readonly rows: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
+  const { rows } = of;
   return (
     <dl class="facts">
       {rows.map(([name, value]) =>

@@ -7,13 +7,8 @@ import { api, useDoing } from "../data/hooks.ts";
 import { Head, Notice, Panel } from "../parts/parts.tsx";
 
 /** Storage calls by billing class and their list price so far, against the plan on request. */
-export function CostPanel({
-  view,
-  readOnly,
-}: {
-  readonly view: RunView;
-  readonly readOnly: boolean;
-}): JSX.Element {
+export function CostPanel(of: { readonly view: RunView; readonly readOnly: boolean }): JSX.Element {
+  const { view, readOnly } = of;
   const planning = useDoing<RunEstimate>();
   const { now } = planning;
   const plan = now.kind === "done" ? now.value : undefined;

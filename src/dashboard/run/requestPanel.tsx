@@ -8,13 +8,8 @@ import { hashOf } from "../route.ts";
 import { resultCommand, statusCommand, submitCommand, submitCurl } from "./commands.ts";
 
 /** What was asked for, and how to ask for it again: on this page, in a terminal or over HTTP. */
-export function RequestPanel({
-  view,
-  readOnly,
-}: {
-  readonly view: RunView;
-  readonly readOnly: boolean;
-}): JSX.Element {
+export function RequestPanel(of: { readonly view: RunView; readonly readOnly: boolean }): JSX.Element {
+  const { view, readOnly } = of;
   const { calculation, params, code, deadline, cap } = view;
   const rows = Object.entries(typeof params === "object" && params !== null ? params : {});
   const again = readOnly ? null : (

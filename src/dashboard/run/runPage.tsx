@@ -30,13 +30,8 @@ const detailMs = 3_000;
 const closedMs = 15_000;
 
 /** One run in depth. Its view is asked for once a second while it works; the map and the timeline every few seconds. */
-export function RunPage({
-  route,
-  readOnly,
-}: {
-  readonly route: RunRoute;
-  readonly readOnly: boolean;
-}): JSX.Element {
+export function RunPage(of: { readonly route: RunRoute; readonly readOnly: boolean }): JSX.Element {
+  const { route, readOnly } = of;
   const path = pathOf(route.run);
   const polled = usePoll<RunView>(path, ({ value }) => (value?.active === false ? closedMs : openMs));
   const view = polled.value;

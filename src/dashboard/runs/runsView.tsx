@@ -13,13 +13,11 @@ type RunsRoute = Extract<Route, { readonly view: "runs" }>;
 const phases = ["active", "complete", "failed", "cancelled"];
 
 /** All runs, the working ones and the newest first, a page at a time. */
-export function RunsView({
-  route,
-  readOnly,
-}: {
+export function RunsView(of: {
   readonly route: RunsRoute;
   readonly readOnly: boolean | undefined;
 }): JSX.Element {
+  const { route, readOnly } = of;
   const polled = usePoll<RunsPage>(pathOfRuns(route), ({ value }) =>
     pollRunsMs(value, route.cursor === undefined),
   );

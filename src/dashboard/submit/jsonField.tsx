@@ -3,13 +3,11 @@ import { useId, useState } from "preact/hooks";
 import { type FormState, jsonOf } from "./form.ts";
 
 /** The parameters as JSON, which is the same state as the form. */
-export function JsonField({
-  state,
-  onEdit,
-}: {
+export function JsonField(of: {
   readonly state: FormState;
   readonly onEdit: (text: string) => void;
 }): JSX.Element {
+  const { state, onEdit } = of;
   const [typed, setTyped] = useState<string>();
   const id = useId();
   const text = jsonOf(state);

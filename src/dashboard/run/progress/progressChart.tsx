@@ -110,15 +110,8 @@ const lineOf = ({ points, fromMs }: Chart, x: Scale, y: Scale): string => {
 };
 
 /** The band of the remaining time: between the earliest and the latest end, and the expected way. */
-function Ahead({
-  chart,
-  x,
-  y,
-}: {
-  readonly chart: Chart;
-  readonly x: Scale;
-  readonly y: Scale;
-}): JSX.Element | null {
+function Ahead(of: { readonly chart: Chart; readonly x: Scale; readonly y: Scale }): JSX.Element | null {
+  const { chart, x, y } = of;
   const { ahead, nowMs, total } = chart;
   if (ahead === undefined) return null;
   const now = `${x(nowMs)} ${y(ahead.ended)}`;

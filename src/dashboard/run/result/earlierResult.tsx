@@ -7,13 +7,8 @@ import { pathOf } from "../steer/steering.ts";
 import { ResultPanel } from "./resultPanel.tsx";
 
 /** The result of the generation that the address names, which a later one does not replace. */
-export function EarlierResult({
-  run,
-  generation,
-}: {
-  readonly run: string;
-  readonly generation: number;
-}): JSX.Element {
+export function EarlierResult(of: { readonly run: string; readonly generation: number }): JSX.Element {
+  const { run, generation } = of;
   const polled = usePoll<Manifest>(`${pathOf(run)}/manifest?generation=${generation}`, () => undefined);
   const { value } = polled;
   return (

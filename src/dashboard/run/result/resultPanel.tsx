@@ -16,13 +16,8 @@ import { saveFile } from "./saveFile.ts";
 type ResultFacts = NonNullable<RunView["result"]>;
 
 /** The result of a generation: what it is, a preview, a checked download, and the manifest that vouches for it. */
-export function ResultPanel({
-  run,
-  result,
-}: {
-  readonly run: string;
-  readonly result: ResultFacts;
-}): JSX.Element {
+export function ResultPanel(of: { readonly run: string; readonly result: ResultFacts }): JSX.Element {
+  const { run, result } = of;
   const reading = useDoing<CheckedBytes>();
   const [atBytes, setAtBytes] = useState(0);
   const { now } = reading;
@@ -89,13 +84,8 @@ function Checked({ found }: { readonly found: CheckedBytes }): JSX.Element {
   );
 }
 
-function ManifestView({
-  run,
-  generation,
-}: {
-  readonly run: string;
-  readonly generation: number;
-}): JSX.Element {
+function ManifestView(of: { readonly run: string; readonly generation: number }): JSX.Element {
+  const { run, generation } = of;
   const reading = useDoing<Manifest>();
   const { now } = reading;
   const path = `${pathOf(run)}/manifest?generation=${generation}`;
