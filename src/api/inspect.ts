@@ -109,21 +109,11 @@ export interface InstanceFacts {
 export const getHealth = (): ApiAnswer => fresh({ ok: true });
 
 /** Makes no storage call, so it answers while storage is unavailable. */
-export function getInstance({
-  version,
-  commit,
-  instance,
-  lastTickAgeMs,
-  readOnly,
-}: InstanceFacts): ApiAnswer {
+export function getInstance({ lastTickAgeMs, readOnly, ...facts }: InstanceFacts): ApiAnswer {
+  const { version, commit, instance } = facts;
   const ageMs = lastTickAgeMs();
-  return fresh({
-    version,
-    ...(commit === undefined ? {} : { commit }),
-    instance,
-    readOnly: readOnly(),
-    ...(ageMs === undefined ? {} : { lastTickAgeS: Math.round(ageMs) / 1000 }),
-  });
+  const lastTickAgeS = ageMs === undefined ? undefined : Math.round(ageMs) / 1000;
+  return fresh({ version, commit, instance, readOnly: readOnly(), lastTickAgeS });
 }
 
 /** Azure's front end ends a request after 230 s; packs without an answer by then are reported as such. */

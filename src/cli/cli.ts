@@ -82,7 +82,6 @@ export class Session {
     return this.print(JSON.stringify(value));
   }
 
-  /** A line on standard output. */
   print(line: string): Promise<void> {
     return this.cli.out.write(`${line}\n`);
   }

@@ -2,7 +2,7 @@ import type { FileAccess } from "../calculations/files.ts";
 import type { Calculations } from "../calculations/registry.ts";
 import type { Client } from "../client/client.ts";
 import { emptyIfMissing } from "../client/containersAndQueues.ts";
-import { findLocalFile, type LocalFile } from "../local/localFile.ts";
+import { findLocalFile } from "../local/localFile.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../model/names.ts";
 import { readSettings } from "../model/settings.ts";
@@ -91,10 +91,7 @@ export async function findStorage(
 }
 
 /** The local instances behind the storage that a command uses; none if it is another storage. */
-export async function findInstances(
-  options: ConnectOptions,
-  at: Surroundings,
-): Promise<LocalFile["instances"]> {
+export async function findInstances(options: ConnectOptions, at: Surroundings) {
   const found = await findLocalFile(at.env, at.folder);
   if (found.kind !== "found") return [];
   const { connection } = await findStorage(options, at);

@@ -3,7 +3,6 @@ import { Worker } from "node:worker_threads";
 import { type Calculations, loadCalculations } from "../calculations/registry.ts";
 import { ConfigError } from "../model/errors.ts";
 import { threadFile, threadStart } from "../worker/threads/threadStart.ts";
-import type { LoadThreadData } from "./loadThread.ts";
 
 /** The limit for the start of a thread and one file; enough on a busy machine. */
 export const loadMsMin = 15_000;
@@ -31,11 +30,8 @@ export async function loadFiles(files: readonly string[], loading: Loading): Pro
   return await loadCalculations(files);
 }
 
-async function loadInThread(
-  files: readonly string[],
-  { signal, limitMs = loadMsMin }: Loading,
-): Promise<void> {
-  const workerData: LoadThreadData = { urls: files.map((file) => pathToFileURL(file).href) };
+async function loadInThread(files: readonly string[], { signal, limitMs = loadMsMin }: Loading) {
+  const workerData = files.map((file) => pathToFileURL(file).href);
   const output = { stdout: true, stderr: true };
   const worker = new Worker(threadFile(import.meta.dirname, "loadThread"), {
     ...{ workerData, ...output, ...threadStart(memoryMb) },

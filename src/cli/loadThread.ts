@@ -1,13 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { resolveLeasefold } from "../calculations/moduleGraph.ts";
 
-/** The entry of the thread that tries whether files of calculations end loading. */
-export interface LoadThreadData {
-  /** URLs of the user's files. */
-  readonly urls: readonly string[];
-}
-
-async function main({ urls }: LoadThreadData): Promise<void> {
+/** The entry of the thread that tries whether files of calculations end loading. Its data are their URLs. */
+async function main(urls: readonly string[]): Promise<void> {
   resolveLeasefold();
   for (const url of urls) {
     // The process that loads it next tells why it does not load.
@@ -16,4 +11,4 @@ async function main({ urls }: LoadThreadData): Promise<void> {
   }
 }
 
-void main(workerData as LoadThreadData);
+void main(workerData as readonly string[]);

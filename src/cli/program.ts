@@ -31,11 +31,7 @@ instances that run in this folder or above.`;
  * Runs one command and returns its exit code. Never throws, and never ends the process. `more` are commands that run
  * programs on this machine.
  */
-export async function runCommand(
-  argv: readonly string[],
-  cli: Cli,
-  more: readonly AddCommand[] = [],
-): Promise<number> {
+export async function runCommand(argv: readonly string[], cli: Cli, more: readonly AddCommand[] = []) {
   const program = new Command("leasefold")
     .description(
       "One big calculation, cut into chunks, computed on Azure Functions and folded into one result.",
@@ -92,12 +88,7 @@ function refuseEmpty({ options, registeredArguments }: Command): void {
   }
 }
 
-async function exitCodeAfter(
-  error: unknown,
-  cli: Cli,
-  argv: readonly string[],
-  errors: readonly string[],
-): Promise<number> {
+async function exitCodeAfter(error: unknown, cli: Cli, argv: readonly string[], errors: readonly string[]) {
   if (cli.signal.aborted) return interruptedBy(cli.signal);
   if (error instanceof CommanderError) {
     // --help and --version throw as well, after they have printed.
@@ -130,11 +121,7 @@ const bugExitCode = 70;
  * Prints an error on standard error, on one line or as JSON, and returns the exit code. A stack is printed only for a
  * bug, and only with NODE_DEBUG=leasefold.
  */
-export async function printError(
-  error: unknown,
-  cli: Pick<Cli, "err" | "env">,
-  json: boolean,
-): Promise<number> {
+export async function printError(error: unknown, cli: Pick<Cli, "err" | "env">, json: boolean) {
   const exitCode = error instanceof CommanderError ? wrongUsage : edgeOf(error).exitCode;
   const message = oneLine(error instanceof CommanderError ? usageText(error) : messageOf(error));
   if (json) {

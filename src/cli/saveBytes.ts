@@ -89,7 +89,6 @@ function textCheck(): (piece: Uint8Array) => boolean {
 export const saveResult = (cli: Cli, client: Client, manifest: Manifest, file: string): Promise<string> =>
   saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
 
-/** Streams the result to standard output. */
 export async function printResult(cli: Cli, client: Client, manifest: Manifest): Promise<void> {
   await printBytes(cli, (await openResult(client, manifest, { signal: cli.signal })).body);
 }

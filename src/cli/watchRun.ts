@@ -20,12 +20,7 @@ const busyMax = 10;
  * Shows a run's progress until it has ended, or Ctrl-C, and returns its last view. The run itself does not depend on
  * it. Notes whenever local instances go down or the run begins to wait for other code.
  */
-export async function watchRun(
-  session: Session,
-  client: Client,
-  run: string,
-  screen: Screen,
-): Promise<RunView> {
+export async function watchRun(session: Session, client: Client, run: string, screen: Screen) {
   const { cli } = session;
   const live = liveLine(screen, cli.clock);
   const startMs = cli.clock.monotonicMs();

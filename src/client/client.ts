@@ -18,7 +18,6 @@ export interface Client {
   readonly calculations: Calculations;
 }
 
-/** Limits and timings of the client. */
 export const clientLimits = {
   /** A plan has at most this many chunks, so a larger pack could never be filled. */
   packSizeMax: 10_000_000,

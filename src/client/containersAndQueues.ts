@@ -4,10 +4,7 @@ import { isContainerOrQueueMissing } from "../storage/createOnDemand.ts";
 import type { Client } from "./client.ts";
 
 /** Creates the missing containers and queues of the namespace. An identity without the right to do so skips them. */
-export async function ensureContainersAndQueues({
-  storage,
-  names,
-}: Pick<Client, "storage" | "names">): Promise<void> {
+export async function ensureContainersAndQueues({ storage, names }: Pick<Client, "storage" | "names">) {
   await Promise.all([
     ...containersOf(names).map((name) => unlessDenied(storage.blobs.ensureContainer(name))),
     ...queuesOf(names).map((name) => unlessDenied(storage.queues.ensureQueue(name))),
@@ -47,7 +44,6 @@ type ListOptions = Parameters<Client["storage"]["blobs"]["list"]>[2];
 export const blobPage = ({ storage }: Client, container: string, prefix: string, options?: ListOptions) =>
   emptyIfMissing(storage.blobs.list(container, prefix, options), { blobs: [], dateMs: 0 });
 
-/** All pages of blobs. */
 export const blobPages = (client: Client, container: string, prefix: string, options?: ListOptions) =>
   pages((cursor) => blobPage(client, container, prefix, { ...options, cursor }));
 

@@ -56,11 +56,7 @@ async function readNote(client: Client, name: string): Promise<Failure | undefin
 }
 
 /** Whether another attempt has written the output. */
-async function isDone(
-  { storage, names }: Client,
-  { run, uid, generation, origin }: State,
-  work: Work,
-): Promise<boolean> {
+async function isDone({ storage, names }: Client, { run, uid, generation, origin }: State, work: Work) {
   const blobs = runBlobs(run, uid, origin);
   const outputOf = (work: Exclude<Work, { readonly kind: "finish" }>): string => {
     if (work.kind === "plan") return blobs.plan;

@@ -17,13 +17,7 @@ const messageCharactersMax = 300;
  * generations is in a group once, with all its attempts.
  */
 export function groupFailures(failures: readonly Failed[]): readonly FailureGroup[] {
-  const groups = new Map<string, Failed[]>();
-  for (const one of failures) {
-    const key = JSON.stringify([one.code, normalized(one.message)]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
+  const groups = Map.groupBy(failures, ({ code, message }) => JSON.stringify([code, normalized(message)]));
   return [...groups.values()]
     .map(groupOf)
     .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.message < b.message ? -1 : 1));

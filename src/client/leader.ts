@@ -5,7 +5,6 @@ import { electionBlob, leaderBlob } from "../model/names.ts";
 import { type Client, defined, iso } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
 
-/** The leader, by the lease record. */
 export type LeaderView = Awaited<ReturnType<typeof leader>>;
 
 /**

@@ -29,7 +29,6 @@ export async function* checkedStream(
   );
 }
 
-/** A result by its manifest. */
 export interface FoundResult {
   readonly manifest: Manifest;
   /** The run's newest generation and how it ended, if it has no result and an older one is given in its place. */

@@ -56,13 +56,15 @@ export async function readMarker(client: Client, id: string): Promise<Read<Marke
   return { value: decodeMarker(found.properties.metadata, id), ...factsOf(found) };
 }
 
-const factsOf = ({
-  properties: { etag, lastModifiedMs },
+interface Found extends Pick<Read<unknown>, "dateMs"> {
+  readonly properties: Pick<Read<unknown>, "etag" | "lastModifiedMs">;
+}
+
+const factsOf = ({ properties: { etag, lastModifiedMs }, dateMs }: Found) => ({
+  etag,
+  lastModifiedMs,
   dateMs,
-}: {
-  readonly dateMs: number;
-  readonly properties: { readonly etag: string; readonly lastModifiedMs: number };
-}) => ({ etag, lastModifiedMs, dateMs });
+});
 
 /** The plan of a run that has a result. Throws `CorruptDataError` if it is missing. */
 export async function readPlan(

@@ -16,7 +16,7 @@ import { allowedFiles, blobFiles } from "../worker/blobFiles.ts";
 import type { WorkerPorts } from "../worker/ports.ts";
 import { processState } from "../worker/processState.ts";
 import { threadPool } from "../worker/threads/threadPool.ts";
-import { electionLog, log } from "./logTo.ts";
+import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
 import type { StartupConfig } from "./startupConfig.ts";
 
@@ -76,7 +76,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     coordinator: new Coordinator(
       {
         ...{ storage: forLeader, names, clock, random, log },
-        onElection: electionLog(log),
+        onElection: logElection,
         onPoll: settingsLog(log, about),
       },
       {

@@ -29,8 +29,5 @@ const levels: Readonly<Record<ElectionEvent["kind"], LogEvent["level"]>> = {
   unreachable: "warn",
 };
 
-/** Writes the election's events to the log. */
-export const electionLog =
-  (log: Log) =>
-  ({ kind, ...fields }: ElectionEvent): void =>
-    log(logEvents.election(levels[kind], kind, fields));
+export const logElection = ({ kind, ...fields }: ElectionEvent): void =>
+  log(logEvents.election(levels[kind], kind, fields));

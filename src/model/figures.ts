@@ -124,15 +124,12 @@ export function lostText(view: Counted, lost: Lost): string {
 export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 
 /** The generation of a result that is older than the newest one, and how the newest one ended without a result. */
-export function olderText({
-  generation,
-  phase,
-  result,
-}: {
+export function olderText(view: {
   readonly generation: number;
   readonly phase: string;
   readonly result?: { readonly generation: number } | undefined;
 }): string | undefined {
+  const { generation, phase, result } = view;
   if (result === undefined || result.generation === generation) return undefined;
   const lost = phase === "complete" ? "has lost its result" : phase;
   const end = phase === "cancelled" ? "was cancelled" : lost;
@@ -140,10 +137,7 @@ export function olderText({
 }
 
 /** What a run does at its deadline. One that has no plan by then has nothing to keep. */
-export function deadlineEnd({
-  deadline,
-  packs,
-}: Pick<Counted, "packs"> & { deadline?: { keep: boolean } }): string {
-  if (deadline?.keep !== true) return "fails";
-  return packs === undefined ? "fails unless it is planned" : "finishes with what is done";
+export function deadlineEnd(view: Pick<Counted, "packs"> & { deadline?: { keep: boolean } }): string {
+  if (view.deadline?.keep !== true) return "fails";
+  return view.packs === undefined ? "fails unless it is planned" : "finishes with what is done";
 }

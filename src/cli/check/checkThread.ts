@@ -30,7 +30,6 @@ export interface CheckThreadData extends LawsOrder {
   readonly limits: { readonly heapBytesMax: number; readonly packLimitMs: number };
   /** Three integers: calls of user code so far, and the function and the chunk of the last one. */
   readonly calls: Int32Array;
-  /** For requests of files. */
   readonly port: MessagePort;
 }
 

@@ -33,10 +33,7 @@ export function addCalculations(program: Command, session: Session): void {
     });
 }
 
-async function tellOne(
-  session: Session,
-  { name, summary, params, schema }: DescribedCalculation,
-): Promise<void> {
+async function tellOne(session: Session, { name, summary, params, schema }: DescribedCalculation) {
   if (session.json()) return await session.printJson({ name, summary, params, schema });
   await session.print(wrap(`${name}: ${oneLine(summary)}`, session.cli.out.columns).join("\n"));
   if (params.length === 0) return await session.print("It takes no parameters.");

@@ -153,7 +153,6 @@ export function addFailures(program: Command, session: Session): void {
 /** At most so many different errors that the table has clipped are shown whole below it. */
 const wholeMax = 5;
 
-/** At most so many attempts that are still tried are shown. */
 const tryingMax = 10;
 
 /** Leaves room for the error on a terminal of 80 columns; a program gets the whole input. */

@@ -5,7 +5,6 @@ import { wholeOption } from "../options.ts";
 import { clipped, right } from "../render/table.ts";
 import { count, duration, oneLine } from "../render/text.ts";
 
-/** `leasefold queues` and `leasefold queues peek NAME`. */
 export function addQueues(program: Command, session: Session): void {
   const group = program
     .command("queues")

@@ -71,12 +71,7 @@ function checkOptions({ soFar = false, generation, wait, manifest = false }: Opt
   checkRange("wait", wait, 1);
 }
 
-async function tellResult(
-  session: Session,
-  run: string,
-  manifest: Manifest,
-  output: string | undefined,
-): Promise<void> {
+async function tellResult(session: Session, run: string, manifest: Manifest, output: string | undefined) {
   const { cli } = session;
   const client = await session.client();
   const { complete, chunks, folded } = manifest;
@@ -89,22 +84,13 @@ async function tellResult(
 }
 
 /** Tells about a file. The result itself may be of any type, so --json describes only a file. */
-async function tellSaved(
-  session: Session,
-  saved: Manifest | AnswerSoFar,
-  output: string,
-  file: string,
-): Promise<void> {
+async function tellSaved(session: Session, saved: Manifest | AnswerSoFar, output: string, file: string) {
   if (session.json()) return await session.printJson({ ...saved, file });
   await session.note(`${output}: ${bytes(saved.bytes)} of ${saved.contentType}, hash checked`);
 }
 
 /** Prints or saves the answer so far. Returns the manifest instead if the run has its result. */
-async function tellSoFar(
-  session: Session,
-  run: string,
-  { output, wait }: Options,
-): Promise<Manifest | undefined> {
+async function tellSoFar(session: Session, run: string, { output, wait }: Options) {
   const { cli } = session;
   const waitMs = wait === undefined ? undefined : wait * 1_000;
   const limits = { waitMs, signal: cli.signal };

@@ -13,7 +13,6 @@ import { waitForEnd } from "../watchRun.ts";
 const onRun = (program: Command, name: string): Command =>
   program.command(name).argument("<run>", "id of the run");
 
-/** `leasefold pause RUN` and `leasefold resume RUN`. */
 export function addPauseAndResume(program: Command, session: Session): void {
   onRun(program, "pause")
     .description("send no more packs of a run; workers skip those that they have not begun")
@@ -23,7 +22,6 @@ export function addPauseAndResume(program: Command, session: Session): void {
     .action((run: string) => giveCommand(session, run, { kind: "resume" }));
 }
 
-/** `leasefold cap RUN N`. */
 export function addCap(program: Command, session: Session): void {
   onRun(program, "cap")
     .description("limit how many packs of a run are in flight")
@@ -31,7 +29,6 @@ export function addCap(program: Command, session: Session): void {
     .action((run: string, cap: number) => giveCommand(session, run, { kind: "cap", cap }));
 }
 
-/** `leasefold cancel RUN`. */
 export function addCancel(program: Command, session: Session): void {
   onRun(program, "cancel")
     .description("end a run without a result; retry can continue it")

@@ -34,11 +34,7 @@ export function addUpload(program: Command, session: Session): void {
 const showEveryMs = 200;
 
 /** Shows the progress on standard error. */
-async function uploadWithProgress(
-  session: Session,
-  paths: readonly string[],
-  options: UploadOptions = {},
-): Promise<Uploaded> {
+async function uploadWithProgress(session: Session, paths: readonly string[], options: UploadOptions = {}) {
   const client = await session.client();
   const { folder, signal, err, clock } = session.cli;
   const live = liveLine(err, clock);

@@ -72,7 +72,6 @@ interface DemoOptions {
 
 const cores = availableParallelism();
 
-/** What the steps of the demo share. */
 interface Stage extends KillStage {
   readonly session: Session;
   readonly options: DemoOptions;
@@ -116,7 +115,12 @@ async function runDemo(session: Session, options: DemoOptions): Promise<DemoRepo
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
     note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
     const client = await cli.connect({ connection: embedded.connectionString });
-    ui = await serveHere(session, client);
+    // Served by this process: an instance that serves it may be the leader that is killed.
+    ui = await serveUi({
+      host: { readOnly: () => false, ports: () => portsOf(session, client) },
+      port: { number: 0, wish: true },
+      log: { warn: () => undefined, error: () => undefined },
+    });
     tracker.serves(ui.address);
     // Alone on its line, so that no screen cuts it.
     if (!screen.isTty) output.note({ atMs: now() - startedMs, text: ui.address, mood: "plain" });
@@ -129,14 +133,6 @@ async function runDemo(session: Session, options: DemoOptions): Promise<DemoRepo
     await embedded?.stop();
   }
 }
-
-/** The dashboard, served by this process: an instance that serves it may be the leader that is killed. */
-const serveHere = (session: Session, client: Client): Promise<ServedUi> =>
-  serveUi({
-    host: { readOnly: () => false, ports: () => portsOf(session, client) },
-    port: { number: 0, wish: true },
-    log: { warn: () => undefined, error: () => undefined },
-  });
 
 async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   const { session, options, tracker, client } = stage;

@@ -1,7 +1,6 @@
 import { bar } from "../render/progress.ts";
 import { clip, count, countOf, paint, percent, type Screen, type Style, widthOf } from "../render/text.ts";
 
-/** All that the demo shows at one moment. */
 export interface DemoView {
   /** Undefined until chosen. */
   readonly to: number | undefined;
@@ -22,10 +21,8 @@ export interface DemoView {
 
 export type LeaderFact =
   | { readonly kind: "leading"; readonly name: string; readonly term: number; readonly forMs: number }
-  /** After a leader ended. */
   | { readonly kind: "nobody"; readonly forMs: number }
   | { readonly kind: "none-yet" }
-  /** The run is over. */
   | { readonly kind: "not-needed" };
 
 export interface InstanceFact {

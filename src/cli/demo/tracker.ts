@@ -83,7 +83,6 @@ export function makeTracker(of: {
       return note;
     },
     leader: () => leading,
-    /** Share of the packs that are done, 0 to 1. */
     share(): number {
       const packs = packsNow();
       return packs === undefined || packs.total === 0 ? 0 : packs.done / packs.total;
@@ -121,7 +120,6 @@ class InstanceTrack {
   #state: Extract<InstanceEvent, { kind: "state" }>["state"] = "starting";
   #startedBefore = false;
   #reason: string | undefined;
-  /** Messages in progress. */
   readonly #working = new Set<string>();
   /** Calls of earlier processes, as each counts from zero. */
   #earlierCalls = noCalls;

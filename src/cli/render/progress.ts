@@ -19,7 +19,6 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-/** The share of packs that are progress. */
 export const shareOf = (view: Pick<RunView, "active" | "keep" | "phase" | "packs">): number =>
   view.packs === undefined
     ? Number(view.phase === "complete")

@@ -49,7 +49,6 @@ export const oneLine = (text: string): string =>
 /** Columns that a text takes on a terminal: a wide character or emoji takes two, a combining mark none. */
 export const widthOf = (text: string): number => stringWidth(text);
 
-/** Padded with spaces to a width. */
 export const padEnd = (text: string, width: number): string =>
   text + " ".repeat(Math.max(0, width - widthOf(text)));
 

@@ -48,10 +48,7 @@ export async function reloadChanged(
 }
 
 /** Loads the files in another process, as this one has them loaded already. */
-async function loadError(
-  { env, folder }: Pick<Cli, "env" | "folder">,
-  files: readonly string[],
-): Promise<string | undefined> {
+async function loadError({ env, folder }: Pick<Cli, "env" | "folder">, files: readonly string[]) {
   const bin = join(findAppDir(), "bin", "leasefold.js");
   for (const file of files) {
     const failed = await new Promise<string | undefined>((resolve) => {

@@ -26,7 +26,6 @@ interface Retry {
 
 export type Change = Steering | Retry | { readonly kind: "delete" };
 
-/** What a command is decided on. */
 export interface CommandFacts {
   /** Of the spec; without a spec, of the marker. */
   readonly uid: string;
@@ -91,12 +90,7 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
 }
 
 /** How a retry treats what other code has computed. `here`: the identity of the instances' code. */
-function redoOf(
-  id: string,
-  { redo }: Retry,
-  state: State,
-  here: string | undefined,
-): Pick<Marker, "redo" | "code"> {
+function redoOf(id: string, { redo }: Retry, state: State, here: string | undefined) {
   const same = state.code === undefined || here === undefined || here === state.code;
   if (redo === undefined && !same) throw otherCode(id, state.code ?? "", here ?? "");
   if (redo === "mix" && here === undefined) {

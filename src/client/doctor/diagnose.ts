@@ -7,7 +7,6 @@ import { checkSettings } from "./checkSettings.ts";
 import { checkLeader, checkQueues, checkService } from "./checkStorage.ts";
 import type { Env, Finding } from "./finding.ts";
 
-/** The parts of an app, as far as they are known here. */
 interface AppParts {
   /** The settings of the app, or those of this shell. */
   readonly env: Env;
@@ -31,10 +30,7 @@ export async function diagnose({ env, ofApp, hostJson, connect, as }: AppParts):
   return [...findings, ...host, ...(await storageFindings(connect, as))];
 }
 
-async function storageFindings(
-  connect: () => Promise<Client>,
-  as: Asker | undefined,
-): Promise<readonly Finding[]> {
+async function storageFindings(connect: () => Promise<Client>, as: Asker | undefined) {
   const found: Finding[] = [];
   let client: Client;
   try {

@@ -8,7 +8,6 @@ export interface Finding {
   readonly what: string;
   /** Why it matters; absent for `ok` and `skipped`. */
   readonly why?: string;
-  /** What to do about it. */
   readonly cure?: string;
 }
 

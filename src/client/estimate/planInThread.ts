@@ -19,7 +19,6 @@ export type PlanRequest = z.infer<typeof planSchema>;
 export interface PlanningPorts extends Pick<EstimatePorts, "calculations" | "clock" | "settings"> {
   /** Through which the calculation reads its files; its calls are counted. */
   readonly access: FileAccess;
-  /** Starts a thread with the code of the calculations. */
   startThread(access: FileAccess): Promise<PlanningCode & { stop(): Promise<void> }>;
 }
 

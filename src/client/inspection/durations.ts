@@ -9,7 +9,6 @@ import { blobPage, blobPages } from "../containersAndQueues.ts";
 import { readShown } from "../retried.ts";
 import { requireSpec } from "../runDocuments.ts";
 
-/** How long the packs of a run took. */
 export type Durations = Awaited<ReturnType<typeof durations>>;
 
 interface SlowPack {
@@ -51,11 +50,7 @@ export async function durations(client: Client, id: string) {
   };
 }
 
-async function listPartials(
-  client: Client,
-  { run, uid, origin }: State,
-  layout: Layout,
-): Promise<readonly SlowPack[]> {
+async function listPartials(client: Client, { run, uid, origin }: State, layout: Layout) {
   const blobs = runBlobs(run, uid, origin);
   const packs = packsOf(layout);
   const slowPacks = (listed: readonly ListedBlob[]): SlowPack[] =>

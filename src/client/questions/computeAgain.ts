@@ -68,14 +68,9 @@ export async function computeAgain(
     }
     return answers;
   } finally {
-    const left = await listAnswers();
+    const left = (await listAnswers()).map(({ name }) => name);
     // An operator deletes nothing; what is left goes with the run.
-    await unlessDenied(
-      blobs.removeMany(
-        results,
-        left.map(({ name }) => name),
-      ),
-    );
+    await unlessDenied(blobs.removeMany(results, left));
   }
 }
 

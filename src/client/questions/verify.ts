@@ -7,7 +7,7 @@ import { type Client, clientLimits, defined } from "../client.ts";
 import { findResult, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
-import { computeAgain, type PackHashes, readPackHashes } from "./computeAgain.ts";
+import { computeAgain, readPackHashes } from "./computeAgain.ts";
 
 /**
  * What became of a drawn pack. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`:
@@ -91,12 +91,7 @@ async function isResultSound(client: Client, manifest: Manifest): Promise<boolea
 }
 
 /** The hashes that the result keeps of these packs. */
-async function keptHashes(
-  client: Client,
-  manifest: Manifest,
-  plan: Plan,
-  packs: readonly number[],
-): Promise<PackHashes> {
+async function keptHashes(client: Client, manifest: Manifest, plan: Plan, packs: readonly number[]) {
   const shards = new Set(packs.map((pack) => shardOf(plan, pack)));
   const drawn = new Set(packs);
   const read = async (shard: number) => {

@@ -170,7 +170,6 @@ function markOf(fill: string, x: number, y: number, side: number): string {
 
 const histogramHeight = 108;
 
-/** Packs by their duration. */
 export function durationChart({ histogram }: Durations): Html {
   const most = Math.max(1, ...histogram.map(({ packs }) => packs));
   const bar = (width - left - 8) / Math.max(histogram.length, 1);

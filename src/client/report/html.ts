@@ -76,7 +76,6 @@ ${content}
 </section>
 `;
 
-/** A note in a dim color. */
 export const dim = (text: string): Html => html`<p class="dim">${text}</p>`;
 
 /** JSON with a line for each value that is too long for one, so that ranges and terms stay readable. */

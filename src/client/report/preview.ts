@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { csvParseRows } from "d3-dsv";
 import { bytes, count } from "../../model/figures.ts";
 import { parseHeld, withHeldNumbers } from "../../model/heldNumbers.ts";
@@ -13,7 +14,6 @@ import { findManifest, openResult } from "../result.ts";
 import { status } from "../status.ts";
 import { cut, dim, facts, type Html, html, jsonText, table } from "./html.ts";
 
-/** All that a report shows of a run. */
 export type ReportFacts = Awaited<ReturnType<typeof reportFacts>>;
 
 export async function reportFacts(client: Client, id: string) {
@@ -49,10 +49,8 @@ async function readPreview(client: Client, manifest: Manifest): Promise<Preview>
   const wanted = isPicture ? pictureBytesMax : isText(type) ? textBytesMax : 0;
   const count = isPicture && size > wanted ? 0 : Math.min(size, wanted);
   if (count === 0) return { contentType, bytes: size, body: Buffer.alloc(0) };
-  const pieces: Uint8Array[] = [];
-  for await (const piece of (await openResult(client, manifest, { offset: 0, count })).body)
-    pieces.push(piece);
-  return { contentType, bytes: size, body: Buffer.concat(pieces) };
+  const { body } = await openResult(client, manifest, { offset: 0, count });
+  return { contentType, bytes: size, body: await buffer(body) };
 }
 
 const isText = (type: string): boolean =>

@@ -22,7 +22,6 @@ const fileChanging = (file: string): InputError =>
 export interface LocalFile {
   /** Absolute path. */
   readonly file: string;
-  /** Name of the blob. */
   readonly name: string;
   readonly bytes: number;
   readonly mtimeMs: number;

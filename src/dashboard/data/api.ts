@@ -25,17 +25,12 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-export interface Api {
-  /** The answer, also 304; throws `ApiError` for any other that is no success. */
-  ask(path: string, asked?: Asked): Promise<Response>;
-  json<T>(path: string, asked?: Asked): Promise<T>;
-  /** The service's time minus this machine's, by the `Date` of the last answer. */
-  readonly clockOffsetMs: number;
-}
+export type Api = ReturnType<typeof connect>;
 
 /** Requests to the API that served the page: the key goes into a header, and cookies and referrers nowhere. */
-export function connect(key: KeyStore, base: string, send: typeof fetch, now: () => number): Api {
+export function connect(key: KeyStore, base: string, send: typeof fetch, now: () => number) {
   let clockOffsetMs = 0;
+  /** The answer, also 304; throws `ApiError` for any other that is no success. */
   const ask = async (
     path: string,
     { method = "GET", body, headers, signal }: Asked = {},
@@ -68,6 +63,7 @@ export function connect(key: KeyStore, base: string, send: typeof fetch, now: ()
   return {
     ask,
     json: async <T>(path: string, asked?: Asked) => (await (await ask(path, asked)).json()) as T,
+    /** The service's time minus this machine's, by the `Date` of the last answer. */
     get clockOffsetMs() {
       return clockOffsetMs;
     },

@@ -1,20 +1,11 @@
 /** Where the function key is: in memory, and in `sessionStorage` only if the person asked for it. Never in an address. */
-export interface KeyStore {
-  readonly key: string | undefined;
-  readonly kept: boolean;
-  /** The last key was answered with 401. */
-  readonly refused: boolean;
-  set(key: string, keep: boolean): void;
-  refuse(): void;
-  forget(): void;
-  subscribe(listener: () => void): () => void;
-}
+export type KeyStore = ReturnType<typeof keyStore>;
 
 const name = "leasefold-key";
 
 type Tab = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-export function keyStore(tab: Tab): KeyStore {
+export function keyStore(tab: Tab) {
   const listeners = new Set<() => void>();
   let key = tab.getItem(name) ?? undefined;
   let kept = key !== undefined;
@@ -28,20 +19,21 @@ export function keyStore(tab: Tab): KeyStore {
     for (const listener of listeners) listener();
   };
   return {
-    get key() {
+    get key(): string | undefined {
       return key;
     },
     get kept() {
       return kept;
     },
+    /** The last key was answered with 401. */
     get refused() {
       return refused;
     },
-    set: (next, keep) => change(next, keep, false),
+    set: (next: string, keep: boolean) => change(next, keep, false),
     // Several requests of one moment are refused together.
     refuse: () => key !== undefined && change(undefined, false, true),
     forget: () => change(undefined, false, false),
-    subscribe(listener) {
+    subscribe(listener: () => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

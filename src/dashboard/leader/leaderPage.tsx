@@ -20,8 +20,7 @@ export function LeaderPage(): JSX.Element {
       <div class="title-row">
         <h1 tabIndex={-1}>Leader</h1>
       </div>
-      <Stale polled={polled} />
-      {value === undefined && polled.error === undefined ? <p class="loading">Reading the record …</p> : null}
+      <Stale polled={polled} reading="Reading the record …" />
       {value === undefined ? null : <Shown found={value} sinceS={sinceS} />}
     </>
   );

@@ -1,8 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 
-/** The small pieces of every view. */
-
 /** A section with a heading; `aside` stands beside it. */
 export function Panel(of: {
   readonly title: string;

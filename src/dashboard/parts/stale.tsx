@@ -4,8 +4,14 @@ import type { UsedPoll } from "../data/hooks.ts";
 import { Notice } from "./parts.tsx";
 
 /** Says that what is shown is old, or why there is nothing; a page that goes on showing old figures would lie. */
-export function Stale({ polled }: { readonly polled: UsedPoll<unknown> }): JSX.Element | null {
-  const { error, value, confirmedMs, refresh } = polled;
+export function Stale(of: {
+  readonly polled: UsedPoll<unknown>;
+  /** Shown before the first answer. */
+  readonly reading?: string;
+}): JSX.Element | null {
+  const { error, value, confirmedMs, refresh } = of.polled;
+  if (of.reading !== undefined && error === undefined && value === undefined)
+    return <p class="loading">{of.reading}</p>;
   if (error === undefined || error.status === 401) return null;
   const ageS = (performance.now() - confirmedMs) / 1_000;
   const title =

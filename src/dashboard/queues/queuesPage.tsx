@@ -17,10 +17,7 @@ export function QueuesPage({ queue }: { readonly queue: string | undefined }): J
       <div class="title-row">
         <h1 tabIndex={-1}>Queues</h1>
       </div>
-      <Stale polled={polled} />
-      {polled.value === undefined && polled.error === undefined ? (
-        <p class="loading">Reading the queues …</p>
-      ) : null}
+      <Stale polled={polled} reading="Reading the queues …" />
       {polled.value === undefined ? null : <QueueTable queues={polled.value.queues} peeked={queue} />}
       {queue === undefined ? null : <Messages key={queue} queue={queue} />}
     </>

@@ -62,7 +62,6 @@ export function agoText(seconds: number): string {
   return `${count(Math.floor(seconds / size))} ${unit} ago`;
 }
 
-/** The query of a page of runs. */
 export function pathOfRuns(filter: {
   readonly phase?: string;
   readonly calculation?: string;

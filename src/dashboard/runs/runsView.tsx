@@ -30,10 +30,8 @@ export function RunsView(of: {
         <h1 tabIndex={-1}>Runs</h1>
         <Filters route={route} />
       </div>
-      <Stale polled={polled} />
-      {value === undefined ? (
-        polled.error === undefined && <p class="loading">Reading the runs …</p>
-      ) : value.runs.length > 0 ? (
+      <Stale polled={polled} reading="Reading the runs …" />
+      {value === undefined ? null : value.runs.length > 0 ? (
         <RunTable rows={value.runs.map((run) => rowOf(run, serviceNowMs()))} />
       ) : filtered ? (
         <Empty title={value.cursor === undefined ? "No run matches" : "No run of this page matches"}>

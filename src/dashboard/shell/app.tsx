@@ -142,17 +142,9 @@ function useRoute(): Route {
 }
 
 function useKey(): string | undefined {
-  const [held, setHeld] = useState(key.key);
-  const [, setKept] = useState(key.kept);
-  useEffect(
-    () =>
-      key.subscribe(() => {
-        setHeld(key.key);
-        setKept(key.kept);
-      }),
-    [],
-  );
-  return held;
+  const [, setChanges] = useState(0);
+  useEffect(() => key.subscribe(() => setChanges((changes) => changes + 1)), []);
+  return key.key;
 }
 
 /** Which view it is; a selection within it is the same place. */

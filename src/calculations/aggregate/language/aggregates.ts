@@ -17,7 +17,6 @@ import {
 import { topMeasure, topOf } from "../measures/topMeasure.ts";
 import { type Scanner, scanner } from "./scanner.ts";
 
-/** A requested aggregate. */
 export interface Aggregate {
   /** Heading of its column in the result. */
   readonly name: string;

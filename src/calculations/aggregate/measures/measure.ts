@@ -70,11 +70,7 @@ export function eachField(
 }
 
 /** `array`, or its contents with at least `length` elements, filled up with `filler`. */
-export function grown(
-  array: Float64Array<ArrayBuffer>,
-  length: number,
-  filler = 0,
-): Float64Array<ArrayBuffer> {
+export function grown(array: Float64Array<ArrayBuffer>, length: number, filler = 0) {
   if (array.length >= length) return array;
   const before = array.length;
   const larger = new Float64Array(array.buffer.transfer(8 * Math.max(length, before * 2, 16)));

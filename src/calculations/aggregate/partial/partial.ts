@@ -14,11 +14,7 @@ export type PartialBytes = Uint8Array;
 // biome-ignore lint/suspicious/noExplicitAny: only a measure knows the type of its state.
 export type AnyMeasure = Measure<any>;
 
-export function mergePartials(
-  a: PartialBytes,
-  b: PartialBytes,
-  measures: readonly AnyMeasure[],
-): PartialBytes {
+export function mergePartials(a: PartialBytes, b: PartialBytes, measures: readonly AnyMeasure[]) {
   const [readerA, readerB] = [byteReader(a), byteReader(b)];
   const out = partialWriter(mergeReports(reportIn(readerA), reportIn(readerB)));
   const [groupsA, groupsB] = [groupsIn(a, readerA), groupsIn(b, readerB)];

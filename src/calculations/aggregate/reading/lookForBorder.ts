@@ -59,20 +59,12 @@ interface Track {
   border?: number;
 }
 
-interface BorderLook {
-  /** Takes the next bytes, from two before the target on, or from the first record. True when more would tell nothing. */
-  push(bytes: Uint8Array): boolean;
-  /** At the end of the file, where no quoted field may be open. */
-  end(): number | undefined;
-  border(): number | undefined;
-}
-
 /**
  * Follows each state in which the scan of `recordBorders` may be before the target, by the same rules. A track ends where
  * that scan would refuse the file. Two tracks that are outside quotes at the same byte agree from there on. So the border
  * is that of the only track that is left, or the first after all agree.
  */
-function borderLook({ file, first, delimiter }: CsvFile, target: number): BorderLook {
+function borderLook({ file, first, delimiter }: CsvFile, target: number) {
   const comma = delimiter.charCodeAt(0);
   const endsField = (byte: number): boolean => byte === comma || byte === lineFeed || byte === carriageReturn;
   const start = Math.max(first, target - 1);
@@ -108,7 +100,8 @@ function borderLook({ file, first, delimiter }: CsvFile, target: number): Border
     alive.length === 0 || (alive.length === 1 && alive[0]?.border !== undefined);
 
   return {
-    push(bytes) {
+    /** Takes the next bytes, from two before the target on, or from the first record. True when more would tell nothing. */
+    push(bytes: Uint8Array): boolean {
       const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       let here = 0;
       if (tracks === undefined && at < start) last = piece[here++] ?? last;
@@ -139,7 +132,8 @@ function borderLook({ file, first, delimiter }: CsvFile, target: number): Border
       tracks = alive;
       return isSettled(alive);
     },
-    end() {
+    /** At the end of the file, where no quoted field may be open. */
+    end(): number | undefined {
       tracks = tracks?.filter(({ state }) => state !== "inside");
       return tracks?.length === 1 ? (tracks[0]?.border ?? file.bytes) : undefined;
     },

@@ -22,12 +22,7 @@ export interface RangeBytes {
  * The bytes of the records that begin in `[from, to)`. If the plan has not searched for records (`aligned` false), each
  * border moves to the first line feed after it; a range and the next one find the same.
  */
-export async function rangeBytes(
-  input: RangeInput,
-  format: FileFormat,
-  aligned: boolean,
-  files: Files,
-): Promise<RangeBytes> {
+export async function rangeBytes(input: RangeInput, format: FileFormat, aligned: boolean, files: Files) {
   const { file } = input;
   if (format.gzip) {
     const pieces = skipBytes(fileBytes(file, format, files), input.from);
@@ -63,11 +58,7 @@ async function* skipBytes(pieces: AsyncIterable<Uint8Array>, count: number): Asy
 }
 
 /** The whole content of a file, decompressed. */
-export async function* fileBytes(
-  file: FileFact,
-  format: FileFormat,
-  files: Files,
-): AsyncGenerator<Uint8Array> {
+export async function* fileBytes(file: FileFact, format: FileFormat, files: Files) {
   if (format.gzip) {
     yield* gunzip(file, files);
     return;

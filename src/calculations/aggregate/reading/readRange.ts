@@ -66,10 +66,7 @@ export async function readRange(
 }
 
 /** The bytes of whole records, about `batchBytes` at a time. */
-async function* batches(
-  { from, cut, pieces }: RangeBytes,
-  borders: RecordBorders,
-): AsyncGenerator<{ bytes: Uint8Array; offset: number }> {
+async function* batches({ from, cut, pieces }: RangeBytes, borders: RecordBorders) {
   let held: Uint8Array[] = [];
   let offset = from;
   let at = from;

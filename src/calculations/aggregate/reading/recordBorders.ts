@@ -4,13 +4,7 @@ import { withoutNewlines } from "./readParams.ts";
 
 const { recordBytesMax } = aggregateLimits;
 
-/** Finds where records begin, in one pass over the bytes of a file in pieces of any size. */
-export interface RecordBorders {
-  /** Scans the next bytes and returns the file offsets at which a record begins, each `stride` or more after the last. */
-  push(bytes: Uint8Array): number[];
-  /** Throws `CalculationError` if a quoted field is still open at the end of the file, or of the range (`cut`). */
-  end(cut?: boolean): void;
-}
+export type RecordBorders = ReturnType<typeof recordBorders>;
 
 interface BorderOptions {
   /** For messages. */
@@ -25,13 +19,14 @@ interface BorderOptions {
 export const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
 /**
- * A record ends with a line feed outside quotes. A quote opens a field only as its first byte and closes it only before
- * a delimiter, a line end or the end of the file; within an unquoted field it is text (RFC 4180, section 2, and common
- * practice where that is silent). Only quotes are visited one by one, so this is many times faster than parsing.
+ * Finds where records begin, in one pass over the bytes of a file in pieces of any size. A record ends with a line feed
+ * outside quotes. A quote opens a field only as its first byte and closes it only before a delimiter, a line end or the
+ * end of the file; within an unquoted field it is text (RFC 4180, section 2, and common practice where that is silent).
+ * Only quotes are visited one by one, so this is many times faster than parsing.
  *
  * Throws `CalculationError`, naming offsets, for text after a closing quote and for a record above the limit.
  */
-export function recordBorders({ path, from, stride, delimiter }: BorderOptions): RecordBorders {
+export function recordBorders({ path, from, stride, delimiter }: BorderOptions) {
   const comma = delimiter?.charCodeAt(0);
   const endsField = (byte: number | undefined): boolean =>
     byte === comma || byte === lineFeed || byte === carriageReturn;
@@ -107,7 +102,8 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
   };
 
   return {
-    push(bytes) {
+    /** Scans the next bytes and returns the file offsets at which a record begins, each `stride` or more after the last. */
+    push(bytes: Uint8Array): number[] {
       const found: number[] = [];
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       if (comma === undefined || (state === outside && !buffer.includes(quote))) {
@@ -118,7 +114,8 @@ export function recordBorders({ path, from, stride, delimiter }: BorderOptions):
         scan(buffer.toString("latin1", start, start + scanBytes), found);
       return found;
     },
-    end(cut = false) {
+    /** Throws `CalculationError` if a quoted field is still open at the end of the file, or of the range (`cut`). */
+    end(cut = false): void {
       if (state !== inside) return;
       const why = cut
         ? `the field that opens at byte ${opened} holds a line break or is never closed; leave out ${withoutNewlines}`

@@ -54,11 +54,7 @@ export async function bordersOf(section: Section, files: Files): Promise<Iterabl
 }
 
 /** The same by a scan from `known` on, where a record begins. */
-export async function scannedBorders(
-  section: Section,
-  known: number,
-  files: Files,
-): Promise<Iterable<number>> {
+export async function scannedBorders(section: Section, known: number, files: Files) {
   if (known >= section.from) return bordersFrom(section, known, files);
   const csv = csvOf(section.opened);
   const to = csv.file.bytes;

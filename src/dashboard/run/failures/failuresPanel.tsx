@@ -40,10 +40,7 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
         value?.more === true ? <span class="chip">The first {count(value.failures.length)}, cut</span> : null
       }
     >
-      <Stale polled={polled} />
-      {value === undefined && polled.error === undefined ? (
-        <p class="loading">Reading the failures …</p>
-      ) : null}
+      <Stale polled={polled} reading="Reading the failures …" />
       {givenUp === 0 ? null : (
         <p class="dim">{`${countOf(givenUp, "pack")} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
       )}

@@ -4,7 +4,6 @@ import { count } from "../../../model/figures.ts";
 import { Facts, Head, Scroll } from "../../parts/parts.tsx";
 import { previewOf } from "./preview.ts";
 
-/** Shows bytes as numbers, a table, a picture or text. */
 export function PreviewView(of: {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;

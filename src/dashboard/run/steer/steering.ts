@@ -101,7 +101,6 @@ export interface Given {
 
 const patch = (body: object) => ({ suffix: "", asked: { method: "PATCH", body } }) as const;
 
-/** The request of a verb. */
 export function requestOf(
   verb: Exclude<Verb, "verify">,
   { cap, keep, redo }: Given = {},
