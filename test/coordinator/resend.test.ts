@@ -63,6 +63,14 @@ describe("a straggler", () => {
     ]);
   });
 
+  test("whose resend ended with a word, so that its note is gone, is not taken for dead", () => {
+    const notes = runNotes();
+    const sends = sendsOver(lastOfTwelve(notes), notes, seconds(1, 600), (afterMs) =>
+      afterMs < 5_000 || afterMs > 9_000 ? {} : { alive: [{ ...begun, atMs: startMs + 5_000 }] },
+    );
+    expect(sends).toEqual([[{ ...repeat, send: 2 }, 4_000]]);
+  });
+
   test("has the latest sign of all its attempts", () => {
     const notes = runNotes();
     const signs = [25_000, 5_000].map((afterMs) => ({ ...begun, atMs: startMs + afterMs }));

@@ -28,14 +28,37 @@ describe("a task that nothing is heard of", () => {
       const begun = { alive: alive(lateMs + 2) };
       const next = allSent(step(allSent(draft.state), begun, notes, lateMs + 2).state);
       expect(tasksOf(step(next, {}, notes, 2 * lateMs + 2))).toEqual([]);
-      const died = step(next, {}, notes, 2 * lateMs + 3).state;
+      const died = step(next, begun, notes, 2 * lateMs + 3).state;
       expect(died.tasks["finish"]).toMatchObject({ sends: 3, late: 2, since: 1, alone: true });
       for (let afterMs = 2 * lateMs; afterMs < silentMs; afterMs += 10_000)
-        expect(tasksOf(step(allSent(died), {}, notes, afterMs))).toEqual([]);
+        expect(tasksOf(step(allSent(died), begun, notes, afterMs))).toEqual([]);
       const silent = step(allSent(died), {}, notes, 2 * lateMs + 4 + silentMs);
       expect(silent.state.tasks["finish"]).toMatchObject({ sends: 4, late: 2, since: 4 });
     },
   );
+
+  test("is resent beside other work at first, because a plan that is alone times none of its chunks", () => {
+    const notes = runNotes();
+    const begun = { alive: alive(12_000) };
+    const first = step(allSent(step(finishing(), begun, notes, 12_500).state), begun, notes, 42_001).state;
+    expect(first.tasks["finish"]).toMatchObject({ sends: 2, late: 1 });
+    expect(first.tasks["finish"]?.alone).toBeUndefined();
+    const second = step(allSent(first), begun, notes, 72_002).state;
+    expect(second.tasks["finish"]).toMatchObject({ sends: 3, late: 2, alone: true });
+  });
+
+  test("is not taken for dead where its attempt ended with a word, so that its note is gone", () => {
+    const notes = runNotes();
+    let state = finishing();
+    const sends: number[] = [];
+    for (let afterMs = 0; afterMs < silentMs; afterMs += 1_000) {
+      const listed = afterMs < 40_000 || afterMs > 45_000 ? [] : alive(40_000);
+      const draft = step(state, { alive: listed }, notes, afterMs);
+      sends.push(...tasksOf(draft).map(({ send }) => send));
+      state = allSent(draft.state);
+    }
+    expect(sends).toEqual([2]);
+  });
 
   test("is resent once where that attempt is at work", () => {
     const notes = runNotes();

@@ -116,8 +116,10 @@ export interface RunNotes {
   nodesMs: number;
   /** The latest send of a piece of work of which an attempt threw and others are to come, by `workName`. */
   readonly tried: Map<string, number>;
-  /** When a task last said that it is at work, by `workName`, storage's time. */
+  /** When an attempt that leaves begin notes last said that it is at work, by `workName`, storage's time. */
   readonly aliveMs: Map<string, number>;
+  /** The same of the notes in the latest list alone: one that is gone tells that its attempt has ended with a word. */
+  readonly begunMs: Map<string, number>;
   /** What had ended when this last grew, and when that was seen, storage's time. */
   ended?: { readonly what: string; readonly atMs: number };
   /** When the queues were last counted because nothing had ended for long. */
@@ -136,7 +138,7 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
   stragglerInMs: Number.POSITIVE_INFINITY,
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
-  ...{ tried: new Map(), aliveMs: new Map() },
+  ...{ tried: new Map(), aliveMs: new Map(), begunMs: new Map() },
 });
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;

@@ -52,10 +52,11 @@ function isOver(state: State, work: string): boolean {
 /** Takes over what the notes of attempts say of work that is under way. */
 function trackSigns(draft: Draft, { tried, alive }: Seen): void {
   const { state, notes } = draft;
-  for (const { work, generation, atMs } of alive) {
+  if (alive !== undefined) notes.begunMs.clear();
+  for (const { work, generation, atMs } of alive ?? []) {
     if (generation !== state.generation) continue;
     const name = workName(work);
-    notes.aliveMs.set(name, Math.max(atMs, notes.aliveMs.get(name) ?? 0));
+    for (const signs of [notes.begunMs, notes.aliveMs]) signs.set(name, Math.max(atMs, signs.get(name) ?? 0));
   }
   for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;

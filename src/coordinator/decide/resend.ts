@@ -97,7 +97,8 @@ export function resendTasks(draft: Draft): void {
       notes.wantsFailures = true;
       continue;
     }
-    if (!silent && isDead(notes, name)) task.alone = true;
+    // Not the first resend: a plan that is alone times no chunk, and a process may end for any reason.
+    if (!silent && task.late > 0 && isDead(notes, name)) task.alone = true;
     resendTask(draft, task);
     if (silent) task.since = task.sends;
     else task.late += 1;
@@ -117,9 +118,9 @@ function mayResendStraggler({ sends, since, late }: Sends, notes: RunNotes, name
   return Math.max(late, sends - since) < limits.resendsUnbegunMax;
 }
 
-/** Whether an attempt that began had given no sign of life for long when failures were last listed. */
-const isDead = ({ aliveMs, failuresAtMs }: RunNotes, name: string): boolean =>
-  failuresAtMs - (aliveMs.get(name) ?? failuresAtMs) > limits.taskStragglerMsMin;
+/** Whether an attempt had begun and not ended when failures were last listed, and had given no sign of life for long. */
+const isDead = ({ begunMs, failuresAtMs }: RunNotes, name: string): boolean =>
+  failuresAtMs - (begunMs.get(name) ?? failuresAtMs) > limits.taskStragglerMsMin;
 
 /** The packs presumed to be taken, over those that the rate tells of. */
 const rateSlack = 1.15;

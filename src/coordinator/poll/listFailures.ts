@@ -33,10 +33,10 @@ export function inTurn<T>(items: readonly T[], index: number, count: number) {
   return { turn: [...items.slice(from), ...items.slice(0, from)].slice(0, count), next: from + count };
 }
 
-/** Records of ended sends, attempts that threw, tasks that are at work, and instances with other code. */
+/** Records of ended sends, attempts that threw, begin notes, and instances with other code. */
 export function toldBy(
   blobs: readonly ListedBlob[],
-): Pick<Seen, "failures" | "tried" | "alive"> & Required<Pick<Seen, "otherCode">> {
+): Pick<Seen, "failures" | "tried"> & Required<Pick<Seen, "alive" | "otherCode">> {
   return {
     failures: blobs.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
     tried: blobs.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),

@@ -61,7 +61,7 @@ export async function poll(
   }
   if (wanted.queued) notes.countedMs = time.localMs;
 
-  const { otherCode, ...told } = toldBy(failures);
+  const { alive, otherCode, ...told } = toldBy(failures);
   return {
     spec,
     marker,
@@ -69,6 +69,7 @@ export async function poll(
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
     ...told,
+    alive: failuresNow ? alive : undefined,
     otherCode: failuresNow ? otherCode : undefined,
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     queued,

@@ -23,8 +23,10 @@ export interface Seen {
   readonly failures: readonly SeenFailure[];
   /** The latest attempts that threw while others of their send are to come. */
   readonly tried: readonly SeenFailure[];
-  /** Tasks that said when they were last at work, storage's time. */
-  readonly alive: readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[];
+  /** Begin notes, and when each was last refreshed, storage's time; absent where none were listed. */
+  readonly alive?:
+    | readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[]
+    | undefined;
   /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
   readonly otherCode?: readonly SeenOtherCode[] | undefined;
   /** No list page was left for its open shards. */
