@@ -4,7 +4,7 @@ import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
-import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
+import { type DecideTime, type Front, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
 import { firstTasks } from "./decide/fanOut.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
@@ -22,7 +22,7 @@ export interface Loop {
   /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
   readonly shares: ReadonlyMap<string, number | undefined>;
   /** `frontOf` all runs. */
-  readonly frontMs: number | undefined;
+  readonly front: Front | undefined;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;
   /** Set if the next loop must follow without a pause. */
@@ -92,7 +92,7 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   const owed = unsentTasks(run.chain.state(), notes).length;
   const seen = await poll(run, time, { pages: loop.pages, pagesMax: loop.pagesPerRun });
   if (seen.unlisted) loop.unlisted.add(listed.id);
-  const draft = decide(working, seen, notes, { ...time, share, frontMs: loop.frontMs, owed });
+  const draft = decide(working, seen, notes, { ...time, share, front: loop.front, owed });
   if (draft.ending !== undefined) {
     await close(run, draft.state, draft.ending, seen.manifest);
     term.runs.delete(listed.id);

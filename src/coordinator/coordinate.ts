@@ -78,7 +78,7 @@ function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop 
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
     shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
-    frontMs: frontOf(states),
+    front: frontOf(states),
     unlisted: new Set(),
     skipPause: false,
   };

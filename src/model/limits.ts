@@ -123,6 +123,8 @@ export const limits = {
    * by the same times (`hasComeToRest`, `usualMs`).
    */
   stragglerFactor: 3,
+  /** Packs of other runs hold a pack back for at most this many times the time in which all in flight end, plus `stragglerFirstMs`. */
+  drainTimesHeld: 4,
   /** Positions by which a message may come out of order: a queue is only roughly first in, first out. */
   outOfOrderPacks: 8,
   /** A pack is never a straggler before this. */

@@ -13,11 +13,19 @@ export interface DecideTime {
   readonly limitMs: number;
 }
 
+/** How far the packs of runs that share the workers have come. */
+export interface Front {
+  /** The position of the first pack that nobody has taken yet. */
+  readonly atMs: number;
+  /** In what time all packs in flight end at the present rate. */
+  readonly drainMs: number;
+}
+
 export interface DecideAt extends DecideTime {
   /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
   readonly share?: number | undefined;
   /** `frontOf` all runs. */
-  readonly frontMs?: number | undefined;
+  readonly front?: Front | undefined;
   /** Messages that are sent before the next write anyway. */
   readonly owed?: number;
 }

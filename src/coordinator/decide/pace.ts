@@ -43,9 +43,14 @@ export function trackRate({ state, notes, gained, at: { localMs } }: Draft): voi
 export const packsAtOnce = (state: State): number =>
   Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
 
-/** The runs that share the workers, and those of them with outcomes; none are known where a run is alone. */
+/**
+ * The runs that share the workers, and those of them with outcomes; none are known where a run is alone. A run whose code no
+ * instance has takes none of them.
+ */
 export function sharing(states: readonly State[]) {
-  const computing = states.filter((state) => state.phase === "computing" && !state.paused);
+  const computing = states.filter(
+    ({ phase, paused, otherCode }) => phase === "computing" && !paused && otherCode === undefined,
+  );
   return {
     computing,
     known: computing.length < 2 ? [] : computing.filter((state) => state.durationsMs.length > 0),

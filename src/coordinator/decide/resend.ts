@@ -7,6 +7,7 @@ import {
   addSend,
   type DecideAt,
   type Draft,
+  type Front,
   layoutOf,
   nodeOf,
   type RunNotes,
@@ -131,53 +132,67 @@ const rateSlack = 1.15;
  * rate falls because workers died. Until the first outcome of any run nobody knows how many run at once, and every pack
  * counts from its send.
  */
-function trackBegun(
-  state: State,
-  unfinished: readonly number[],
-  { nowMs, limitMs, frontMs }: DecideAt,
-): void {
+function trackBegun(state: State, unfinished: readonly number[], { nowMs, limitMs, front }: DecideAt): void {
   const known = state.durationsMs.length > 0;
-  if (!known && frontMs === undefined) return;
+  if (!known && front === undefined) return;
   // The rate falls a little between waves of packs that end together.
   const taken = known ? Math.round(packsTaken(state) * rateSlack) : unfinished.length;
-  const passed = frontMs === undefined ? state.cursor : passedUpTo(state, unfinished);
-  // A run whose packs never end holds those of the others back for this long and no longer.
-  const heldMs = silentAfterMs({ limitMs });
-  const isBegun = (pack: number): boolean =>
-    pack < passed || positionMs(state, pack) < (frontMs ?? 0) || nowMs - sentAtMs(state, pack) > heldMs;
+  const passed = front === undefined ? state.cursor : passedUpTo(state, unfinished);
+  // A run whose packs never end, or a stream of new runs, holds those of the others back for this long and no longer.
+  const drainedMs = limits.stragglerFirstMs + limits.drainTimesHeld * (front?.drainMs ?? 0);
+  const heldMs = Math.min(silentAfterMs({ limitMs }), drainedMs);
+  const isBegun = (pack: number): boolean => {
+    const sentMs = sentAtMs(state, pack);
+    return pack < passed || positionMs(pack, sentMs) < (front?.atMs ?? 0) || nowMs - sentMs > heldMs;
+  };
   const last = unfinished.slice(0, taken).findLast(isBegun);
   if (last !== undefined) presumeBegun(state, last + 1, nowMs);
 }
 
 /** Up to which pack more of the later ones have ended than come out of order. */
 function passedUpTo({ cursor }: State, unfinished: readonly number[]): number {
-  const open = new Set(unfinished);
-  let [pack, ended] = [cursor, 0];
+  let [pack, open, ended] = [cursor, unfinished.length, 0];
   while (pack > 0 && ended <= limits.outOfOrderPacks) {
     pack -= 1;
-    if (!open.has(pack)) ended += 1;
+    if (pack === unfinished[open - 1]) open -= 1;
+    else ended += 1;
   }
   return pack;
 }
 
 /** The position of a pack among those of all runs: when it was sent, or long before that in the urgent queue. */
-const positionMs = (state: State, pack: number): number =>
-  sentAtMs(state, pack) - (pack < limits.urgentFirstPacks ? limits.hostHidesMs : 0);
+const positionMs = (pack: number, sentMs: number): number =>
+  sentMs - (pack < limits.urgentFirstPacks ? limits.hostHidesMs : 0);
 
-/**
- * The front of runs that share the workers: the position of their first pack that nobody has taken yet, by the rates of all.
- * Undefined for a run alone, and where none has an outcome.
- */
-export function frontOf(states: readonly State[]): number | undefined {
+/** The front of runs that share the workers, by the rates of all. Undefined for a run alone, and where none has an outcome. */
+export function frontOf(states: readonly State[]): Front | undefined {
   const { computing, known } = sharing(states);
   if (known.length === 0) return undefined;
-  const taken = Math.round(known.reduce((sum, state) => sum + packsTaken(state), 0) * rateSlack);
-  const positions = computing.flatMap((state) =>
-    unfinishedPacks(state)
-      .slice(0, taken + 1)
-      .map((pack) => positionMs(state, pack)),
-  );
-  return positions.sort((a, b) => a - b)[taken] ?? Number.POSITIVE_INFINITY;
+  const sumOf = (of: (state: State) => number): number => known.reduce((sum, state) => sum + of(state), 0);
+  const line = computing.flatMap(positionsOf).sort((a, b) => a.atMs - b.atMs);
+  const waiting = line.reduce((sum, { packs }) => sum + packs, 0);
+  const drainMs = (waiting * 1_000) / sumOf(({ rate }) => rate);
+  let left = Math.round(sumOf(packsTaken) * rateSlack);
+  for (const { atMs, packs } of line) {
+    left -= packs;
+    if (left < 0) return { atMs, drainMs };
+  }
+  return { atMs: Number.POSITIVE_INFINITY, drainMs };
+}
+
+/** How many unfinished packs of a run are at which position. */
+function positionsOf(state: State): { readonly atMs: number; packs: number }[] {
+  const { batches } = state;
+  const line: { readonly atMs: number; packs: number }[] = [];
+  let batch = 0;
+  for (const pack of unfinishedPacks(state)) {
+    while ((batches[batch]?.upTo ?? Number.POSITIVE_INFINITY) <= pack) batch += 1;
+    const atMs = positionMs(pack, batches[batch]?.atMs ?? 0);
+    const last = line.at(-1);
+    if (last?.atMs === atMs) last.packs += 1;
+    else line.push({ atMs, packs: 1 });
+  }
+  return line;
 }
 
 function presumeBegun(state: State, upTo: number, atMs: number): void {
@@ -189,11 +204,11 @@ const sentAtMs = ({ batches }: State, pack: number): number =>
   batches.find(({ upTo }) => pack < upTo)?.atMs ?? 0;
 
 /** When a sent pack is presumed begun; undefined while others are before it. */
-function begunAtMs(state: State, pack: number, { frontMs }: DecideAt): number | undefined {
+function begunAtMs(state: State, pack: number, { front }: DecideAt): number | undefined {
   const sentMs = sentAtMs(state, pack);
   const begun = state.begun.find(({ upTo }) => pack < upTo);
   if (begun !== undefined) return Math.max(begun.atMs, sentMs);
-  return state.durationsMs.length === 0 && frontMs === undefined ? sentMs : undefined;
+  return state.durationsMs.length === 0 && front === undefined ? sentMs : undefined;
 }
 
 /** What is known of the sends of a pack that the cursor has passed. */

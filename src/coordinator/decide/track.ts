@@ -108,17 +108,16 @@ export function outcomeOf(state: State): (pack: number) => "done" | "failed" | "
 }
 
 /** Sent packs without an outcome, in send order; only open shards can have any. */
-export function unfinishedPacks(state: State): number[] {
-  if (state.layout === undefined) return [];
-  const outcome = outcomeOf(state);
+export function unfinishedPacks({ layout, open, cursor }: State): number[] {
+  if (layout === undefined) return [];
   const unfinished: number[] = [];
-  for (const shard of Object.keys(state.open)
+  for (const shard of Object.keys(open)
     .map(Number)
     .sort((a, b) => a - b)) {
-    const packs = packsOfShard(state.layout, shard);
-    for (let pack = packs.from; pack < Math.min(packs.to, state.cursor); pack += 1) {
-      if (outcome(pack) === "open") unfinished.push(pack);
-    }
+    const { packs, size, done, failed } = bitsOf(layout, shard, open[shard] as State["open"][string]);
+    const sent = Math.min(cursor - packs.from, size);
+    for (let index = 0; index < sent; index += 1)
+      if (!hasBit(done, index) && !hasBit(failed, index)) unfinished.push(packs.from + index);
   }
   return unfinished;
 }

@@ -151,7 +151,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: ["calm runs that share the workers, number 6: hardly anything is computed twice"],
-    edits: edit("coordinator/advance.ts", "frontMs: loop.frontMs, ", ""),
+    edits: edit("coordinator/advance.ts", "front: loop.front, ", ""),
   },
   {
     without: "a record for each pack of a message that the host set aside",
