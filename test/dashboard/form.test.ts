@@ -100,6 +100,14 @@ test("a number that no double holds is told as such, in a field and in JSON", ()
     expect(issuesOf(state, schema).get("spot")).toBe("must be within the range of a double, about ±1.8e308");
 });
 
+test.each([
+  ["seed", "9007199254740993", "must be at most 9007199254740991"],
+  ["seed", "-1", "must be at least 0"],
+  ["to", "9007199254740993", "must be 0 to 1e14"],
+])("%s %s is told by the bound that it breaks", (name, text, issue) => {
+  expect(issuesOf(withField(emptyForm("x"), field(name), text), schema).get(name)).toBe(issue);
+});
+
 test("options become the request's fields in their own units, and a wrong one is told", () => {
   const options = {
     id: " mine ",

@@ -106,7 +106,11 @@ export function issueOf(field: Field, value: unknown): string | undefined {
       value <= (maximum ?? Infinity) &&
       value > (exclusiveMinimum ?? -Infinity) &&
       value < (exclusiveMaximum ?? Infinity);
-    return fits ? undefined : `must be ${field.bounds ?? "within the bounds"}`;
+    if (fits) return undefined;
+    // A bound that `bounds` leaves out is told once it is broken.
+    if (maximum !== undefined && value > maximum && !tells(maximum)) return `must be at most ${maximum}`;
+    if (minimum !== undefined && value < minimum && !tells(minimum)) return `must be at least ${minimum}`;
+    return `must be ${field.bounds ?? "within the bounds"}`;
   }
   if (kind === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
   if (kind === "choice")
