@@ -70,10 +70,17 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
 
 const bytesInJson = "an object of bytes or numbers";
 
-/** Throws for the losses that nobody can mean: a Map or Set becomes empty, and bytes an object. A Date is meant. */
+/**
+ * Throws for the losses that nobody can mean: a Map or Set becomes empty, and bytes an object. A Date is meant. A value
+ * that holds itself, or is nested too deep, is left to whoever encodes it.
+ */
 export function refuseSilentLoss(value: unknown, what: string): void {
-  for (const loss of jsonLosses(value)) {
-    if (loss.becomes === "{}" || loss.becomes === bytesInJson) throw lost(what, loss);
+  try {
+    for (const loss of jsonLosses(value)) {
+      if (loss.becomes === "{}" || loss.becomes === bytesInJson) throw lost(what, loss);
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
   }
 }
 

@@ -26,6 +26,27 @@ const encoding = (encode: () => unknown): AnyCalculation => ({
 const finish = (calculation: AnyCalculation) =>
   runFinish(calculation, { params: {}, parts: [], folded: 0, count: 0 });
 
+/** A list in a list in a list. */
+const nested = (depth: number): unknown => {
+  let value: unknown = 1;
+  for (let level = 0; level < depth; level += 1) value = [value];
+  return value;
+};
+
+describe("the JSON that finish returns", () => {
+  const round: { self?: unknown } = {};
+  round.self = round;
+  test.each([
+    ["a value that holds itself", round, /^the result cannot be JSON: Converting circular structure to JSON/],
+    ["a value that is nested too deep", nested(100_000), /^the result cannot be JSON: Maximum call stack/],
+  ])("%s fails with an error that names the result", async (_what, result, message) => {
+    await expect(finish({ ...sum, finish: () => result as never })).rejects.toMatchObject({
+      code: "not-json",
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
 describe("the bytes that finish returns", () => {
   test.each([
     ["no content type", { contentType: undefined }, /finish gave the contentType undefined/],
