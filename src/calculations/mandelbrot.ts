@@ -2,7 +2,6 @@ import * as z from "zod";
 import { defineCalculation } from "./contract.ts";
 import { black, encodePicture, gradientColors, gradientFirst, paletteNames } from "./mandelbrot/palettes.ts";
 import {
-  type ImageSize,
   joinSpans,
   noTiles,
   oneTile,
@@ -145,17 +144,6 @@ function neverEscapes(cx: number, cy: number): boolean {
   return (cx + 1) * (cx + 1) + yy < 0.0625 - 1e-6;
 }
 
-/** The part of the plane that an image shows, and how finely it is computed. */
-interface View extends ImageSize {
-  readonly centerX: number;
-  readonly centerY: number;
-  /** Width of the view; pixels are square. */
-  readonly span: number;
-  readonly iterations: number;
-  /** Points computed in each pixel, along each edge. */
-  readonly samples: number;
-}
-
 /** Turns of the palette while the escape time doubles. */
 const turnsPerDoubling = 0.5;
 
@@ -164,7 +152,7 @@ const turnsPerDoubling = 0.5;
  * so that colors change evenly from the wide bands outside to the narrow ones at the edge. The mean over the points of a
  * pixel that escape avoids flicker. A pixel is black if at least half of its points do not escape.
  */
-function renderTile({ left, top, width, height }: Tile, view: View): Uint8Array {
+function renderTile({ left, top, width, height }: Tile, view: Params): Uint8Array {
   const { samples, iterations } = view;
   const pixel = view.span / view.width;
   const points = samples * samples;

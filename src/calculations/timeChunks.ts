@@ -17,6 +17,7 @@ export interface ChunkRange {
   readonly to: number;
   /** Chunks of the whole run. */
   readonly count: number;
+  /** `inputs[i]` belongs to chunk `from + i`. */
   readonly inputs?: readonly unknown[];
 }
 

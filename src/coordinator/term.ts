@@ -104,12 +104,15 @@ export interface StateChain {
   write(next: State): Promise<"written" | "adopted">;
 }
 
-/** A run that this term has taken over. */
-export interface TermRun {
-  readonly term: Term;
+/** A spec, and when it was written by storage's clock. */
+export interface Submitted {
   readonly spec: Spec;
-  /** When the spec was written. */
   readonly submittedMs: number;
+}
+
+/** A run that this term has taken over. */
+export interface TermRun extends Submitted {
+  readonly term: Term;
   readonly chain: StateChain;
   readonly notes: RunNotes;
   /** The confirmed state, or one ahead of it by progress that was not worth a write yet. */

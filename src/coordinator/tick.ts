@@ -2,7 +2,7 @@ import type { OnElectionEvent } from "../election/events.ts";
 import { keepDeadMansWake } from "../election/hold/deadMansWake.ts";
 import { type Leadership, LostLeadership } from "../election/hold/leadership.ts";
 import { race } from "../election/race.ts";
-import type { RaceOutcome } from "../election/raceContext.ts";
+import type { RaceOutcome, RaceRequest } from "../election/raceContext.ts";
 import type { LeaderRecord } from "../election/record/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
 import { edgeOf, LeasefoldError, messageOf, StorageError } from "../model/errors.ts";
@@ -30,15 +30,11 @@ export interface TickRequest {
 /** `busy`: this very process is racing or leading already. `away`: it gave way to a newer version a moment ago. */
 export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly kind: "away" };
 
-export interface CoordinatorOptions {
-  readonly holder: string;
-  readonly region?: string | undefined;
-  /** What this app says of itself in the lease record; nothing is decided by it. */
-  readonly about?: Readonly<Record<string, string>> | undefined;
+export interface CoordinatorOptions
+  extends Pick<RaceRequest, "holder" | "region" | "about">,
+    Pick<CoordinatorPorts, "packLimitMs"> {
   readonly election: ElectionSettings;
   readonly loop: CoordinateSettings;
-  /** Time limit of one attempt of a pack, as workers have it. */
-  readonly packLimitMs: number;
   /** Finished runs are deleted after so many days; 0 keeps them for ever. */
   readonly keepDays: number;
 }

@@ -4,7 +4,7 @@ import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import { pagesOf } from "../storage/callSteps.ts";
 import { callsFor } from "../storage/calls.ts";
-import type { BlobStore, Clock } from "../storage/ports.ts";
+import type { BlobStore, Clock, Metadata } from "../storage/ports.ts";
 import { type Attempt, DroppedError, type MarkerWatch, type WorkerPorts, type WorkStage } from "./ports.ts";
 import type { TaskOptions } from "./threads/userCode.ts";
 
@@ -105,8 +105,6 @@ function markerReadings(blobs: BlobStore, { active }: Names, clock: Clock) {
     },
   };
 }
-
-type Metadata = Readonly<Record<string, string>>;
 
 const decoded = async (run: string, metadata: Metadata | undefined, atMs: number): Promise<Reading> => ({
   atMs,

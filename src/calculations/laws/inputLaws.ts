@@ -1,6 +1,6 @@
 import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
 import { runPlan } from "../runJob.ts";
-import { keepSamples, type Samples } from "../timeChunks.ts";
+import { keepSamples, type PlannedChunks, type Samples } from "../timeChunks.ts";
 import { broken, shown, sidesOf, type Verdict } from "./findings.ts";
 import type { Subject } from "./subject.ts";
 
@@ -78,9 +78,7 @@ interface Input {
   readonly given: unknown;
 }
 
-interface Planned {
-  readonly chunks: number;
-  readonly list: boolean;
+interface Planned extends PlannedChunks {
   /** The first inputs and a spread of others. */
   readonly kept: ReadonlyMap<number, Input>;
   readonly texts: readonly string[];

@@ -1,3 +1,4 @@
+import type { Range } from "../../model/packs.ts";
 import type { Codec } from "../contract.ts";
 
 /** Pixels of one edge: a tile takes some milliseconds, and the largest image has 4,096 tiles. */
@@ -44,15 +45,9 @@ function scatter(tiles: number): number {
 
 const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b));
 
-/** Chunks `[from, to)`. */
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Computed tiles. Spans ascend and never touch, so tiles computed together or apart are written as the same bytes. */
+/** Computed tiles, by their chunks. Spans ascend and never touch, so tiles computed together or apart are written as the same bytes. */
 export interface TileSpans {
-  readonly spans: readonly Span[];
+  readonly spans: readonly Range[];
   /** One byte for each pixel, tile after tile in the order of their chunks, in pieces of any size. */
   readonly pieces: readonly Uint8Array[];
 }

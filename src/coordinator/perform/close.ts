@@ -10,8 +10,8 @@ import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
-import { readManifest, type Submitted, unlessCorrupt } from "../poll/poll.ts";
-import type { ListedMarker, Term, TermRun } from "../term.ts";
+import { readManifest, unlessCorrupt } from "../poll/poll.ts";
+import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
 import { assertLegalMove } from "./perform.ts";
 import { sendAll } from "./send.ts";
 

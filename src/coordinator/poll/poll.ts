@@ -1,13 +1,13 @@
 import { closedParamsMax } from "../../model/closedRun.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { shardsOf } from "../../model/packs.ts";
-import { type Manifest, manifestSchema, planSchema, type Spec, specSchema } from "../../model/run.ts";
+import { type Manifest, manifestSchema, planSchema, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime } from "../decide/draft.ts";
-import { type PageBudget, type Term, type TermRun, takePages } from "../term.ts";
+import { type PageBudget, type Submitted, type Term, type TermRun, takePages } from "../term.ts";
 import { inTurn, listFailures, toldBy } from "./listFailures.ts";
 import {
   groupsOf,
@@ -100,12 +100,6 @@ export async function readManifest(
 ): Promise<Manifest | undefined> {
   const at = [names.results, resultBlobs(run, uid).manifest(generation)] as const;
   return (await readDocument(storage.blobs, at, manifestSchema, { signal: leader.lost }))?.value;
-}
-
-/** A spec, and when it was written by storage's clock. */
-export interface Submitted {
-  readonly spec: Spec;
-  readonly submittedMs: number;
 }
 
 export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Submitted | undefined> {

@@ -2,17 +2,12 @@ import type { Readable } from "node:stream";
 import type { BlobDownloadResponseParsed, BlockBlobClient } from "@azure/storage-blob";
 import { StorageError } from "../../model/errors.ts";
 import type { CallOptions } from "../calls.ts";
-import type { Found } from "../ports.ts";
+import type { BlobStore, Found } from "../ports.ts";
 import { type AzureCall, beginCall, dateMsOf, ifMatchOf, propertiesOf } from "./azureCalls.ts";
 import { freeing } from "./shortLived.ts";
 import { failureOf, storageError } from "./storageErrors.ts";
 
-type StreamOptions = CallOptions & {
-  readonly offset?: number;
-  readonly count?: number;
-  readonly ifMatch?: string;
-  readonly transient?: boolean;
-};
+type StreamOptions = NonNullable<Parameters<BlobStore["stream"]>[2]>;
 
 const resumesMax = 3;
 

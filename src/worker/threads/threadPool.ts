@@ -1,5 +1,6 @@
 import { MessageChannel, type Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
+import type { ResultBytes } from "../../calculations/contract.ts";
 import type { FileAccess } from "../../calculations/files.ts";
 import { placeOf } from "../../calculations/placeOf.ts";
 import type { PlannedChunks } from "../../calculations/timeChunks.ts";
@@ -19,7 +20,7 @@ import {
   type ThreadWork,
 } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
-import type { FinishOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
+import type { InputSink, TaskOptions, UserCode } from "./userCode.ts";
 import { needsMore, watchMemory } from "./watchMemory.ts";
 
 /** Their heaps and code hold 40 MB each; the next task waits 0.1 s for new ones. */
@@ -107,8 +108,7 @@ export function threadPool(settings: PoolSettings): UserCode {
     compute: (task, options) => output({ kind: "compute", ...task }, options),
     fold: (task, options) => output({ kind: "fold", ...task }, options),
     async finish(task, options) {
-      const { value, ms } = await run({ kind: "finish", ...task }, options);
-      return { ...(value as FinishOutput), ms };
+      return (await run({ kind: "finish", ...task }, options)).value as ResultBytes;
     },
     async stop() {
       stopping = new LeasefoldError("stopping", "this instance is stopping", { retry: "later" });

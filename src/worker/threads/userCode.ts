@@ -1,5 +1,5 @@
 import type { ResultBytes } from "../../calculations/contract.ts";
-import type { PlannedChunks } from "../../calculations/timeChunks.ts";
+import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculations/timeChunks.ts";
 
 /**
  * The port through which the engine runs a user's calculation: a pool of worker threads, or code in this process for
@@ -24,7 +24,7 @@ export interface UserCode {
   /** Folds encoded partials in the given order; none gives the calculation's zero. */
   fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
   /** Folds and finishes. */
-  finish(task: FinishTask, options: TaskOptions): Promise<FinishOutput>;
+  finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
   stop(): Promise<void>;
 }
 
@@ -33,14 +33,7 @@ export interface CalculationTask {
   readonly params: unknown;
 }
 
-export interface ComputeTask extends CalculationTask {
-  readonly from: number;
-  readonly to: number;
-  /** Chunks of the whole run. */
-  readonly count: number;
-  /** `inputs[i]` belongs to chunk `from + i`. */
-  readonly inputs?: readonly unknown[];
-}
+export type ComputeTask = CalculationTask & ChunkRange;
 
 export interface FoldTask extends CalculationTask {
   readonly parts: readonly Uint8Array[];
@@ -56,15 +49,8 @@ export interface FinishTask extends FoldTask {
 export type InputSink = (inputs: readonly unknown[]) => Promise<void>;
 
 /** Encoded partial, and the time that a thread spent on it. */
-export interface TaskOutput {
+export interface TaskOutput extends SampleTime {
   readonly bytes: Uint8Array;
-  readonly ms: number;
-  /** What of the time the thread waited for a core, where that is known. */
-  readonly waitedMs?: number;
-}
-
-export interface FinishOutput extends ResultBytes {
-  readonly ms: number;
 }
 
 export interface TaskOptions {
