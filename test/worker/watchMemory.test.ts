@@ -4,7 +4,6 @@ import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
 import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
-import { watchMemory } from "../../src/worker/threads/watchMemory.ts";
 
 /** Buffers in threads of 16 MB. */
 const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
@@ -54,18 +53,4 @@ test("memory is measured while a task computes, and not before or after", async 
   await expect.poll(() => vi.getTimerCount(), { timeout: 5_000, interval: 5 }).toBe(1);
   await running;
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test("where threads cannot be asked, a task is ended once the process has grown by more than all threads may hold", async () => {
-  moveIntervals();
-  const seen: string[] = [];
-  const stop = watchMemory({ worker: undefined, memoryMb: 16, threads: 1 }, (text) => void seen.push(text));
-  const some = Buffer.alloc(100 * 1024 * 1024, 1);
-  await vi.advanceTimersByTimeAsync(200);
-  expect(seen).toEqual([]);
-  const more = Buffer.alloc(150 * 1024 * 1024, 1);
-  await vi.advanceTimersByTimeAsync(200);
-  stop();
-  expect(seen[0]).toMatch(/^needs more than the 16 MB of a thread: the process grew by [23]\d\d MB$/);
-  expect(some.length + more.length).toBe(250 * 1024 * 1024);
 });

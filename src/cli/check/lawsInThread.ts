@@ -83,7 +83,7 @@ export async function lawsInThread(
     if (isMemory) end("memory", needsMore(memoryMb));
     else end("crash", `crashed its thread: ${error.message}`);
   });
-  const unwatch = watchMemory({ worker, memoryMb, threads: 1 }, (text) => end("memory", text));
+  const unwatch = watchMemory(worker, memoryMb, (text) => end("memory", text));
   worker.on("exit", () => end("exit", "ended its thread, as process.exit does"));
   const over = new AbortController();
   serveFiles(port1, access, over.signal, done.reject);

@@ -1,5 +1,4 @@
 import { registerHooks } from "node:module";
-import { ConfigError } from "../../model/errors.ts";
 import type { LogLevel } from "../instanceMessages.ts";
 
 /**
@@ -108,10 +107,6 @@ export function makeCoreModule(log: (level: LogLevel, message: string) => void) 
 
 /** Makes `@azure/functions-core` mean `module` in this thread. Must run before the app is loaded. */
 export function installCoreModule(module: object): void {
-  if (typeof registerHooks !== "function") {
-    const text = `Node ${process.version} is too old here: 22.18, or 24 or later, is needed`;
-    throw new ConfigError("node-too-old", text);
-  }
   (globalThis as Record<symbol, unknown>)[shared] = module;
   const source = `module.exports = globalThis[Symbol.for(${JSON.stringify(url)})];`;
   const commonjs = { format: "commonjs", shortCircuit: true } as const;

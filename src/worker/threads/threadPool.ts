@@ -143,7 +143,7 @@ interface TaskEnds {
  * over.
  */
 function runningTask(
-  { access, memoryMb, threads }: PoolSettings,
+  { access, memoryMb }: PoolSettings,
   { limitMs, signal, onStart }: TaskOptions,
   { sink, workerOf, work }: TaskEnds,
 ) {
@@ -172,8 +172,7 @@ function runningTask(
       await onStart?.();
       if (!ended.signal.aborted) {
         timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
-        const watched = { worker: workerOf(message.thread), memoryMb, threads };
-        unwatch = watchMemory(watched, (text) => stopBy(outOfMemory(text)));
+        unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));
       }
     }
     return { say: "go" };

@@ -9,45 +9,30 @@ const measureEveryMs = 50;
  */
 const spareMb = 128;
 
-interface Watched {
-  /** Undefined for a thread that has ended. */
-  readonly worker: Worker | undefined;
-  /** The limit of its heap. */
-  readonly memoryMb: number;
-  /** Threads of this process that may compute at the same time. */
-  readonly threads: number;
-}
-
 /** What a task that is out of memory did, in words. */
 export const needsMore = (memoryMb: number): string => `needs more than the ${memoryMb} MB of a thread`;
 
 /**
  * Watches what a thread holds outside its JavaScript heap, which its `resourceLimits` do not cover: Buffers, typed arrays
- * and WebAssembly memories. Calls `onExcess` with the text if it is more than its limit and a little. The returned function
- * ends the watch.
+ * and WebAssembly memories. Calls `onExcess` with the text if it is more than its limit, `memoryMb`, and a little. The
+ * returned function ends the watch. `worker`: undefined for a thread that has ended.
  *
- * It asks from outside, so that code which never pauses is measured as well. Before Node 22.16 nobody can ask; then the
- * growth of the whole process counts, and only above what all its threads together may hold.
+ * It asks from outside, so that code which never pauses is measured as well.
  *
  * Not promised: that an allocation is seen before it is made, so a single huge one may still end the process. Memory of
  * native code and of a SharedArrayBuffer belongs to no thread and is not counted.
  */
 export function watchMemory(
-  { worker, memoryMb, threads }: Watched,
+  worker: Worker | undefined,
+  memoryMb: number,
   onExcess: (text: string) => void,
 ): () => void {
-  const ask = worker?.getHeapStatistics?.bind(worker);
-  const startedRss = ask === undefined ? process.memoryUsage.rss() : 0;
-  const measured =
-    ask === undefined
-      ? { maxMb: (2 * memoryMb + spareMb) * threads, what: "the process grew by" }
-      : { maxMb: memoryMb + spareMb, what: "its Buffers have" };
   let asked = false;
 
   const measure = async (): Promise<void> => {
-    const bytes = ask === undefined ? process.memoryUsage.rss() - startedRss : (await ask()).external_memory;
+    const bytes = (await worker?.getHeapStatistics())?.external_memory ?? 0;
     const heldMb = Math.round(bytes / (1024 * 1024));
-    if (heldMb > measured.maxMb) onExcess(`${needsMore(memoryMb)}: ${measured.what} ${heldMb} MB`);
+    if (heldMb > memoryMb + spareMb) onExcess(`${needsMore(memoryMb)}: its Buffers have ${heldMb} MB`);
   };
   const timer = setInterval(() => {
     // A thread answers between two steps of its code, and at the latest when a long native call has ended.
