@@ -1,5 +1,4 @@
-import type { Stats } from "node:fs";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ConfigError } from "../model/errors.ts";

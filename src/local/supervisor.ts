@@ -17,17 +17,15 @@ interface Written {
  * be a process of this user that looks like ours and started when the writer did. Only where that is not known, the times
  * of a clock that may have been set since must do: the state must not be older than the machine's start.
  */
-export function isSupervisor(
-  { supervisorPid: pid, supervisorStart, startedAt }: Written,
-  nowMs = Date.now(),
-): boolean {
+export function isSupervisor({ supervisorPid: pid, supervisorStart, startedAt }: Written): boolean {
   const start = startOf(pid);
   const isKnown = supervisorStart !== undefined && start !== undefined;
-  if (isKnown ? start !== supervisorStart : !isPossible(Date.parse(startedAt), nowMs)) return false;
+  if (isKnown ? start !== supervisorStart : !isPossible(Date.parse(startedAt))) return false;
   return isOwn(pid) && looksLikeOurs(pid);
 }
 
-function isPossible(startedMs: number, nowMs: number): boolean {
+function isPossible(startedMs: number): boolean {
+  const nowMs = Date.now();
   const machineStartedMs = nowMs - uptime() * 1_000;
   return startedMs >= machineStartedMs - clockSkewMs && startedMs <= nowMs + clockSkewMs;
 }

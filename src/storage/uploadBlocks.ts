@@ -7,16 +7,13 @@ export const uploadBlocksAtOnce = 3;
 export const uploadBytesMax = 50_000 * uploadBlockBytes;
 
 /** The body in blocks of exactly this size, the last one shorter; an empty body has none. */
-export async function* blocksOf(
-  body: AsyncIterable<Uint8Array>,
-  blockBytes = uploadBlockBytes,
-): AsyncGenerator<Uint8Array> {
+export async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let parts: Uint8Array[] = [];
   let size = 0;
   for await (const piece of body) {
     let rest = piece;
-    while (size + rest.length >= blockBytes) {
-      const head = rest.subarray(0, blockBytes - size);
+    while (size + rest.length >= uploadBlockBytes) {
+      const head = rest.subarray(0, uploadBlockBytes - size);
       yield joined([...parts, head]);
       parts = [];
       size = 0;

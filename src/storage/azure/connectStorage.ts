@@ -43,7 +43,7 @@ export function connectStorage(connection: StorageConnection): Storage {
       queues: azureQueues(queues),
       lease: (container, blob) => azureLease(leases, container, blob),
       meter,
-      about: { facts: azureFacts(blobs), versioned: azureVersioned(blobs) },
+      about: { facts: () => azureFacts(blobs), versioned: (...blob) => azureVersioned(blobs, ...blob) },
     };
   } catch (error) {
     // Without the SDK's error as a cause: it adds nothing but a stack, and what it says may hold the key.
@@ -94,40 +94,38 @@ const queueService = (connection: StorageConnection, options: PipelineOptions): 
 const call = azureCalls("blob");
 
 /** Facts about the service and the account, as far as the identity may read them. */
-function azureFacts(service: BlobServiceClient): () => Promise<ServiceFacts> {
-  return async () => {
-    try {
-      const answer = await call("Get Blob Service Properties", undefined, (abortSignal) =>
-        service.getProperties({ abortSignal }),
-      );
-      const { enabled = false, days = 0 } = answer.deleteRetentionPolicy ?? {};
-      const { headers } = answer._response;
-      return {
-        dateMs: Date.parse(headers.get("date") ?? ""),
-        server: headers.get("server") ?? "",
-        softDeleteDays: enabled ? days : 0,
-      };
-    } catch (error) {
-      if (error instanceof StorageError && error.kind === "denied") return { server: "" };
-      throw error;
-    }
-  };
+async function azureFacts(service: BlobServiceClient): Promise<ServiceFacts> {
+  try {
+    const answer = await call("Get Blob Service Properties", undefined, (abortSignal) =>
+      service.getProperties({ abortSignal }),
+    );
+    const { enabled = false, days = 0 } = answer.deleteRetentionPolicy ?? {};
+    const { headers } = answer._response;
+    return {
+      dateMs: Date.parse(headers.get("date") ?? ""),
+      server: headers.get("server") ?? "",
+      softDeleteDays: enabled ? days : 0,
+    };
+  } catch (error) {
+    if (error instanceof StorageError && error.kind === "denied") return { server: "" };
+    throw error;
+  }
 }
 
 /** Whether the account keeps versions of blobs, which only the answer for an existing blob shows. */
-function azureVersioned(
+async function azureVersioned(
   service: BlobServiceClient,
-): (container: string, name: string) => Promise<boolean | undefined> {
-  return async (container, name) => {
-    try {
-      const blob = service.getContainerClient(container).getBlobClient(name);
-      const answer = await call(`Get Blob Properties ${container}/${name}`, undefined, (abortSignal) =>
-        blob.getProperties({ abortSignal }),
-      );
-      return answer.versionId !== undefined;
-    } catch (error) {
-      if (error instanceof StorageError && error.kind !== "busy") return undefined;
-      throw error;
-    }
-  };
+  container: string,
+  name: string,
+): Promise<boolean | undefined> {
+  try {
+    const blob = service.getContainerClient(container).getBlobClient(name);
+    const answer = await call(`Get Blob Properties ${container}/${name}`, undefined, (abortSignal) =>
+      blob.getProperties({ abortSignal }),
+    );
+    return answer.versionId !== undefined;
+  } catch (error) {
+    if (error instanceof StorageError && error.kind !== "busy") return undefined;
+    throw error;
+  }
 }

@@ -26,15 +26,14 @@ calculations.catch(() => {});
 export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
   const { port } = task;
   const { ask, access } = threadPort(port);
-  let startedMs = performance.now();
   try {
     const known = await calculations;
     const has = known.versionOf(task.calculation);
     if (task.code !== undefined && has !== task.code)
-      return { ok: false, ms: 0, code: "other-code", message: "", has };
+      return { ok: false, code: "other-code", message: "", has };
     if ((await ask({ say: "taken", thread: threadId })).say === "drop")
-      return { ok: false, ms: 0, code: "dropped", message: "" };
-    startedMs = performance.now();
+      return { ok: false, code: "dropped", message: "" };
+    const startedMs = performance.now();
     const calculation = known.get(task.calculation);
     const waitedBeforeMs = waitedMs();
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
@@ -46,7 +45,6 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
     return {
       ok: false,
-      ms: performance.now() - startedMs,
       code,
       // User code may quote whole files; this goes into logs and records, several times over.
       message: messageOf(error).slice(0, limits.errorCharactersMax),

@@ -77,7 +77,6 @@ export type ThreadAnswer =
     }
   | {
       readonly ok: false;
-      readonly ms: number;
       /** With `other-code`: the identity of what this thread has loaded. */
       readonly has?: string;
       readonly code: string;
