@@ -1,5 +1,5 @@
 import { limits } from "./limits.ts";
-import { joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
+import { indexesOf, joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
 import type { Manifest } from "./run.ts";
 import { resultBlobs } from "./runBlobs.ts";
 import type { State } from "./state.ts";
@@ -22,7 +22,7 @@ export function isVouched(state: State, manifest: Manifest, generation = manifes
 export function differenceFrom(state: State, manifest: Manifest): string | undefined {
   const { layout, run, uid, generation } = state;
   if (layout === undefined) return "the run has no plan";
-  const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
+  const shards = indexesOf({ from: 0, to: shardsOf(layout) });
   const open = shards.filter((shard) => state.sealed[shard] === undefined);
   if (open.length > 0) return `${open.length} of ${shards.length} shards are open`;
   const missing = joined(

@@ -46,6 +46,9 @@ export const packsOfShard = (layout: Layout, shard: number): Range => ({
 
 export const sizeOf = (range: Range): number => range.to - range.from;
 
+export const indexesOf = ({ from, to }: Range): number[] =>
+  Array.from({ length: Math.max(to - from, 0) }, (_, offset) => from + offset);
+
 /** Sizes of the tree of partials; tests use small ones. */
 export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "fanIn", number>>;
 
@@ -81,8 +84,8 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): n
 
 /** Chunk ranges of the packs that `has` lacks, ascending, with neighbors joined. */
 export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => boolean): Range[] {
-  const indexes = Array.from({ length: sizeOf(packs) }, (_, index) => packs.from + index);
-  return joined(indexes.filter((pack) => !has(pack)).map((pack) => chunksOfPack(layout, pack)));
+  const lacking = indexesOf(packs).filter((pack) => !has(pack));
+  return joined(lacking.map((pack) => chunksOfPack(layout, pack)));
 }
 
 /** Chunk ranges of a shard that are folded into its node, or that are missing from it; ascending. */

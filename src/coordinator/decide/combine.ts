@@ -1,5 +1,5 @@
 import { countBits } from "../../model/bitmap.ts";
-import { type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
+import { indexesOf, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
@@ -62,10 +62,8 @@ export function askForFinish(draft: Draft): void {
   addTask(draft, "finish");
 }
 
-function nodesThere(state: State, level: number, { from, to }: Range): boolean {
-  for (let index = from; index < to; index += 1) if (nodeIn(state, level, index)?.node !== true) return false;
-  return true;
-}
+const nodesThere = (state: State, level: number, nodes: Range): boolean =>
+  indexesOf(nodes).every((index) => nodeIn(state, level, index)?.node === true);
 
 const askForNode = (draft: Draft, level: number, index: number): void =>
   addTask(draft, workName({ kind: "node", level, index }));

@@ -1,6 +1,6 @@
 import { wireVersion } from "../../model/decode.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { chunksOfPack, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { layoutOf, nodeIn, nodeOf, type PackSend } from "./draft.ts";
@@ -81,10 +81,7 @@ export function taskMessage(state: State, name: string, doubt: boolean): WorkMes
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */
 function gensOf(state: State, level: number, nodes: Range): string | undefined {
-  const gens = Array.from(
-    { length: sizeOf(nodes) },
-    (_, offset) => nodeIn(state, level, nodes.from + offset)?.gen ?? state.generation,
-  );
+  const gens = indexesOf(nodes).map((index) => nodeIn(state, level, index)?.gen ?? state.generation);
   return gens.every((gen) => gen === state.generation) ? undefined : encodeGens(gens);
 }
 

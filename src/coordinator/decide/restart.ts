@@ -1,6 +1,6 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
 import type { Marker } from "../../model/marker.ts";
-import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { firstState, type State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
@@ -116,8 +116,6 @@ function keepGroups(closed: State, state: State, layout: Layout): void {
       level === 2
         ? child in state.sealed
         : workName({ kind: "node", level: level - 1, index: child }) in state.groups;
-    let whole = true;
-    for (let child = children.from; whole && child < children.to; child += 1) whole = isKept(child);
-    if (whole) state.groups[name] = group;
+    if (indexesOf(children).every(isKept)) state.groups[name] = group;
   }
 }

@@ -1,6 +1,6 @@
 import { closedParamsMax } from "../../model/closedRun.ts";
 import { CorruptDataError } from "../../model/errors.ts";
-import { shardsOf } from "../../model/packs.ts";
+import { indexesOf, shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
@@ -167,7 +167,7 @@ async function pollNodes({ term, state: { generation }, at, list }: Poll, asked:
 
 function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
   const to = layout === undefined ? 0 : Math.min(shard + 10 ** digits, shardsOf(layout));
-  return Array.from({ length: Math.max(0, to - shard) }, (_, offset) => shard + offset);
+  return indexesOf({ from: shard, to });
 }
 
 function seenOutput(blob: ListedBlob): SeenOutput[] {

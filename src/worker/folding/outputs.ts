@@ -8,7 +8,7 @@ import {
   outputContentType,
   parseOutputFacts,
 } from "../../model/output.ts";
-import { chunksOfPack, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, indexesOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { decodeGens } from "../../model/tree.ts";
@@ -83,9 +83,6 @@ function membersOf(layout: Layout, shard: number, members: string | undefined): 
   const bits = decodeBitmap(members, sizeOf(packs));
   return all.filter((pack) => hasBit(bits, pack - packs.from));
 }
-
-const indexesOf = ({ from, to }: Range): number[] =>
-  Array.from({ length: Math.max(to - from, 0) }, (_, offset) => from + offset);
 
 /** The partials of a shard that are there, by pack. */
 export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: number): Promise<Found> {

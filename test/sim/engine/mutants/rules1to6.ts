@@ -215,10 +215,6 @@ export const rules1to6: readonly Mutant[] = [
     rule: 6,
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 2, fate: "dies before" }],
-    edits: edit(
-      "coordinator/decide/restart.ts",
-      "if (whole) state.groups[name] = group;",
-      "if (whole || level > 0) state.groups[name] = group;",
-    ),
+    edits: edit("coordinator/decide/restart.ts", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
   },
 ];
