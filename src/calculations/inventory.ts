@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import * as z from "zod";
 import { CalculationError } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
@@ -161,11 +161,7 @@ export function merkleRoot(leaves: Iterable<Uint8Array>): string {
 const leafMark = Uint8Array.of(0);
 const nodeMark = Uint8Array.of(1);
 
-function sha256(...parts: readonly Uint8Array[]): Buffer {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-}
+const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash("sha256", Buffer.concat(parts), "buffer");
 
 /** Failures that the message names; it counts the others. */
 const namedMax = 5;
@@ -186,10 +182,10 @@ async function hashFiles(facts: readonly FileFact[], files: Files): Promise<stri
 
 /** Reads one piece at a time: a file of any size takes at most two pieces of memory. */
 async function hashFile(fact: FileFact, files: Files): Promise<string> {
-  const hash = createHash("sha256");
+  const sum = createHash("sha256");
   for await (const piece of files.read(fact)) {
-    hash.update(piece);
+    sum.update(piece);
     releasePiece(piece);
   }
-  return hash.digest("hex");
+  return sum.digest("hex");
 }

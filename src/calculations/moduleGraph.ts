@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import * as module from "node:module";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ function graphHash(root: string, hashOfFile: (url: string) => string): string {
     hashOfFile(url),
     ...edgesOf(url).map(([specifier, next]) => [specifier, indexes.get(next)]),
   ]);
-  return createHash("sha256").update(JSON.stringify(rows)).digest("hex");
+  return hash("sha256", JSON.stringify(rows));
 }
 
 const edgesOf = (url: string): readonly (readonly [string, string])[] =>
@@ -54,10 +54,7 @@ const edgesOf = (url: string): readonly (readonly [string, string])[] =>
 
 const isFile = (url: string): boolean => url.startsWith("file:");
 
-const hashOf = (url: string): string =>
-  createHash("sha256")
-    .update(readFileSync(fileURLToPath(url)))
-    .digest("hex");
+const hashOf = (url: string): string => hash("sha256", readFileSync(fileURLToPath(url)));
 
 let hooked = false;
 

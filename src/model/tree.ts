@@ -25,12 +25,6 @@ export const childrenOf = (layout: Layout, level: number, index: number): Range 
   to: Math.min((index + 1) * layout.fanIn, nodeCounts(layout)[level - 2] ?? 0),
 });
 
-/** The shards below a node. */
-export function shardsOfNode(layout: Layout, level: number, index: number): Range {
-  const width = layout.fanIn ** (level - 1);
-  return { from: index * width, to: Math.min((index + 1) * width, shardsOf(layout)) };
-}
-
 /** Generations of neighboring nodes as text, with equal neighbors counted: `1x500,2,1x499`. */
 export function encodeGens(gens: readonly number[]): string {
   const runs: { gen: number; count: number }[] = [];

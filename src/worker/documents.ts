@@ -40,7 +40,8 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
       if (plan.segments === undefined) return undefined;
       const { attempt, starts } = plan.segments;
       const inputs: unknown[] = [];
-      for (let number = segmentWith(starts, from); number < starts.length; number += 1) {
+      const first = starts.findLastIndex((start) => start <= from);
+      for (let number = first; number < starts.length; number += 1) {
         const start = starts[number] as number;
         if (start >= to) break;
         const key = `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number}`;
@@ -66,16 +67,4 @@ function keepLatest(max: number): <T>(key: string, read: () => Promise<T>) => Pr
     if (kept.size > max) kept.delete(kept.keys().next().value as string);
     return reading;
   };
-}
-
-/** The segment that holds the input of a chunk, by bisection: a large plan has thousands. `starts` ascends from 0. */
-export function segmentWith(starts: readonly number[], chunk: number): number {
-  let low = 0;
-  let high = starts.length;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((starts[middle] as number) <= chunk) low = middle;
-    else high = middle;
-  }
-  return low;
 }

@@ -8,7 +8,6 @@ import {
   encodeGens,
   foldsPacksDirectly,
   nodeCounts,
-  shardsOfNode,
   topLevel,
 } from "../../src/model/tree.ts";
 
@@ -32,7 +31,7 @@ test.each([
   expect(foldsPacksDirectly(one)).toBe(levels.length === 0);
 });
 
-test("each level tiles the one below, and every node covers its children's shards", () => {
+test("each level tiles the one below", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 500 }),
@@ -47,9 +46,6 @@ test("each level tiles the one below, and every node covers its children's shard
             const children = childrenOf(one, level, index);
             expect(children.from).toBe(next);
             next = children.to;
-            const shards = shardsOfNode(one, level, index);
-            expect(shards.from).toBe(shardsOfNode(one, level - 1, children.from).from);
-            expect(shards.to).toBe(shardsOfNode(one, level - 1, children.to - 1).to);
           }
           expect(next).toBe(counts[level - 2]);
         }

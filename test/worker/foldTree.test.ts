@@ -4,7 +4,7 @@ import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../src/model/packs.ts";
 import type { Plan } from "../../src/model/run.ts";
-import { childrenOf, encodeGens, nodeCounts, shardsOfNode, topLevel } from "../../src/model/tree.ts";
+import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../src/model/tree.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 /** Which packs were folded, and in which generation each node was made: what a leader would have recorded. */
@@ -29,7 +29,8 @@ class Leader {
     for (const [place, count] of nodeCounts(plan).entries()) {
       const level = place + 1;
       for (let index = 0; index < count; index += 1) {
-        const { from, to } = shardsOfNode(plan, level, index);
+        const width = plan.fanIn ** (level - 1);
+        const [from, to] = [index * width, (index + 1) * width];
         const above = gen === 1 || [...touched].some((shard) => shard >= from && shard < to);
         if (!above) continue;
         this.gens.set(`${level}/${index}`, gen);

@@ -1,11 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { CalculationError } from "../../src/model/errors.ts";
 import { calculationLimits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { chunksOfPack } from "../../src/model/packs.ts";
-import { documents, segmentWith } from "../../src/worker/documents.ts";
+import { documents } from "../../src/worker/documents.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 const message: WorkMessage = { ...common, kind: "plan" };
@@ -92,15 +91,6 @@ describe("a plan of a million inputs", { timeout: 30_000 }, () => {
     );
     expect(sizes).toHaveLength(3);
     expect(Math.max(...sizes)).toBeLessThan(calculationLimits.batchBytesMax + 1_000);
-  });
-
-  test("the segment of any chunk is the last one that starts at or before it", () => {
-    const starts = fc.uniqueArray(fc.nat(500), { minLength: 1, maxLength: 40 });
-    const property = fc.property(starts, fc.nat(600), (some, chunk) => {
-      const ascending = [0, ...some.filter((start) => start > 0).sort((a, b) => a - b)];
-      expect(segmentWith(ascending, chunk)).toBe(ascending.filter((start) => start <= chunk).length - 1);
-    });
-    fc.assert(property);
   });
 });
 
