@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, LeasefoldError } from "../model/errors.ts";
 import { systemClock } from "../storage/system.ts";
-import { type Azurite, startAzurite } from "./azurite.ts";
+import { startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
@@ -64,7 +64,18 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   /** Runs again when an instance ended or got another process. */
   const saveState = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
-    const local = localFileOf(azurite, instances, namespaceOf(options), startedAt, options.watch);
+    const local: LocalFile = {
+      v: 1,
+      connectionString: azurite.connectionString,
+      functionKey: instances.functionKey,
+      namespace: namespaceOf(options),
+      supervisorPid: process.pid,
+      supervisorStart: startOf(process.pid),
+      watch: options.watch,
+      azuritePid: azurite.pid,
+      instances: instances.instances.map(({ name, pid, httpUrl, down }) => ({ name, pid, httpUrl, down })),
+      startedAt,
+    };
     writing = Promise.allSettled([writing]).then(() => writeLocalFile(stateFile, local));
     await writing;
   };
@@ -125,22 +136,3 @@ export function findAppDir(): string {
 const namespaceOf = ({ namespace, env = {} }: EmbeddedOptions): string =>
   env[namespaceSetting] ?? namespace ?? (process.env[namespaceSetting] || "leasefold");
 const namespaceSetting = "LEASEFOLD_NAMESPACE";
-
-const localFileOf = (
-  azurite: Azurite,
-  { instances, functionKey }: Instances,
-  namespace: string,
-  startedAt: string,
-  watch: boolean | undefined,
-): LocalFile => ({
-  v: 1,
-  connectionString: azurite.connectionString,
-  functionKey,
-  namespace,
-  supervisorPid: process.pid,
-  supervisorStart: startOf(process.pid),
-  watch,
-  azuritePid: azurite.pid,
-  instances: instances.map(({ name, pid, httpUrl, down }) => ({ name, pid, httpUrl, down })),
-  startedAt,
-});

@@ -48,10 +48,9 @@ export const logEvents = {
     "debug",
     "packs-sent",
   ),
-  runEnded: event<Run & { phase: string; ms: number; packs: number; sentAgain: number; error?: string }>(
-    "info",
-    "run-ended",
-  ),
+  runEnded: event<
+    Run & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
+  >("info", "run-ended"),
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
   /** A page that expiry could not list; `givenUp`: its container waits for the next day. */

@@ -27,16 +27,15 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   const parameters = new Map<string, string>();
   for (const [, name = "", value = ""] of contentType.matchAll(/;\s*(\w+)=([^;\s]+)/g))
     if (!parameters.has(name)) parameters.set(name, value);
-  const parameter = (name: string) => parameters.get(name);
   const number = (text: string | undefined): number => {
     const value = Number(text ?? "0");
     return Number.isFinite(value) && value >= 0 ? value : 0;
   };
-  const code = parameter("code");
+  const code = parameters.get("code");
   return {
-    ms: number(parameter("ms")),
-    attempt: number(parameter("attempt")),
-    calls: decodeCalls(parameter("calls")),
+    ms: number(parameters.get("ms")),
+    attempt: number(parameters.get("attempt")),
+    calls: decodeCalls(parameters.get("calls")),
     ...(code === undefined ? {} : { code: plain(code) }),
   };
 }

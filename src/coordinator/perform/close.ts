@@ -3,7 +3,7 @@ import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "..
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { givenUpOf } from "../../model/outcomes.ts";
-import { packsOf, shardsOf } from "../../model/packs.ts";
+import { indexesOf, packsOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
@@ -56,10 +56,9 @@ export function logEnd(
   { log }: Term,
   { run, uid, phase, packsDone: packs, sentAgain }: State,
   ms: number,
-  error?: string | undefined,
+  error: string | undefined,
 ): void {
-  const ended = { run, uid, phase, ms, packs, sentAgain };
-  log(logEvents.runEnded(error === undefined ? ended : { ...ended, error }));
+  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, error }));
 }
 
 /** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
@@ -90,7 +89,7 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
 async function sendCleanup(term: Term, state: State): Promise<void> {
   const { layout, origin } = state;
   if (layout === undefined) return;
-  const shards = Array.from({ length: shardsOf(layout) }, (_, shard) => shard);
+  const shards = indexesOf({ from: 0, to: shardsOf(layout) });
   const nodes = topLevel(layout) > 0 || origin !== undefined ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));

@@ -24,7 +24,9 @@ export async function endSend(
   if (!(await isKnown(ports, message))) return "unknown-run";
   if (message.kind === "sofar") return writeAnswer(ports, message, refusal(failure.code, failure.message));
   if (message.kind === "verify") return writeVerified(ports, message, { error: failure });
-  if (await isUnwanted(ports, message)) return "unwanted";
+  // A marker that cannot be read tells nothing: a needless record is better than a send that never ends.
+  const unwanted = await ports.watch.unwanted(message, "end").catch(() => undefined);
+  if (unwanted !== undefined) return "unwanted";
   return recordFailure(ports, message, failure);
 }
 
@@ -88,10 +90,4 @@ async function isKnown({ documents }: WorkerPorts, message: WorkMessage): Promis
     if (error instanceof DroppedError || error instanceof CorruptDataError) return false;
     throw error;
   }
-}
-
-/** False for a marker that cannot be read: a needless record is better than a send that never ends. */
-async function isUnwanted({ watch }: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const why = await watch.unwanted(message, "end").catch(() => undefined);
-  return why !== undefined;
 }

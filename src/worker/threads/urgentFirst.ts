@@ -4,21 +4,7 @@
  * It stands before Piscina's own queue because Piscina (5.3) keeps tasks that can be aborted, which ours all are, in a
  * list that a custom `taskQueue` never sees and that does not even keep their order.
  */
-interface Slots {
-  /** Resolves when so many slots, by default one, are free; all must be left again. Rejects once they are closed. */
-  take(urgent: boolean, needs?: number): Promise<void>;
-  leave(needs?: number): void;
-  /** Rejects everybody who waits or comes later. */
-  close(reason: Error): void;
-}
-
-interface Waiter {
-  readonly needs: number;
-  readonly admit: () => void;
-  readonly refuse: (reason: Error) => void;
-}
-
-export function urgentFirst(slots: number): Slots {
+export function urgentFirst(slots: number) {
   const urgentLane: Waiter[] = [];
   const otherLane: Waiter[] = [];
   let free = slots;
@@ -37,20 +23,28 @@ export function urgentFirst(slots: number): Slots {
   }
 
   return {
-    take(urgent, needs = 1) {
+    /** Resolves when so many slots are free; all must be left again. Rejects once they are closed. */
+    take(urgent: boolean, needs = 1): Promise<void> {
       if (closed !== undefined) return Promise.reject(closed);
       return new Promise((resolve, refuse) => {
         (urgent ? urgentLane : otherLane).push({ needs, admit: resolve, refuse });
         admit();
       });
     },
-    leave(needs = 1) {
+    leave(needs = 1): void {
       free += needs;
       admit();
     },
-    close(reason) {
+    /** Rejects everybody who waits or comes later. */
+    close(reason: Error): void {
       closed = reason;
       for (const waiter of [...urgentLane.splice(0), ...otherLane.splice(0)]) waiter.refuse(reason);
     },
   };
+}
+
+interface Waiter {
+  readonly needs: number;
+  readonly admit: () => void;
+  readonly refuse: (reason: Error) => void;
 }
