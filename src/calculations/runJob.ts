@@ -129,7 +129,6 @@ async function naming<T>(chunks: string, run: (chunks: string) => Promise<T>): P
   }
 }
 
-/** Folds encoded partials in order. */
 export async function runFold(
   calculation: AnyCalculation,
   params: unknown,
@@ -138,7 +137,6 @@ export async function runFold(
   return encodePart(calculation, await foldParts(calculation, params, parts), "a merged partial");
 }
 
-/** Folds encoded partials and makes the result. */
 export async function runFinish(
   calculation: AnyCalculation,
   { parts, ...context }: FinishContext<unknown> & { readonly parts: readonly Uint8Array[] },

@@ -22,7 +22,6 @@ export function setBit(bits: Bitmap, index: number): boolean {
   return after !== before;
 }
 
-/** Clears the bit in place. */
 export function clearBit(bits: Bitmap, index: number): void {
   const before = bits[index >> 3];
   if (before !== undefined) bits[index >> 3] = before & ~(1 << (index & 7));

@@ -37,7 +37,6 @@ export const scaleCalls = (counts: CallCounts, times: number): CallCounts =>
 export const shareOfCalls = (counts: CallCounts, shares: number): CallCounts =>
   countsBy((one) => Math.floor(counts[one] / shares));
 
-/** Whole counts of an estimate. */
 export const roundCalls = (counts: CallCounts): CallCounts => countsBy((one) => Math.round(counts[one]));
 
 export const totalCalls = (counts: CallCounts): number =>

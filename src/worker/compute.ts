@@ -47,7 +47,6 @@ export async function verifyPack(ports: WorkerPorts, attempt: Attempt<MessageOf<
   return writeVerified(ports, message, { sha256: hash("sha256", bytes), ms });
 }
 
-/** The partial of a pack. */
 async function computed(
   ports: WorkerPorts,
   plan: Plan,

@@ -177,7 +177,6 @@ export function addTask(draft: Draft, name: string): void {
   draft.decided = true;
 }
 
-/** Records another send of a task. */
 export function resendTask(draft: Draft, task: Sends): void {
   task.sends += 1;
   task.atMs = draft.at.nowMs;

@@ -68,7 +68,6 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 
-/** Marks the nodes that exist. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
   for (const { level, index, contentType } of nodes) {

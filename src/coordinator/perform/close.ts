@@ -65,7 +65,6 @@ export function logEnd(
 export const manifestOrNone = (term: Term, state: State): Promise<Manifest | undefined> =>
   unlessCorrupt(() => readManifest(term, state));
 
-/** A run in its final state. */
 interface Ended {
   readonly state: State;
   /** Absent if the spec does not decode. */

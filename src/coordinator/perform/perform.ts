@@ -95,7 +95,6 @@ async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<vo
   });
 }
 
-/** What one pack takes. */
 const packMsOf = ({ durationsMs, layout }: State): number =>
   durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0);
 

@@ -66,7 +66,6 @@ export function stopWorkDeadline(
     leaseLeftMs: (): number =>
       Math.max(0, Math.floor(settings.leaseDurationS * 1_000 - elapsedMs(lease, readClocks(clock)))),
     hasPassed,
-    /** Cancels the timer. */
     close: (): void => cancel(),
   };
 }

@@ -5,8 +5,6 @@ import { withOutcomes } from "./storageErrors.ts";
 
 const call = azureCalls("queue");
 
-const gone = { kind: "gone" } as const;
-
 const clientsKept = 100;
 
 /** The queue port on the Azure SDK. Message texts are sent as they are, never base64. */
@@ -62,7 +60,7 @@ export function azureQueues(service: QueueServiceClient): QueueStore {
         // Without a new receipt in the answer, the old one is the best guess.
         return { kind: "updated" as const, popReceipt: answer.popReceipt ?? popReceipt };
       });
-      return withOutcomes(updated, goneOutcomes(gone));
+      return withOutcomes(updated, goneOutcomes({ kind: "gone" as const }));
     },
 
     remove(queue, id, popReceipt, options) {

@@ -1,7 +1,7 @@
 import type { BillingClass } from "../../model/calls.ts";
 import type { StorageError } from "../../model/errors.ts";
 import { storageErrorOfCode } from "../azure/storageErrors.ts";
-import type { CallMeter, CallOptions } from "../calls.ts";
+import { type CallOptions, callMeter } from "../calls.ts";
 import type { BlobProperties, BlobWrite, Clock, Metadata, Random } from "../ports.ts";
 import { throwIfAborted } from "../system.ts";
 import {
@@ -33,16 +33,15 @@ interface MemoryContainer {
 
 /** What the ports of one in-memory account share: its containers, clock, randomness and meter. */
 export class MemoryAccount {
-  readonly meter: CallMeter;
+  readonly meter = callMeter();
   readonly random: Random;
   readonly containers = new Map<string, MemoryContainer>();
   readonly #clock: Clock;
   #tags = 0;
 
-  constructor(clock: Clock, random: Random, meter: CallMeter) {
+  constructor(clock: Clock, random: Random) {
     this.#clock = clock;
     this.random = random;
-    this.meter = meter;
   }
 
   /** The exact time, for leases and visibility. */

@@ -8,7 +8,6 @@ interface Message extends QueueMessage {
   readonly popReceipt: string;
 }
 
-/** One queue of the twin. */
 export class MemoryQueue {
   readonly #messages = new Map<string, Message>();
   /** By the time they become visible, then by the order of the sends. */

@@ -1,4 +1,4 @@
-import { type CallOptions, callMeter } from "../calls.ts";
+import type { CallOptions } from "../calls.ts";
 import { checkPlainName, plainNames } from "../plainNames.ts";
 import type { Clock, ContentLease, Random, Storage } from "../ports.ts";
 import { type LeaseRequest, leaseStateAt } from "./leaseTable.ts";
@@ -34,8 +34,7 @@ export function memoryStorage(given: {
   readonly clock: Clock;
   readonly random: Random;
 }): MemoryStorage {
-  const meter = callMeter();
-  const account = new MemoryAccount(given.clock, given.random, meter);
+  const account = new MemoryAccount(given.clock, given.random);
   const queues = new Map<string, MemoryQueue>();
 
   const operator: MemoryOperator = {
@@ -56,7 +55,7 @@ export function memoryStorage(given: {
     blobs: plainNames(memoryBlobs(account)),
     queues: memoryQueues(account, queues),
     lease: (container, blob) => memoryLease(account, container, blob),
-    meter,
+    meter: account.meter,
     operator,
   };
 }

@@ -137,7 +137,6 @@ function commonStart(a: string, b: string): string {
 
 export interface Output extends Omit<OutputFacts, "calls"> {
   readonly bytes: Uint8Array;
-  /** Further metadata of the blob. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 

@@ -134,7 +134,6 @@ interface TaskEnds {
   /** For the inputs of a plan. */
   readonly sink: InputSink | undefined;
   readonly work: ThreadWork;
-  /** The thread of this id. */
   readonly workerOf: (thread: number) => Worker | undefined;
 }
 

@@ -23,7 +23,6 @@ export interface UserCode {
   compute(task: ComputeTask, options: TaskOptions): Promise<TaskOutput>;
   /** Folds encoded partials in the given order; none gives the calculation's zero. */
   fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
-  /** Folds and finishes. */
   finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
   stop(): Promise<void>;
 }
