@@ -88,9 +88,10 @@ export async function openResult(
 }
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {
-  const phase = state === undefined || state.generation < generation ? "waiting" : state.phase;
+  const isNew = state === undefined || state.generation < generation;
+  const word = isNew ? "waiting" : state.paused ? "paused" : state.phase;
   const hint = ` in generation ${generation}; an older result is given by its generation's number`;
-  const message = `run ${id} is not finished: it is ${phase}${generation === 1 ? "" : hint}`;
+  const message = `run ${id} is not finished: it is ${word}${generation === 1 ? "" : hint}`;
   return new NotReadyError("not-finished", message, { retry: "later" });
 }
 
