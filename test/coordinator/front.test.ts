@@ -93,6 +93,12 @@ describe("a pack beside other runs", () => {
     expect(resent(state, startMs + 1, 60)).toContain(limits.urgentFirstPacks);
   });
 
+  test("that the front has passed is begun, though the rate of its own run fell when its workers died", () => {
+    const alone = { ...state, rate: 0 };
+    expect(new Set(resent(alone, Number.POSITIVE_INFINITY, 10)).size).toBe(limits.duplicatesMin);
+    expect(resent(alone, startMs, 10)).toEqual([]);
+  });
+
   test("of which no other has an outcome yet counts from when the front has passed it, and not from its send", () => {
     expect(resent({ ...state, ...unknown }, undefined, 60)).not.toEqual([]);
     expect(resent({ ...state, ...unknown }, startMs, 60)).toEqual([]);

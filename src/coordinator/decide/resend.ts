@@ -141,12 +141,15 @@ function trackBegun(state: State, unfinished: readonly number[], { nowMs, limitM
   // A run whose packs never end, or a stream of new runs, holds those of the others back for this long and no longer.
   const drainedMs = limits.stragglerFirstMs + limits.drainTimesHeld * (front?.drainMs ?? 0);
   const heldMs = Math.min(silentAfterMs({ limitMs }), drainedMs);
-  const isBegun = (pack: number): boolean => {
-    const sentMs = sentAtMs(state, pack);
-    return pack < passed || positionMs(pack, sentMs) < (front?.atMs ?? 0) || nowMs - sentMs > heldMs;
-  };
-  const last = unfinished.slice(0, taken).findLast(isBegun);
-  if (last !== undefined) presumeBegun(state, last + 1, nowMs);
+  const isPassed = (pack: number): boolean =>
+    pack < passed || positionMs(pack, sentAtMs(state, pack)) < (front?.atMs ?? 0);
+  const own = unfinished.slice(0, taken);
+  // Beside other runs their rates tell, also where its own has fallen because its workers died.
+  const last = Math.max(
+    (front === undefined ? own : unfinished).findLast(isPassed) ?? -1,
+    own.findLast((pack) => nowMs - sentAtMs(state, pack) > heldMs) ?? -1,
+  );
+  if (last >= 0) presumeBegun(state, last + 1, nowMs);
 }
 
 /** Up to which pack more of the later ones have ended than come out of order. */
