@@ -128,9 +128,9 @@ const rateSlack = 1.15;
 
 /**
  * Moves on to which pack work is presumed begun: as many unfinished packs as workers have taken, in send order. Beside other
- * runs a pack is also sent before their front, or some packs after it have ended. A begun pack stays begun, also when the
- * rate falls because workers died. Until the first outcome of any run nobody knows how many run at once, and every pack
- * counts from its send.
+ * runs these are the packs that the front of all has passed, and those of which enough later ones have ended. A begun pack
+ * stays begun, also when the rate falls because workers died. Until the first outcome of any run nobody knows how many run at
+ * once, and every pack counts from its send.
  */
 function trackBegun(state: State, unfinished: readonly number[], { nowMs, limitMs, front }: DecideAt): void {
   const known = state.durationsMs.length > 0;
