@@ -64,9 +64,9 @@ type Params = z.infer<typeof params>;
 /**
  * Group-by over the records of many CSV or NDJSON files.
  *
- * Sums, means, variances and standard deviations are exact on the parsed doubles, then correctly rounded. `distinct`
- * is exact up to 512 values, then has a standard error of 1.6 %. Quantiles are less than 1/128 nearer to zero than the exact ones. `top`
- * counts exactly. No answer depends on how the files were cut and the partials folded.
+ * Sums, means, variances and standard deviations are exact on the parsed doubles, then correctly rounded. `distinct` is
+ * exact up to 512 values, then has a standard error of 1.6 %. Quantiles are less than 1/128 nearer to zero than the exact
+ * ones. `top` counts exactly. No answer depends on how the files were cut and the partials folded.
  */
 export const aggregate = defineCalculation<Params, RangeInput, PartialBytes>({
   name: "aggregate",

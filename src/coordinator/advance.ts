@@ -21,7 +21,7 @@ export interface Loop {
   pagesPerRun: number;
   /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
   readonly shares: ReadonlyMap<string, number | undefined>;
-  /** `frontOf` all runs. */
+  /** How far the packs of all runs have come, where several share the workers. */
   readonly front: Front | undefined;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;

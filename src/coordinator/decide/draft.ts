@@ -24,7 +24,7 @@ export interface Front {
 export interface DecideAt extends DecideTime {
   /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
   readonly share?: number | undefined;
-  /** `frontOf` all runs. */
+  /** Of all runs (`frontOf`); absent where it shares the workers with no other run. */
   readonly front?: Front | undefined;
   /** Messages that are sent before the next write anyway. */
   readonly owed?: number;
