@@ -128,5 +128,15 @@ const exitCodeOfCalculation = 7;
 export const exitCodeOfEnd = (code: unknown): number =>
   typeof code === "string" && code.endsWith("-failed") ? exitCodeOfCalculation : 1;
 
-/** The message of anything thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** The message of anything thrown; of an object that says nothing of itself its JSON, where it has one. */
+export function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  const isObject = typeof error === "object" && error !== null;
+  const saysNothing = isObject && (!("toString" in error) || error.toString === Object.prototype.toString);
+  if (!saysNothing) return String(error);
+  try {
+    return JSON.stringify(error);
+  } catch {
+    return "[object Object]";
+  }
+}
