@@ -158,8 +158,7 @@ function textOf(body: unknown, { triggerMetadata }: Pick<InvocationContext, "tri
 
 /**
  * A value of the trigger metadata as text. The host writes properties of the body over its own, and an object among them
- * may not be convertible: a handler that threw for it would never record the message.
- * The host sends whole numbers as JSON.
+ * may not be convertible: a handler that threw for it would never record the message. Whole numbers come as JSON.
  */
 const plain = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" ? String(value) : "";

@@ -92,7 +92,7 @@ interface Lost {
 export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
   (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
 
-/** The state of a run in words: `computing, paused`. A state of a newer version is shown unchanged. */
+/** The state of a run as text, such as `computing, paused`. Returns states of newer versions unchanged. */
 export const stateText = (run: {
   readonly word: string;
   readonly paused?: boolean;

@@ -132,24 +132,32 @@ const rateSlack = 1.15;
  * stays begun, also when the rate falls because workers died. Until the first outcome of any run nobody knows how many run at
  * once, and every pack counts from its send.
  */
-function trackBegun(state: State, unfinished: readonly number[], { nowMs, limitMs, front }: DecideAt): void {
+function trackBegun(state: State, unfinished: readonly number[], at: DecideAt): void {
+  const { front } = at;
   const known = state.durationsMs.length > 0;
   if (!known && front === undefined) return;
   // The rate falls a little between waves of packs that end together.
   const taken = known ? Math.round(packsTaken(state) * rateSlack) : unfinished.length;
-  const passed = front === undefined ? state.cursor : passedUpTo(state, unfinished);
-  // A run whose packs never end, or a stream of new runs, holds those of the others back for this long and no longer.
-  const drainedMs = limits.stragglerFirstMs + limits.drainTimesHeld * (front?.drainMs ?? 0);
-  const heldMs = Math.min(silentAfterMs({ limitMs }), drainedMs);
-  const isPassed = (pack: number): boolean =>
-    pack < passed || positionMs(pack, sentAtMs(state, pack)) < (front?.atMs ?? 0);
   const own = unfinished.slice(0, taken);
-  // Beside other runs their rates tell, also where its own has fallen because its workers died.
-  const last = Math.max(
-    (front === undefined ? own : unfinished).findLast(isPassed) ?? -1,
-    own.findLast((pack) => nowMs - sentAtMs(state, pack) > heldMs) ?? -1,
-  );
-  if (last >= 0) presumeBegun(state, last + 1, nowMs);
+  const last = front === undefined ? own.at(-1) : lastBeside(state, unfinished, own, { ...at, front });
+  presumeBegun(state, (last ?? -1) + 1, at.nowMs);
+}
+
+/** The last pack that is begun beside other runs: by the rates of all, since the own one, which `own` stands for, falls when workers die. */
+function lastBeside(
+  state: State,
+  unfinished: readonly number[],
+  own: readonly number[],
+  { nowMs, limitMs, front }: DecideAt & { readonly front: Front },
+): number {
+  const passed = passedUpTo(state, unfinished);
+  const isPassed = (pack: number): boolean =>
+    pack < passed || positionMs(pack, sentAtMs(state, pack)) < front.atMs;
+  // A run whose packs never end, or a stream of new runs, holds those of the others back for this long and no longer.
+  const drainedMs = limits.stragglerFirstMs + limits.drainTimesHeld * front.drainMs;
+  const heldMs = Math.min(silentAfterMs({ limitMs }), drainedMs);
+  const byTime = own.findLast((pack) => nowMs - sentAtMs(state, pack) > heldMs) ?? -1;
+  return Math.max(unfinished.findLast(isPassed) ?? -1, byTime);
 }
 
 /** Up to which pack more of the later ones have ended than come out of order. */

@@ -27,7 +27,7 @@ const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
   "needs-newer-version": ["attention", "warn"],
 };
 
-/** A state of a newer version is shown unchanged. */
+/** Mark, tone and text of a state. Unknown states, which newer versions write, keep their text. */
 export function stateOf(run: {
   readonly word: string;
   readonly paused?: boolean;
