@@ -143,7 +143,7 @@ function trackBegun(state: State, unfinished: readonly number[], at: DecideAt): 
   presumeBegun(state, (last ?? -1) + 1, at.nowMs);
 }
 
-/** The last pack that is begun beside other runs: by the rates of all, since the own one, which `own` stands for, falls when workers die. */
+/** The last pack that is begun beside other runs: by the rates of all, as its own (`own`) falls when its workers die. */
 function lastBeside(
   state: State,
   unfinished: readonly number[],
