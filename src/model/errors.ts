@@ -134,9 +134,10 @@ export function messageOf(error: unknown): string {
   const isObject = typeof error === "object" && error !== null;
   const saysNothing = isObject && (!("toString" in error) || error.toString === Object.prototype.toString);
   if (!saysNothing) return String(error);
+  const none = "[object Object]";
   try {
-    return JSON.stringify(error);
+    return (JSON.stringify(error) as string | undefined) ?? none;
   } catch {
-    return "[object Object]";
+    return none;
   }
 }
