@@ -61,7 +61,7 @@ export async function failures(
   const origin = known?.state?.origin;
   // The plan of the newest generation, which only a readable state names: a retry may have planned anew.
   const plan = async () =>
-    known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin }), { newer: true }));
+    known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin }), { newer: true }))?.value;
   const all = await withChunks(client, plan, [...ended, ...trying], options.inputs === true);
   const failures = all.slice(0, ended.length);
   return {

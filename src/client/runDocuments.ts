@@ -6,6 +6,7 @@ import { parseRunId } from "../model/names.ts";
 import { type Manifest, manifestSchema, type Plan, planSchema, type Spec, specSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../model/runBlobs.ts";
 import { type State, stateSchema } from "../model/state.ts";
+import { checkRequestHash, documentHash } from "../model/storedSpec.ts";
 import type { Client } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
 
@@ -20,6 +21,11 @@ export interface Read<T> {
   readonly dateMs: number;
 }
 
+/** A document whose SHA-256 others name. */
+export interface ReadHashed<T> extends Read<T> {
+  readonly sha256: string;
+}
+
 const missing = { kind: "missing" } as const;
 
 export const readBlob = ({ storage }: Client, container: string, name: string) =>
@@ -29,7 +35,7 @@ export const headMarker = ({ storage, names }: Client, id: string) =>
   emptyIfMissing(storage.blobs.head(names.active, id), missing);
 
 /** Throws `InputError` for an invalid id and for an unknown run. */
-export async function requireSpec(client: Client, id: string): Promise<Read<Spec>> {
+export async function requireSpec(client: Client, id: string): Promise<ReadHashed<Spec>> {
   const spec = await readSpec(client, parseRunId(id));
   if (spec === undefined) throw unknownRun(id);
   return spec;
@@ -38,10 +44,12 @@ export async function requireSpec(client: Client, id: string): Promise<Read<Spec
 export const unknownRun = (id: string): InputError =>
   new InputError("unknown", "unknown-run", `there is no run ${JSON.stringify(id)}`, { field: "run" });
 
-export async function readSpec(client: Client, id: string): Promise<Read<Spec> | undefined> {
+export async function readSpec(client: Client, id: string): Promise<ReadHashed<Spec> | undefined> {
   const found = await readBlob(client, client.names.runs, specBlob(id));
   if (found.kind === "missing") return undefined;
-  return { value: decodeJson(specSchema, found.body, `the spec of ${id}`), ...factsOf(found) };
+  const value = decodeJson(specSchema, found.body, `the spec of ${id}`);
+  checkRequestHash(value);
+  return { value, sha256: documentHash(found.body), ...factsOf(found) };
 }
 
 export async function readState(client: Client, id: string, uid: string): Promise<Read<State> | undefined> {
@@ -70,10 +78,11 @@ const factsOf = ({ properties: { etag, lastModifiedMs }, dateMs }: Found) => ({
 export async function readPlan(
   client: Client,
   { run, uid, origin }: RunKey & { readonly origin?: number | undefined },
-): Promise<Plan> {
+): Promise<ReadHashed<Plan>> {
   const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid, origin).plan);
   if (found.kind === "missing") throw new CorruptDataError("plan-missing", `the plan of ${run} is gone`);
-  return decodeJson(planSchema, found.body, `the plan of ${run}`);
+  const value = decodeJson(planSchema, found.body, `the plan of ${run}`);
+  return { value, sha256: documentHash(found.body), ...factsOf(found) };
 }
 
 export async function readManifest(

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Calculations } from "../calculations/registry.ts";
 import { canonicalJson } from "../model/decode.ts";
@@ -7,6 +6,7 @@ import { isRecord } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
+import { requestHashOf } from "../model/storedSpec.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
 
@@ -50,8 +50,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
   const deadline = checkDeadline(request.deadline);
   const options = { packSize, tolerate, packLimitMs, attempts, deadline };
-  const work = { calculation: calculation.name, params, ...options };
-  const requestHash = createHash("sha256").update(canonicalJson(work)).digest("hex");
+  const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
   return { calculation, params, given, code, id, cap, ...options, requestHash };

@@ -7,6 +7,7 @@ import { encodeWake } from "../model/message.ts";
 import type { Spec } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
 import { isFinal } from "../model/state.ts";
+import { documentHash } from "../model/storedSpec.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { toldPackLimitMs } from "./leader.ts";
@@ -98,11 +99,14 @@ async function trySubmit(
 ): Promise<Tried> {
   const created = await createSpec(client, request, { run, uid });
   let owner = uid;
+  let { sha256 } = created;
   let final = false;
   if (created.kind === "existed") {
-    const spec = (await readSpec(client, run))?.value;
-    if (spec === undefined) return { kind: "deleting" };
+    const found = await readSpec(client, run);
+    if (found === undefined) return { kind: "deleting" };
+    const spec = found.value;
     owner = spec.uid;
+    sha256 = found.sha256;
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
     if (!ours && spec.requestHash !== request.requestHash)
@@ -111,7 +115,7 @@ async function trySubmit(
   }
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const cap = final ? undefined : await createMarker(client, key, request.cap);
+  const cap = final ? undefined : await createMarker(client, key, sha256, request.cap);
   if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
@@ -119,19 +123,26 @@ async function trySubmit(
   return now === owner ? { kind: "accepted", uid: owner, final, cap } : { kind: "deleting" };
 }
 
-function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKey) {
+async function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKey) {
   const { calculation, id: _id, cap: _cap, ...work } = request;
   // JSON leaves out what is undefined.
   const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work };
+  const body = JSON.stringify(spec);
   const options = { contentType: "application/json" };
-  return ensuringContainers(client, () =>
-    client.storage.blobs.create(client.names.runs, specBlob(run), JSON.stringify(spec), options),
+  const created = await ensuringContainers(client, () =>
+    client.storage.blobs.create(client.names.runs, specBlob(run), body, options),
   );
+  return { kind: created.kind, sha256: documentHash(body) };
 }
 
 /** The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. */
-async function createMarker(client: Client, { run, uid }: RunKey, cap: number): Promise<number | undefined> {
-  const metadata = encodeMarker({ uid, want: "run", generation: 1, cap, turn: 0, command: 0 });
+async function createMarker(
+  client: Client,
+  { run, uid }: RunKey,
+  spec: string,
+  cap: number,
+): Promise<number | undefined> {
+  const metadata = encodeMarker({ uid, spec, want: "run", generation: 1, cap, turn: 0, command: 0 });
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );

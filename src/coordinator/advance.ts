@@ -2,6 +2,7 @@ import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
 import { isFinal } from "../model/state.ts";
+import { checkNamed } from "../model/storedSpec.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
 import { type DecideTime, type Front, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
@@ -65,13 +66,16 @@ async function openRun(
   // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
   if (submitted?.spec.uid !== marker.uid) return "to-delete";
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
-  const first = firstTasks(marker, submitted.spec, nowMs);
+  const { sha256 } = submitted;
+  checkNamed("spec", id, sha256, marker.spec);
+  const first = { ...firstTasks(marker, submitted.spec, nowMs), spec: sha256 };
   const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew });
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, { state, submitted, manifest: await manifestOrNone(term, state) });
     return "over";
   }
+  checkNamed("spec", id, sha256, state.spec);
   const { uid, phase, packsDone, paused } = state;
   term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
   const { tasks } = state;

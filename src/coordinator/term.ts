@@ -107,6 +107,8 @@ export interface StateChain {
 /** A spec, and when it was written by storage's clock. */
 export interface Submitted {
   readonly spec: Spec;
+  /** Of its bytes. */
+  readonly sha256: string;
   readonly submittedMs: number;
 }
 

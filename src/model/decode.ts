@@ -11,6 +11,9 @@ export const idSchema = z
   .string()
   .regex(runIdPattern, 'use 1 to 63 letters, digits, "-" or "_", beginning with a letter or digit');
 
+/** SHA-256 in hex. */
+export const sha256Pattern = /^[0-9a-f]{64}$/;
+
 /** The wire version that this code writes and reads. Stored documents carry it as `v`. */
 export const wireVersion = 1;
 

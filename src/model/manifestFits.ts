@@ -40,6 +40,12 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     const theirs = shown(manifest[field as keyof typeof counted]);
     if (theirs !== shown(mine)) return `${field} is ${clip(theirs)}, the leader has ${clip(shown(mine))}`;
   }
+  for (const document of ["spec", "plan"] as const) {
+    const [theirs, mine] = [manifest[document], state[document]];
+    // A worker of an earlier version names neither. Whoever can take a name out of a manifest can forge all of it.
+    if (theirs !== undefined && mine !== undefined && theirs !== mine)
+      return `it comes from another ${document}`;
+  }
   const unknown = manifest.terms.find((one) => !hasLed(state, one));
   return unknown === undefined ? undefined : `term ${unknown.term} of ${unknown.holder} did not lead it`;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { idSchema, wireVersion } from "./decode.ts";
+import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
 
 /**
@@ -14,6 +14,8 @@ const number = z.coerce.number().int().nonnegative();
 const markerSchema = z.object({
   v: z.coerce.number().int().positive(),
   uid: idSchema,
+  /** SHA-256 of the spec that was submitted: no other is led or computed. */
+  spec: z.string().regex(sha256Pattern).optional(),
   want: z.enum(wants),
   generation: z.coerce.number().int().positive(),
   cap: z.coerce.number().int().positive(),

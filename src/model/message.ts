@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { decodeJson, idSchema, wireVersion } from "./decode.ts";
+import { decodeJson, idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { limits } from "./limits.ts";
 import type { Work } from "./runBlobs.ts";
 
@@ -9,6 +9,7 @@ import type { Work } from "./runBlobs.ts";
  * `queueTrigger`, `sys`), because the host overwrites one with the other. A test checks this.
  */
 const count = z.int().nonnegative();
+const sha256 = z.string().regex(sha256Pattern);
 const common = {
   v: z.literal(wireVersion),
   run: idSchema,
@@ -30,6 +31,9 @@ const common = {
   mix: z.array(z.string()).optional(),
   /** The generation whose plan applies; absent: the first. */
   origin: z.int().positive().optional(),
+  /** SHA-256 of the spec and of the plan: a worker refuses any other. */
+  spec: sha256.optional(),
+  plan: sha256.optional(),
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { idSchema, wireVersion } from "./decode.ts";
+import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
@@ -7,6 +7,7 @@ import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
 const version = z.literal(wireVersion);
 const count = z.int().nonnegative();
 const rangeSchema = z.object({ from: count, to: count });
+const sha256 = z.string().regex(sha256Pattern);
 
 /** Failed chunks that a run tolerates: a number, or a share in percent. */
 export const toleranceSchema = z.union([
@@ -61,9 +62,13 @@ export const planSchema = z.object({
   origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
   code: z.string().optional(),
+  /** SHA-256 of the spec that was planned. */
+  spec: sha256.optional(),
   ...layoutSchema.shape,
-  /** The attempt whose segments hold the chunk inputs; absent if the plan is only a count. */
-  segments: z.object({ attempt: idSchema, starts: z.array(count) }).optional(),
+  /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
+  segments: z
+    .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
+    .optional(),
   calls: z.string(),
 });
 export type Plan = z.infer<typeof planSchema>;
@@ -79,6 +84,9 @@ export const manifestSchema = z.object({
   generation: z.int().positive(),
   calculation: z.string(),
   requestHash: z.string(),
+  /** SHA-256 of the spec and of the plan that were computed. */
+  spec: sha256.optional(),
+  plan: sha256.optional(),
   /** The attempt that wrote the result, and its blob in the results container. */
   attempt: idSchema,
   blob: resultBlobSchema,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
-import { idSchema, wireVersion } from "./decode.ts";
+import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { layoutSchema } from "./run.ts";
 
 /**
@@ -26,6 +26,7 @@ export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0
 
 const count = z.int().nonnegative();
 const ms = z.number().nonnegative();
+const sha256 = z.string().regex(sha256Pattern);
 
 /**
  * Sends of one piece of work: number and time (storage's) of the latest, and how many were resends of stragglers. The leader
@@ -61,6 +62,9 @@ export const stateSchema = z.object({
   v: z.literal(wireVersion),
   run: idSchema,
   uid: idSchema,
+  /** SHA-256 of the spec by the marker or else as first read, and of the plan as the leader took it over. */
+  spec: sha256.optional(),
+  plan: sha256.optional(),
   /** The term that owns this state. Ownership is equality of `termid`, never of `term` alone. */
   term: z.int().positive(),
   termid: z.string(),

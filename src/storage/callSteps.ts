@@ -1,6 +1,7 @@
 import type { ZodType } from "zod";
 import { decodeJson } from "../model/decode.ts";
 import { StorageError } from "../model/errors.ts";
+import { documentHash } from "../model/storedSpec.ts";
 import type { CallOptions } from "./calls.ts";
 import type { BlobStore, BlobWrite, Clock, ListOptions, ListPage } from "./ports.ts";
 
@@ -11,6 +12,8 @@ type At = readonly [container: string, name: string];
 /** A document as it was read, with storage's times of its last write and of the read. */
 export interface StoredDocument<T> {
   readonly value: T;
+  /** Of its bytes, in hex. */
+  readonly sha256: string;
   readonly etag: string;
   readonly lastModifiedMs: number;
   readonly dateMs: number;
@@ -26,7 +29,8 @@ export async function readDocument<T>(
   const found = await blobs.read(container, name, options);
   if (found.kind === "missing") return undefined;
   const { etag, lastModifiedMs } = found.properties;
-  return { value: decodeJson(schema, found.body, name), etag, lastModifiedMs, dateMs: found.dateMs };
+  const value = decodeJson(schema, found.body, name);
+  return { value, sha256: documentHash(found.body), etag, lastModifiedMs, dateMs: found.dateMs };
 }
 
 /** Creates a blob, or else replaces the version that is there. One that changes or goes meanwhile is left as it is. */

@@ -1,6 +1,7 @@
 import type { Names } from "../model/names.ts";
 import { type Plan, planSchema, segmentSchema, specSchema } from "../model/run.ts";
 import { runBlobs, specBlob } from "../model/runBlobs.ts";
+import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
@@ -17,34 +18,38 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
     const name = runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number);
     const found = await readDocument(blobs, [runs, name], segmentSchema);
     if (found === undefined) throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
+    checkNamed("segment", plan.run, found.sha256, plan.segments?.sha256?.[number]);
     return found.value.inputs;
   }
 
   return {
-    spec: ({ run, uid }) =>
-      small(`spec ${run} ${uid}`, async () => {
+    spec: ({ run, uid, spec: named }) =>
+      small(`spec ${run} ${uid} ${named}`, async () => {
         const spec = await readDocument(blobs, [runs, specBlob(run)], specSchema);
         if (spec === undefined) throw new DroppedError("there is no such run");
         if (spec.value.uid !== uid) throw new DroppedError("the id belongs to another run now");
-        return spec.value;
+        checkRequestHash(spec.value);
+        checkNamed("spec", run, spec.sha256, named);
+        return { ...spec.value, sha256: spec.sha256 };
       }),
-    plan({ run, uid, origin }) {
+    plan({ run, uid, origin, plan: named }) {
       const name = runBlobs(run, uid, origin).plan;
-      return small(name, async () => {
+      return small(`${name} ${named}`, async () => {
         const plan = await readDocument(blobs, [runs, name], planSchema);
         if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
-        return plan.value;
+        checkNamed("plan", run, plan.sha256, named);
+        return { ...plan.value, sha256: plan.sha256 };
       });
     },
     async inputs(plan, from, to) {
       if (plan.segments === undefined) return undefined;
-      const { attempt, starts } = plan.segments;
+      const { attempt, starts, sha256 } = plan.segments;
       const inputs: unknown[] = [];
       const first = starts.findLastIndex((start) => start <= from);
       for (let number = first; number < starts.length; number += 1) {
         const start = starts[number] as number;
         if (start >= to) break;
-        const key = `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number}`;
+        const key = `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number} ${sha256?.[number] ?? attempt}`;
         const all = await segments(key, () => segment(plan, attempt, number));
         inputs.push(...all.slice(Math.max(from - start, 0), to - start));
       }

@@ -29,7 +29,8 @@ import { removeResult, uploadResult } from "./uploadResult.ts";
 export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"finish">>): Promise<string> {
   const { message, tag, wanted } = attempt;
   const { run, uid, gen, origin } = message;
-  const { calculation, params, requestHash } = await ports.documents.spec(message);
+  const spec = await ports.documents.spec(message);
+  const { calculation, params, requestHash } = spec;
   const plan = await ports.documents.plan(message);
   const top = await topOfTree({ ports, plan, wanted }, message);
   const fold = {
@@ -55,6 +56,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     generation: gen,
     calculation,
     requestHash,
+    ...{ spec: spec.sha256, plan: plan.sha256 },
     attempt: tag,
     ...uploaded,
     chunks: plan.chunks,

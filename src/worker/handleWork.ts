@@ -4,6 +4,7 @@ import { logEvents } from "../model/log.ts";
 import { attemptOf, encodeMessage, type MessageOf, onePackEach, type WorkMessage } from "../model/message.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { checkNamed } from "../model/storedSpec.ts";
 import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
 import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
@@ -59,6 +60,8 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
   await stillWanted(ports, message, "begin");
   if (message.kind === "cleanup") return cleanUp(ports, message);
   const spec = await ports.documents.spec(message);
+  // A message of an earlier version names no spec; the marker may.
+  checkNamed("spec", message.run, spec.sha256, await ports.watch.specHash(message));
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";

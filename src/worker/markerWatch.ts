@@ -46,6 +46,8 @@ export function markerWatch(blobs: BlobStore, names: Names, clock: Clock): Marke
       if (old || behind) reading = await readings.read(message.run);
       return unwantedReason(message, reading.marker, stage);
     },
+    specHash: async (message) =>
+      withoutMarker.has(message.kind) ? undefined : (await readings.known(message.run))?.marker?.spec,
     async during(message, work) {
       const one = { message, sinceMs: clock.monotonicMs(), stop: new AbortController() };
       if (withoutMarker.has(message.kind)) return work(one.stop.signal);
@@ -185,6 +187,8 @@ export function unwantedReason(
   if (marker === undefined) return "the run has ended";
   if (marker.uid !== message.uid) return "the id belongs to another run now";
   if (marker.want === "delete") return "the run is being deleted";
+  if ([message.spec, marker.spec].every((spec) => spec !== undefined) && message.spec !== marker.spec)
+    return "it names another spec than the run's";
   if (marker.generation < message.gen) return "nobody asked for its generation";
   if (message.kind === "compute" && stage !== "begin")
     return stage === "during" && marker.want === "cancelled" ? "the run is cancelled" : undefined;

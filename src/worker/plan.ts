@@ -14,6 +14,7 @@ import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
+import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
@@ -34,7 +35,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const { blobs } = ports.storage;
   const { runs } = ports.names;
   const at = runBlobs(run, uid, origin);
-  const starts: number[] = [];
+  const segments = { starts: [] as number[], sha256: [] as string[] };
   const samples: Samples = new Map();
   let from = 0;
 
@@ -43,8 +44,9 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     // A plan may take long: what it writes after a deletion would stay forever.
     await stillWanted(ports, message, "write");
     const body = JSON.stringify({ v: wireVersion, from, inputs });
-    await blobs.create(runs, at.segment(tag, starts.length), body, json);
-    starts.push(from);
+    await blobs.create(runs, at.segment(tag, segments.starts.length), body, json);
+    segments.starts.push(from);
+    segments.sha256.push(documentHash(body));
     keepSamples(samples, from, inputs);
     from += inputs.length;
   });
@@ -55,12 +57,13 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     uid,
     ...(origin === undefined ? {} : { origin }),
     code: ports.versionOf(calculation),
+    spec: spec.sha256,
     chunks: planned.chunks,
     packSize,
     shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),
     fanIn: ports.tree.fanIn,
     packMs: chunkMs * packSize,
-    ...(planned.list ? { segments: { attempt: tag, starts } } : {}),
+    ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     calls: encodeCalls(ports.takeCalls()),
   };
   await stillWanted(ports, message, "write");

@@ -53,13 +53,19 @@ export interface ProcessState {
 }
 
 /** A run, and where a retry planned anew, the generation that did. */
-type RunAt = Pick<WorkMessage, "run" | "uid" | "origin">;
+type RunAt = Pick<WorkMessage, "run" | "uid" | "origin" | "spec" | "plan">;
 
-/** Specs, plans and plan segments: written once, so what was read once is kept. */
+/** A document, and the SHA-256 of the bytes that it was read from. */
+type Hashed<T> = T & { readonly sha256: string };
+
+/**
+ * Specs, plans and plan segments: written once, so what was read once is kept. Each throws `CorruptDataError` for another
+ * document than the message or the plan names.
+ */
 export interface Documents {
   /** Throws `DroppedError` where there is no such run. */
-  spec(at: RunAt): Promise<Spec>;
-  plan(at: RunAt): Promise<Plan>;
+  spec(at: RunAt): Promise<Hashed<Spec>>;
+  plan(at: RunAt): Promise<Hashed<Plan>>;
   /** Inputs of the chunks `[from, to)`, or undefined where the plan is a plain count. */
   inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
 }
@@ -78,6 +84,8 @@ export type WorkStage = "begin" | "during" | "write" | "end";
 export interface MarkerWatch {
   /** Why the work is not wanted, or undefined when it is. Throws when storage cannot be read. */
   unwanted(message: WorkMessage, stage: WorkStage): Promise<string | undefined>;
+  /** SHA-256 of the run's spec by the latest reading of its marker, for work that has one. */
+  specHash(message: WorkMessage): Promise<string | undefined>;
   /**
    * Does the work under a signal that fires with a `DroppedError` once it is not wanted any more. While long work runs,
    * markers are read every `wantedEveryMs`, in one call for all work of this process.

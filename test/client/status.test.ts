@@ -4,12 +4,13 @@ import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";
+import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 
-const spec = { v: 1, run: "r1", uid: "", calculation: "sum", params: { to: 1 }, requestHash: "h" };
+const spec = specOf({ run: "r1", uid: "", calculation: "sum", params: { to: 1 } });
 
 describe("the status of a run", () => {
   it("is waiting until a leader has seen it, with the time since its submit", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { command } from "../../src/client/commands/command.ts";
@@ -5,6 +6,7 @@ import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { submit } from "../../src/client/submit.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runIdPattern } from "../../src/model/names.ts";
+import { specBlob } from "../../src/model/runBlobs.ts";
 import { clientWorld, failureOf, leadsOn, names } from "./clientWorld.ts";
 import { Crash, crashingStorage } from "./crashingStorage.ts";
 
@@ -27,7 +29,18 @@ describe("submitting a run", () => {
     });
     const { uid } = submitted;
     const marker = await readMarker(client, submitted.run);
-    expect(marker?.value).toEqual({ uid, want: "run", generation: 1, cap: 7, turn: 0, command: 0 });
+    const stored = await client.storage.blobs.read(names.runs, specBlob(submitted.run));
+    const bytes = stored.kind === "found" ? stored.body : "";
+    const hashed = createHash("sha256").update(bytes).digest("hex");
+    expect(marker?.value).toEqual({
+      uid,
+      spec: hashed,
+      want: "run",
+      generation: 1,
+      cap: 7,
+      turn: 0,
+      command: 0,
+    });
     expect(await client.storage.queues.peek(names.wake, 32)).toHaveLength(1);
     await world.advance(5_001);
     expect(await client.storage.queues.peek(names.wake, 32)).toHaveLength(2);

@@ -7,7 +7,7 @@ import type { Plan, Spec } from "../../src/model/run.ts";
 import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { planOf } from "../support/runFixtures.ts";
+import { planOf, specOf } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** A leader alone on the twin, whose workers are the test: it counts what each of its loops cost. */
@@ -55,7 +55,7 @@ export function leadOnTwin() {
       await ready;
       const uid = `uid${id}`;
       const own = { run: id, uid };
-      const spec: Spec = { v: 1, ...own, calculation: "sum", params: {}, requestHash: "h", ...change.spec };
+      const spec = specOf({ ...own, calculation: "sum", params: {}, ...change.spec });
       const marker: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
       const create = (name: string, body: object) =>
         storage.blobs.create(names.runs, name, JSON.stringify(body));

@@ -7,9 +7,15 @@ import { shardSizeFor } from "../../src/model/packs.ts";
 import type { Manifest, Plan, Spec } from "../../src/model/run.ts";
 import type { Work } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
+import { requestHashOf } from "../../src/model/storedSpec.ts";
 
 /** Pieces of a run for tests of the decisions. */
-export const spec: Spec = { v: 1, run: "r", uid: "u", calculation: "sum", params: {}, requestHash: "h" };
+export const specOf = (spec: Omit<Spec, "v" | "requestHash">): Spec => ({
+  ...spec,
+  v: 1,
+  requestHash: requestHashOf(spec),
+});
+export const spec = specOf({ run: "r", uid: "u", calculation: "sum", params: {} });
 export const marker: Marker = { uid: "u", want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
 
 export const planOf = (chunks: number, packSize = 1): Plan => ({

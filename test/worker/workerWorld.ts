@@ -13,7 +13,7 @@ import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
 import { processState } from "../../src/worker/processState.ts";
 import type { UserCode } from "../../src/worker/threads/userCode.ts";
-import { marker, spec } from "../support/runFixtures.ts";
+import { marker, spec, specOf } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** One worker on the storage twin, with run `r` of uid `u`; messages are handed to it as the host would. */
@@ -49,7 +49,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
     ...{ world, storage, names, ports, log, bytesOf },
     /** `r` is submitted: its spec and its marker. */
     async submit(more: Partial<Spec> = {}): Promise<void> {
-      await blobs.create(names.runs, specBlob("r"), JSON.stringify({ ...spec, ...more }));
+      await blobs.create(names.runs, specBlob("r"), JSON.stringify(specOf({ ...spec, ...more })));
       await blobs.create(names.active, "r", "", { metadata: encodeMarker(marker) });
     },
     async mark(change: Partial<Marker>): Promise<void> {

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { Command } from "commander";
+import type { DocumentOutcome } from "../../client/questions/checkDocuments.ts";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
 import { report } from "../../client/report/report.ts";
@@ -167,15 +168,26 @@ const words: Readonly<Record<PackOutcome, string>> = {
   unanswered: "not answered in time",
 };
 
+const documentWords: Readonly<Record<DocumentOutcome, string>> = {
+  equal: "as recorded",
+  different: "NOT as recorded",
+  "not-recorded": "not recorded",
+  none: "",
+};
+
 async function tellVerification(
   session: Session,
-  { run, generation, newest, result, packs, others }: Verification,
+  { run, generation, newest, result, documents, packs, others }: Verification,
 ): Promise<void> {
   await noteOlder(session, run, { generation }, newest);
   const bytes = result.equal
     ? `its bytes have the SHA-256 of its manifest, ${result.sha256.slice(0, 12)}…`
     : paint(session.cli.out, "red", "its bytes do not have the SHA-256 of its manifest");
   await session.print(`${run}: ${bytes}`);
+  const checked = Object.entries(documents).filter(([, outcome]) => outcome !== "none");
+  const told = checked.map(([name, outcome]) => `${name} ${documentWords[outcome]}`).join(", ");
+  const allRight = checked.every(([, outcome]) => outcome !== "different");
+  await session.print(`${run}: ${allRight ? told : paint(session.cli.out, "red", told)}`);
   const outcomes = (Object.keys(words) as PackOutcome[]).filter((one) => packs[one] > 0);
   const text = outcomes.map((one) => `${count(packs[one])} ${words[one]}`).join(", ") || "none to compare";
   await session.print(

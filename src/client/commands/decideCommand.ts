@@ -134,6 +134,7 @@ function keepOf(id: string, keep: boolean, marker: Marker): Pick<Marker, "keep">
 /** What the marker of a closed run would say if it still existed. */
 const closedMarker = (uid: string, state: State | undefined): Marker => ({
   uid,
+  spec: state?.spec,
   want: "run",
   generation: state?.generation ?? 1,
   cap: state?.cap ?? limits.capDefault,

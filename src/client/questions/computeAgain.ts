@@ -21,7 +21,7 @@ import { answerPace } from "./soFar.ts";
  */
 export async function computeAgain(
   client: Client,
-  { run, uid, generation, origin, code, mixed }: Manifest,
+  { run, uid, generation, origin, code, mixed, spec, plan }: Manifest,
   packs: readonly number[],
   options: {
     readonly waitMs: number;
@@ -41,7 +41,10 @@ export async function computeAgain(
   const send = (pack: number): Promise<unknown> => {
     const work = { v: wireVersion, kind: "verify", run, uid, gen: generation, send: 1, turn: 0 } as const;
     const mix = mixed === true ? code : undefined;
-    return queues.send(urgent, encodeMessage({ ...work, tag, pack, ...defined({ origin, mix }) }));
+    return queues.send(
+      urgent,
+      encodeMessage({ ...work, tag, pack, ...defined({ origin, mix, spec, plan }) }),
+    );
   };
   const listAnswers = async (): Promise<readonly ListedBlob[]> => {
     const all: ListedBlob[] = [];

@@ -7,6 +7,7 @@ import { type Client, clientLimits, defined } from "../client.ts";
 import { findResult, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
+import { checkDocuments } from "./checkDocuments.ts";
 import { computeAgain, readPackHashes } from "./computeAgain.ts";
 
 /**
@@ -29,14 +30,15 @@ export interface VerifyOptions {
 
 /**
  * Has workers compute a random sample of packs again and compares with the hashes that the result keeps; also compares
- * the result with its manifest. Throws as `findResult` if there is no result.
+ * the result with its manifest, and the documents that it was computed from with what was recorded of them. Throws as `findResult` if there is no result.
  *
  * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
  * one whose code has changed; the manifest names the code of the result.
  */
 export async function verify(client: Client, id: string, options: VerifyOptions = {}) {
   const { manifest, newest } = await findResult(client, id);
-  const plan = await readPlan(client, manifest);
+  const read = await readPlan(client, manifest);
+  const plan = read.value;
   const equal = await isResultSound(client, manifest);
   const folded = foldedPacks(plan, manifest);
   const { run, uid, generation, sha256 } = manifest;
@@ -45,6 +47,7 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
   const count = sampleSize(options.sample ?? { percent: 1 }, available);
   const drawn = drawPacks(folded, count, () => client.random.number());
   const kept = await keptHashes(client, manifest, plan, drawn);
+  const documents = await checkDocuments(client, manifest, read, drawn);
   const waitMs = options.waitMs ?? clientLimits.verifyWaitMs + 3 * plan.packMs;
   const withHash = drawn.filter((pack) => kept.has(pack));
   const answers = await computeAgain(client, manifest, withHash, { ...options, waitMs });
@@ -64,11 +67,12 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     ...defined({ newest }),
     /** The result's bytes compared with the SHA-256 in its manifest. */
     result: { sha256, equal },
+    documents,
     /** `missing`: gaps of the result, which are never drawn. */
     packs: { total, missing: total - available, drawn: drawn.length, ...counts },
     /** Packs that are not equal, ascending. */
     others,
-    allEqual: equal && others.length === 0,
+    allEqual: equal && !Object.values(documents).includes("different") && others.length === 0,
   };
 }
 

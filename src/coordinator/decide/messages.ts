@@ -8,9 +8,9 @@ import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
-const common = ({ run, uid, generation, turn, code, mix, origin }: State, send: number) => ({
+const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: State, send: number) => ({
   ...{ v: wireVersion as 1, run, uid, gen: generation, send, turn, code, mix },
-  origin,
+  ...{ origin, spec, plan },
 });
 
 /** A message that computes a pack, or a row of packs of one shard. */

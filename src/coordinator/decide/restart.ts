@@ -86,10 +86,10 @@ function fromTheStart(
   { generation, cap, code }: Pick<Marker, "generation" | "cap" | "code">,
   nowMs: number,
 ): State {
-  const { run, uid, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
+  const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
-    ...{ term, termid, sequence, turn, command, calls, terms, refused },
+    ...{ spec, term, termid, sequence, turn, command, calls, terms, refused },
     ...{ retriedMs: nowMs, origin: generation, code },
   };
 }

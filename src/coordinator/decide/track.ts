@@ -14,14 +14,17 @@ import { parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { checkNamed } from "../../model/storedSpec.ts";
 import type { Seen } from "../poll/seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 
 /** Takes over the plan once a worker has written it: from here the run computes. */
-export function trackPlan(draft: Draft, { plan }: Pick<Seen, "plan">): void {
+export function trackPlan(draft: Draft, { plan, planHash }: Pick<Seen, "plan" | "planHash">): void {
   const { state } = draft;
   if (state.phase !== "planning" || plan === undefined) return;
   const { chunks, packSize, shardSize, fanIn, packMs, code } = plan;
+  if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
+  state.plan = planHash;
   state.code = code;
   state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   state.phase = "computing";

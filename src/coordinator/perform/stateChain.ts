@@ -64,7 +64,8 @@ export async function takeOverState(
     if (!ours && state.term >= leader.term) throw new DeposedError(state.term);
     const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
-    const written = { ...next, terms, updatedMs: nowMs };
+    // A leader of an earlier version leaves the spec's hash out.
+    const written = { ...next, terms, updatedMs: nowMs, spec: next.spec ?? begins?.spec };
     // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan. A term that
     // handed over vouches for its own writes, not for a state that it never came to.
     const inOrder = leader.cameBy === "handed-over" && state.term === leader.term - 1;

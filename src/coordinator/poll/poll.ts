@@ -4,6 +4,7 @@ import { indexesOf, shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { checkRequestHash } from "../../model/storedSpec.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime } from "../decide/draft.ts";
@@ -74,6 +75,7 @@ export async function poll(
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     queued,
     plan: plan?.value,
+    planHash: plan?.sha256,
     manifest,
   };
 }
@@ -106,10 +108,11 @@ export async function readSpec({ storage, names, leader }: Term, id: string): Pr
   const at = [names.runs, specBlob(id)] as const;
   const found = await readDocument(storage.blobs, at, specSchema, { signal: leader.lost });
   if (found === undefined) return undefined;
+  checkRequestHash(found.value);
   // A leader holds the specs of all its runs. No decision asks for parameters, and a summary only for short ones.
   const { given: _, params, ...spec } = found.value;
   const short = JSON.stringify(params ?? null).length <= closedParamsMax ? params : undefined;
-  return { spec: { ...spec, params: short }, submittedMs: found.lastModifiedMs };
+  return { spec: { ...spec, params: short }, sha256: found.sha256, submittedMs: found.lastModifiedMs };
 }
 
 /** What a read gives, or undefined where its bytes do not decode. */

@@ -14,6 +14,8 @@ export interface Seen {
   readonly spec: Spec;
   readonly marker: Marker;
   readonly plan?: Plan | undefined;
+  /** SHA-256 of the plan's bytes. */
+  readonly planHash?: string | undefined;
   /** Partials listed, of the shards that were listed. */
   readonly parts: readonly SeenOutput[];
   /** Shards of which every partial there was is in `parts`. */

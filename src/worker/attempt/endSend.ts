@@ -4,6 +4,7 @@ import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
 import type { Failure } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
+import { specDiffers } from "../../model/storedSpec.ts";
 import { createOrReplace } from "../../storage/callSteps.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
 import { writeVerified } from "../compute.ts";
@@ -87,7 +88,8 @@ async function isKnown({ documents }: WorkerPorts, message: WorkMessage): Promis
     await documents.spec(message);
     return true;
   } catch (error) {
-    if (error instanceof DroppedError || error instanceof CorruptDataError) return false;
+    if (error instanceof CorruptDataError) return error.code === specDiffers;
+    if (error instanceof DroppedError) return false;
     throw error;
   }
 }

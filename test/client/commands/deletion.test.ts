@@ -45,7 +45,7 @@ describe("a deletion", () => {
         changed: true,
       });
       const marker = { uid: run.uid, want: "delete", generation: 1, cap: 2000, turn: 0, command: 1 };
-      expect((await readMarker(client, "r1"))?.value).toEqual(marker);
+      expect((await readMarker(client, "r1"))?.value).toMatchObject(marker);
       expect((await wakes()) - before).toBe(2);
     },
   );

@@ -1,3 +1,4 @@
+import { requireSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import type { WorkMessage } from "../../../src/model/message.ts";
 import type { Verified } from "../../../src/model/output.ts";
@@ -26,7 +27,8 @@ export async function finishedRun(world: ClientWorld, change: Partial<Manifest> 
       JSON.stringify({ ...plan, ...other }),
     );
   putPlan();
-  const facts = { chunks: 1_000, folded: 1_000, packs: 100 };
+  const { requestHash } = (await requireSpec(client, "r1")).value;
+  const facts = { chunks: 1_000, folded: 1_000, packs: 100, requestHash };
   const manifest = await world.putResult(run, "499500", { ...facts, ...change });
   await world.putState(run, { phase: "complete", generation: manifest.generation });
   storage.operator.deleteBlob(names.active, "r1");

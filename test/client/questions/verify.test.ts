@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { clientLimits } from "../../../src/client/client.ts";
 import { type VerifyOptions, verify } from "../../../src/client/questions/verify.ts";
+import { readPlan, requireSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../src/model/bitmap.ts";
 import type { Verified } from "../../../src/model/output.ts";
 import type { Manifest } from "../../../src/model/run.ts";
-import { resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
+import { resultBlobs, runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
+import { specOf } from "../../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 import { answersLeft, sha256 } from "./answeringWorker.ts";
 import { finishedRun, right, type VerifyAsk, verifyingWorker } from "./finishedRun.ts";
@@ -141,5 +143,87 @@ describe("verifying a run", () => {
     expect(await failureOf(verify(world.client, "r1"))).toMatchObject({ code: "plan-missing" });
     await submit(world.client, { calculation: "sum", params: { to: 1 }, id: "r2" });
     expect(await failureOf(verify(world.client, "r2"))).toMatchObject({ code: "not-finished" });
+  });
+});
+
+describe("the documents that a result was computed from", () => {
+  const spec = specBlob("r1");
+  const put = ({ storage }: Awaited<ReturnType<typeof finished>>, name: string, document: unknown): void =>
+    storage.operator.overwriteBlob(names.runs, name, JSON.stringify(document));
+
+  /** A run that state and manifest name the documents of. */
+  async function recorded(change: Partial<Manifest> = {}) {
+    const world = await finished(change);
+    const plan = await readPlan(world.client, world.run);
+    const of = { spec: (await requireSpec(world.client, "r1")).sha256, plan: plan.sha256 };
+    await world.putState(world.run, { phase: "complete", ...of });
+    await world.putResult(world.run, "499500", { ...world.manifest, ...of, ...change });
+    return { ...world, of };
+  }
+
+  it("are told as what was recorded", async () => {
+    const found = await (await recorded()).verified(right).ended;
+    expect(found).toMatchObject({
+      documents: { spec: "equal", plan: "equal", inputs: "none" },
+      allEqual: true,
+    });
+  });
+
+  it("are asked for by the hashes in the manifest, so that workers refuse others", async () => {
+    const world = await recorded();
+    const { asked, ended } = world.verified(right);
+    await ended;
+    expect(asked[0]).toMatchObject(world.of);
+  });
+
+  it("are found to differ though every pack is equal: the spec", async () => {
+    const world = await recorded();
+    const { value } = await requireSpec(world.client, "r1");
+    put(world, spec, { ...value, given: { to: 5 } });
+    const found = await world.verified(right, { sample: { percent: 100 } }).ended;
+    expect(found).toMatchObject({ documents: { spec: "different", plan: "equal" }, allEqual: false });
+    put(world, spec, specOf({ ...value, params: { to: 5 } }));
+    expect(await world.verified(right).ended).toMatchObject({ documents: { spec: "different" } });
+    put(world, spec, { ...value, params: { to: 5 } });
+    expect(await failureOf(verify(world.client, "r1"))).toMatchObject({ code: "spec-differs" });
+  });
+
+  it("are found to differ though every pack is equal: the plan", async () => {
+    const world = await recorded();
+    world.putPlan({ calls: "1" });
+    const found = await world.verified(right, { sample: { percent: 100 } }).ended;
+    expect(found).toMatchObject({ documents: { spec: "equal", plan: "different" }, allEqual: false });
+  });
+
+  it("are found to differ where the manifest names none and the state does", async () => {
+    const world = await recorded({ spec: undefined });
+    expect(await world.verified(right).ended).toMatchObject({ documents: { spec: "different" } });
+  });
+
+  it("are inputs as well, of the packs that are drawn", async () => {
+    const world = await finished();
+    const bodies = [0, 500].map((from) => JSON.stringify({ v: 1, from, inputs: Array(500).fill(from) }));
+    const segments = { attempt: "1-1-a", starts: [0, 500], sha256: bodies.map((body) => sha256(body)) };
+    world.putPlan({ segments });
+    const { segment } = runBlobs("r1", world.run.uid);
+    for (const [number, body] of bodies.entries())
+      await world.storage.blobs.create(names.runs, segment("1-1-a", number), body);
+    const all = { sample: { percent: 100 } };
+    expect(await world.verified(right, all).ended).toMatchObject({ documents: { inputs: "equal" } });
+    put(world, segment("1-1-a", 1), { v: 1, from: 500, inputs: [] });
+    expect(await world.verified(right, all).ended).toMatchObject({
+      documents: { inputs: "different" },
+      allEqual: false,
+    });
+    world.putPlan({ segments: { attempt: "1-1-a", starts: [0, 500] } });
+    expect(await world.verified(right, all).ended).toMatchObject({ documents: { inputs: "not-recorded" } });
+  });
+
+  it("of a run of an earlier version are told as not recorded", async () => {
+    const found = await (await finished()).verified(right).ended;
+    expect(found).toMatchObject({
+      documents: { spec: "not-recorded", plan: "not-recorded" },
+      allEqual: true,
+    });
   });
 });

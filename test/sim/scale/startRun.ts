@@ -1,9 +1,9 @@
 import { encodeMarker } from "../../../src/model/marker.ts";
 import { encodeWake } from "../../../src/model/message.ts";
 import type { Names } from "../../../src/model/names.ts";
-import type { Spec } from "../../../src/model/run.ts";
 import { specBlob } from "../../../src/model/runBlobs.ts";
 import type { Storage } from "../../../src/storage/ports.ts";
+import { specOf } from "../../support/runFixtures.ts";
 
 export const runId = "r";
 export const runUid = "u1";
@@ -22,10 +22,8 @@ export async function startRun(
   run: { readonly chunks: number; readonly packSize: number; readonly cap: number },
   id = runId,
 ): Promise<void> {
-  const spec: Spec = {
-    ...{ v: 1, run: id, uid: runUid, calculation: "ranges", requestHash: "h" },
-    ...{ params: { chunks: run.chunks }, packSize: run.packSize },
-  };
+  const params = { chunks: run.chunks };
+  const spec = specOf({ run: id, uid: runUid, calculation: "ranges", params, packSize: run.packSize });
   const marker = { uid: runUid, want: "run", generation: 1, cap: run.cap, turn: 0, command: 0 } as const;
   await blobs.create(names.runs, specBlob(id), JSON.stringify(spec));
   await blobs.create(names.active, id, "", { metadata: encodeMarker(marker) });

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { DocumentOutcome } from "../../../client/questions/checkDocuments.ts";
 import type { Verification } from "../../../client/questions/verify.ts";
 import { count, countOf, olderText, sentence } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
@@ -40,8 +41,15 @@ export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
   );
 }
 
+const documentWords: Readonly<Record<DocumentOutcome, string>> = {
+  equal: "as recorded",
+  different: "DIFFERS from what was recorded",
+  "not-recorded": "no hash was recorded",
+  none: "",
+};
+
 function Outcome({ found }: { readonly found: Verification }): JSX.Element {
-  const { packs, others, result, allEqual } = found;
+  const { packs, others, result, documents, allEqual } = found;
   const title = allEqual ? "All equal" : "Not all are equal";
   const older = found.newest && olderText({ ...found.newest, result: found });
   return (
@@ -53,6 +61,9 @@ function Outcome({ found }: { readonly found: Verification }): JSX.Element {
       <Facts
         rows={[
           ["result", result.equal ? "its bytes match the manifest" : "its bytes DIFFER from the manifest"],
+          ...Object.entries(documents)
+            .filter(([, outcome]) => outcome !== "none")
+            .map(([name, outcome]) => [name, documentWords[outcome]] as const),
           ...(["different", "failed", "unanswered", "not-folded"] as const)
             .filter((name) => packs[name] > 0)
             .map((name) => [name.replace("-", " "), count(packs[name])] as const),

@@ -121,7 +121,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [complete],
-    edits: edit("coordinator/decide/messages.ts", "code, mix },\n  origin,", "code, mix },"),
+    edits: edit("coordinator/decide/messages.ts", "...{ origin, spec, plan }", "...{ spec, plan }"),
   },
   {
     without: "the word of a manifest that it is mixed",

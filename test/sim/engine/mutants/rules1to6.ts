@@ -30,11 +30,9 @@ export const rules1to6: readonly Mutant[] = [
     cases: ["two planners of a list, one of which dies half-way"],
     edits: edit(
       "worker/plan.ts",
-      "at.segment(tag, starts.length)",
-      'at.segment("same", starts.length)',
-    ).concat(
-      edit("worker/plan.ts", "segments: { attempt: tag, starts }", 'segments: { attempt: "same", starts }'),
-    ),
+      "at.segment(tag, segments.starts.length)",
+      'at.segment("same", segments.starts.length)',
+    ).concat(edit("worker/plan.ts", "segments: { attempt: tag,", 'segments: { attempt: "same",')),
   },
   {
     without: "If-Match on the state",
