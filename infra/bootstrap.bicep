@@ -103,7 +103,8 @@ resource previewCredential 'Microsoft.ManagedIdentity/userAssignedIdentities/fed
   }
 }
 
-// No built-in role may ask what a deployment would change without being able to make it.
+// No built-in role may ask what a deployment would change without being able to make it. Each type of the template by its name:
+// */read would also read the app's master key (sites/hostruntime/host/_master/read), function keys and logs.
 resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
   name: guid(resourceGroup().id, 'leasefold-previewer')
   properties: {
@@ -116,14 +117,37 @@ resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
     permissions: [
       {
         actions: [
-          '*/read'
+          'Microsoft.Authorization/locks/read'
+          'Microsoft.Authorization/roleAssignments/read'
+          'Microsoft.Insights/actionGroups/read'
+          'Microsoft.Insights/components/read'
+          'Microsoft.Insights/diagnosticSettings/read'
+          'Microsoft.Insights/scheduledQueryRules/read'
+          'Microsoft.Insights/workbooks/read'
+          'Microsoft.ManagedIdentity/userAssignedIdentities/read'
+          'Microsoft.Network/privateDnsZones/read'
+          'Microsoft.Network/privateDnsZones/virtualNetworkLinks/read'
+          'Microsoft.Network/privateEndpoints/read'
+          'Microsoft.Network/privateEndpoints/privateDnsZoneGroups/read'
+          'Microsoft.Network/virtualNetworks/read'
+          'Microsoft.Network/virtualNetworks/virtualNetworkPeerings/read'
+          'Microsoft.OperationalInsights/workspaces/read'
+          'Microsoft.Storage/storageAccounts/read'
+          'Microsoft.Storage/storageAccounts/blobServices/read'
+          'Microsoft.Storage/storageAccounts/blobServices/containers/read'
+          'Microsoft.Storage/storageAccounts/managementPolicies/read'
+          'Microsoft.Storage/storageAccounts/queueServices/read'
+          'Microsoft.Storage/storageAccounts/queueServices/queues/read'
+          'Microsoft.Web/serverfarms/read'
+          'Microsoft.Web/sites/read'
+          'Microsoft.Web/sites/basicPublishingCredentialsPolicies/read'
+          'Microsoft.Web/sites/config/read'
+          'Microsoft.Resources/deployments/operations/read'
+          'Microsoft.Resources/deployments/operationstatuses/read'
+          'Microsoft.Resources/deployments/read'
           'Microsoft.Resources/deployments/validate/action'
           'Microsoft.Resources/deployments/whatIf/action'
-        ]
-        notActions: [
-          'Microsoft.OperationalInsights/workspaces/query/*'
-          'Microsoft.OperationalInsights/workspaces/search/*'
-          'Microsoft.Insights/logs/*'
+          'Microsoft.Resources/subscriptions/resourceGroups/read'
         ]
       }
     ]

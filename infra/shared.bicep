@@ -41,6 +41,12 @@ var steerPaths = {
 }
 
 @export()
+@description('Containers of steerPaths in which they only create: nobody replaces the spec of a run that was submitted.')
+var steerCreates = [
+  'runs'
+]
+
+@export()
 @description('Queues that somebody who steers runs may send to: wakes for the leader, and questions (verify, an answer so far) for the workers. A message can ask for work only, and no message makes a wrong result complete.')
 var steerQueues = [
   'urgent'

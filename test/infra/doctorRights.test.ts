@@ -32,7 +32,6 @@ describe("doctor on a correct deployment", () => {
     const { wrong } = await rolesOf(await grantsOf("read"), "steer");
     expect(wrong.map(({ what }) => what)).toEqual([
       "this identity may not write the container test-active",
-      "this identity may not write specs in the container test-runs",
       "this identity may not write the container test-inputs",
     ]);
     expect(wrong[0]?.cure).toContain('"operators", access "steer"');
@@ -57,6 +56,7 @@ describe.each(askers)("doctor, asked as %s", (who) => {
       if (!named) silent.push(`${gone.role} on ${place}`);
     }
     const untold = [
+      "Storage Blob Data Contributor on test-runs",
       "Storage Queue Data Message Sender on test-urgent",
       "Storage Queue Data Message Sender on test-wake",
     ];

@@ -50,7 +50,9 @@ const rights: Readonly<Record<string, readonly string[]>> = {
  */
 const needs: Readonly<Record<string, readonly string[]>> = {
   ensureContainer: ["containers/write"],
-  ...everyOne(["create", "replace", "upload", "setMetadata"], ["blobs/write"]),
+  // A create may also be allowed by the right to add blobs, which replaces none.
+  create: ["blobs/write", "blobs/add/action"],
+  ...everyOne(["replace", "upload", "setMetadata"], ["blobs/write"]),
   ...everyOne(["read", "stream", "head", "list", "listFolders"], ["blobs/read"]),
   ...everyOne(["remove", "removeMany"], ["blobs/delete"]),
   ...everyOne(["view", "readContent"], ["blobs/read"]),

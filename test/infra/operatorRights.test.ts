@@ -139,7 +139,9 @@ test("who steers can write no partial, result, state or lease, and deletes nothi
     [names.coordination, leaderBlob],
   ] as const;
   expect(forged.filter(([place, path]) => may("blobs/write", place, path))).toEqual([]);
-  expect(may("blobs/write", names.runs, "r1/spec.json")).toBe(true);
+  expect(forged.filter(([place, path]) => may("blobs/add/action", place, path))).toEqual([]);
+  expect(may("blobs/add/action", names.runs, "r1/spec.json")).toBe(true);
+  expect(may("blobs/write", names.runs, "r1/spec.json"), "the spec of another's run is replaced").toBe(false);
   for (const place of [names.runs, names.active, names.inputs, names.results])
     expect(may("blobs/delete", place, "r1/spec.json"), place).toBe(false);
   expect(may("messages/process/action", names.urgent, "")).toBe(false);

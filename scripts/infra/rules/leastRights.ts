@@ -36,6 +36,8 @@ function appRights(project: Project): Finding[] {
 
 /** Paths that the commands write; with any other, who steers could forge partials, results or the lease. */
 const steered: Readonly<Record<string, string>> = { active: "*", inputs: "*", runs: "*/spec.json" };
+/** Containers in which the commands replace nothing. */
+const onlyCreated = new Set(["runs"]);
 /** Queues that the commands send to; `test/infra/operatorRights.test.ts` runs each command against these roles. */
 const sentTo = new Set(["urgent", "wake"]);
 
@@ -52,16 +54,22 @@ function steerRights(project: Project): Finding[] {
       findingAt(placeOf(sharedFile, one), "least-rights", `${one.text}: no command sends messages there`),
     );
   const template = project.templates.get("infra/modules/operatorRoles.bicep");
+  const creates = find(project, sharedFile, "steerCreates")?.value;
+  const created = new Set((creates === undefined ? [] : itemsOf(creates)).map(stringOf));
+  const replaced = tableOf(project, "steerPaths")
+    .filter(({ key }) => onlyCreated.has(key) && !created.has(key))
+    .map(({ key, at }) => at("least-rights", `${key}: steering only creates there, so steerCreates has it`));
   const bare = assignmentsOf(template).filter((one) => {
     const body = bodyOf(one.value);
     if (!body?.text.includes("Contributor")) return false;
     const condition = propertyAt(body, "properties", "condition")?.value.text ?? "";
-    return !["blobs/delete", "blobs/write", "blobs/add/action", "StringLike"].every((part) =>
+    return !["blobs/delete", "steerCreates", "blobs/add/action", "StringLike"].every((part) =>
       condition.includes(part),
     );
   });
   return [
     ...paths,
+    ...replaced,
     ...queues,
     ...bare.map(({ name, place }) =>
       findingAt(
@@ -73,16 +81,33 @@ function steerRights(project: Project): Finding[] {
   ];
 }
 
-const harmless = new Set([
-  "*/read",
+/** What a preview asks for beside the resources themselves. */
+const previewed = [
+  "Microsoft.Resources/deployments/operations/read",
+  "Microsoft.Resources/deployments/operationstatuses/read",
+  "Microsoft.Resources/deployments/read",
   "Microsoft.Resources/deployments/validate/action",
   "Microsoft.Resources/deployments/whatIf/action",
-]);
+  "Microsoft.Resources/subscriptions/resourceGroups/read",
+];
+const bootstrapFile = "infra/bootstrap.bicep";
+
+/** Reads the types that the template deploys, each by its name: a pattern also matches reads of keys and logs. */
+function previewActions({ templates }: Project): ReadonlySet<string> {
+  const types = [...templates.values()]
+    .filter(({ file }) => file !== bootstrapFile)
+    .flatMap(({ declarations }) => declarations)
+    .flatMap(({ kind, target }) =>
+      kind === "resource" && target !== undefined ? [target.split("@")[0]] : [],
+    );
+  return new Set([...previewed, ...types.map((type) => `${type}/read`)]);
+}
 
 /** Pull requests run code that nobody has reviewed, so their identity has one role, which can change nothing. */
-function previewRights({ templates }: Project): Finding[] {
-  const template = templates.get("infra/bootstrap.bicep");
+function previewRights(project: Project): Finding[] {
+  const template = project.templates.get(bootstrapFile);
   if (template === undefined) return [];
+  const needed = previewActions(project);
   const named = (name: string) => template.declarations.find((one) => one.name === name);
   const role = bodyOf(named("previewRole")?.value);
   const permissions = propertyAt(role, "properties", "permissions")?.value;
@@ -90,12 +115,16 @@ function previewRights({ templates }: Project): Finding[] {
   const actions = given
     .filter(({ key }) => /^(data)?actions$/i.test(key))
     .flatMap(({ value }) => itemsOf(value));
+  const listed = new Set(actions.map(stringOf));
   const environment = stringOf(named("previewEnvironment")?.value);
   const deploying = named("environments")?.value;
   return [
     ...actions
-      .filter((one) => !harmless.has(stringOf(one) ?? ""))
+      .filter((one) => !needed.has(stringOf(one) ?? ""))
       .map((one) => at(template, one, `${one.text} is more than a preview needs`)),
+    ...[...needed]
+      .filter((one) => permissions !== undefined && !listed.has(one))
+      .map((one) => at(template, permissions as Node, `a preview needs ${one}`)),
     ...assignmentsOf(template).flatMap(({ value, name, place }) => {
       const properties = propertyAt(bodyOf(value), "properties")?.value;
       const to = propertyAt(properties, "principalId")?.value.text ?? "";

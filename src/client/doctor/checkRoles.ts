@@ -1,6 +1,5 @@
 import { StorageError } from "../../model/errors.ts";
 import { containersOf, type Names, queuesOf } from "../../model/names.ts";
-import { specBlob } from "../../model/runBlobs.ts";
 import type { Client } from "../client.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -50,7 +49,8 @@ export async function checkRoles(client: Client, as?: Asker): Promise<readonly F
   if (findings.found.length === 0) findings.ok(`${told}: this identity has the ${judged} rights it needs`);
   if (others > 0)
     findings.skipped(`${told}, so not by rights of others (${others}); --as app|steer|read judges another`);
-  if (who === "steer") findings.skipped("sending to the queues urgent and wake: only a message would tell");
+  if (who === "steer")
+    findings.skipped("creating a spec, and sending to the queues urgent and wake: only a submit would tell");
   tellMissing(client.names, answers, findings);
   return findings.found;
 }
@@ -88,9 +88,9 @@ function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right
       ask: () => blobs.list(place, "", { pageSize: 1 }),
     };
     const writes = (writtenBy(names)[place] ?? []).map(
-      ([blob, neededBy, what = ""]): Right => ({
+      ([blob, neededBy]): Right => ({
         ...{ ...at, role: "Storage Blob Data Contributor", neededBy },
-        does: `write ${what}the container ${place}`,
+        does: `write the container ${place}`,
         ask: () => blobs.replace(place, blob, "", { ifMatch: noEtag }),
       }),
     );
@@ -118,14 +118,11 @@ function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right
 const writtenBy = (names: Names): Readonly<Record<string, readonly Written[]>> => ({
   [names.coordination]: [[probeId, appOnly]],
   [names.active]: [[probeId, writers]],
-  [names.runs]: [
-    [probeId, appOnly],
-    [specBlob(probeId), writers, "specs in "],
-  ],
+  [names.runs]: [[probeId, appOnly]],
   [names.results]: [[probeId, appOnly]],
   [names.inputs]: [[probeId, ["steer"]]],
 });
-type Written = readonly [blob: string, neededBy: readonly Asker[], what?: string];
+type Written = readonly [blob: string, neededBy: readonly Asker[]];
 
 function tellMissing(
   names: Names,
