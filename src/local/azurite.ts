@@ -1,20 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { chmod, lstat, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
+import { azuriteGuards, refusalIn, refusedExitCode } from "./azuriteGuards.ts";
 import { azuriteSpeed } from "./azuriteSpeed.ts";
+import { openDataFolder } from "./dataFolder.ts";
 import { dataIsLocked, lockData, lockedExitCode } from "./dataLock.ts";
-import { makeFolder } from "./makeFolder.ts";
-import { ownUid } from "./privateFile.ts";
-import {
-  accountIn,
-  connectionStringOf,
-  keepAccount,
-  newAccount,
-  type StorageAccount,
-} from "./storageAccount.ts";
+import { connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
+import type { Env } from "./userFolders.ts";
 
 /** A storage emulator in a process of its own. */
 export interface Azurite {
@@ -32,8 +26,9 @@ export interface Azurite {
 
 /**
  * Starts Microsoft's emulator from the installed package, in about a second. It ends with this process, even when that is
- * killed. Its account and key are drawn at random for each start, or kept in the `location`, so that neither a web page
- * nor another user of this machine can sign a request. Throws `InputError` where another emulator holds the `location`.
+ * killed. Its account and key are drawn at random for each start, or recorded for the `location`, so that neither a web
+ * page nor another user of this machine can sign a request. Throws `InputError` where another emulator holds the `location`,
+ * and for one that `openDataFolder` or `azuriteGuards` refuses.
  *
  * Not promised: Azure's behavior in every case; `test/contract/azuriteDifferences.test.ts` lists the differences.
  */
@@ -41,14 +36,18 @@ export async function startAzurite(
   options: {
     /** Folder for its data; without one they live in memory. */
     readonly location?: string;
+    /** The user vouches for what lies there. */
+    readonly adopt?: boolean | undefined;
+    /** Tells where the user's state folder is. */
+    readonly env?: Env;
     /** 0 or absent: any free port. The table service starts only where its port is given. */
     readonly ports?: { readonly blob?: number; readonly queue?: number; readonly table?: number };
     readonly account?: StorageAccount;
   } = {},
 ): Promise<Azurite> {
-  const { location, ports = {} } = options;
-  if (location !== undefined) await closeToOthers(location);
-  const account = options.account ?? (location === undefined ? newAccount() : await accountIn(location));
+  const { location, ports = {}, env = process.env, adopt } = options;
+  const folder = location === undefined ? undefined : await openDataFolder(location, { env, adopt });
+  const account = options.account ?? folder?.account ?? newAccount();
   const flags = [
     ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`],
     ...["--tablePort", `${ports.table ?? 0}`],
@@ -82,7 +81,7 @@ export async function startAzurite(
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
     // Only now is the location ours alone.
-    if (location !== undefined) await keepAccount(location, account);
+    await folder?.keep();
     const connectionString = connectionStringOf(account, blobPort, queuePort);
     const onMessage: Azurite["onMessage"] = (listener) => {
       child.on("message", (sent: { readonly queue: string }) => listener(sent.queue));
@@ -90,7 +89,8 @@ export async function startAzurite(
     return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited, onMessage };
   } catch (error) {
     await stop();
-    throw location !== undefined && child.exitCode === lockedExitCode ? dataIsLocked(location) : error;
+    if (location !== undefined && child.exitCode === lockedExitCode) throw dataIsLocked(location);
+    throw child.exitCode === refusedExitCode ? refusalIn(error) : error;
   }
 }
 
@@ -132,32 +132,6 @@ function listeningPorts(child: ChildProcess): Promise<{ blob: number; queue: num
   const timer = setTimeout(() => fail(`it was not ready after ${startCapMs} ms`), startCapMs).unref();
   return promise.finally(() => clearTimeout(timer));
 }
-
-/**
- * Makes the emulator's data readable for their owner alone: creates a missing folder so, and in an existing one changes
- * only what the emulator made, since earlier versions left that open. Later files are private by the emulator's umask.
- *
- * Not promised: anything on Windows, where modes have no meaning.
- */
-async function closeToOthers(location: string): Promise<void> {
-  await makeFolder(location, 0o700);
-  for (const name of await readdir(location)) {
-    if (!emulatorsOwn.test(name)) continue;
-    await closeOne(join(location, name)).catch((error: NodeJS.ErrnoException) => {
-      // An emulator that just ends replaces its files.
-      if (error.code !== "ENOENT") throw error;
-    });
-  }
-}
-
-async function closeOne(path: string): Promise<void> {
-  const stats = await lstat(path);
-  if (stats.uid !== (ownUid ?? stats.uid)) return;
-  if (stats.isDirectory()) await chmod(path, 0o700);
-  else if (stats.isFile()) await chmod(path, 0o600);
-}
-
-const emulatorsOwn = /^__(azurite|blobstorage|queuestorage|tablestorage)/;
 
 /**
  * Code that the emulator's process loads before its own. Its standard input is a pipe that nobody writes to and that
@@ -233,8 +207,9 @@ export function azuritePreload(
   { tables, location }: { readonly tables: boolean; readonly location: string | undefined },
 ): string {
   const lock = location === undefined ? "" : lockData(location);
+  const guards = location === undefined ? "" : azuriteGuards(azuriteManifest);
   const speed = azuriteSpeed(azuriteManifest);
   const noTable = tables ? "" : noTables(azuriteManifest);
-  const code = `${privateFiles}${lock}${speed}${noTable}${tellOfMessages}${endWithParent}${endWithoutChannel}`;
+  const code = `${privateFiles}${lock}${speed}${guards}${noTable}${tellOfMessages}${endWithParent}${endWithoutChannel}`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../model/errors.ts";
 
@@ -22,7 +22,7 @@ const pollMs = 50;
 /** Code for the emulator's process that takes the lock before the emulator loads, or ends the process. */
 export const lockData = (location: string): string => `
 import { DatabaseSync } from "node:sqlite";
-import { readFileSync as readHolder, writeFileSync as writeHolder } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readFileSync as readHolder, writeSync } from "node:fs";
 {
   const holderPath = ${JSON.stringify(join(location, holderFile))};
   const isHeldByLiving = () => {
@@ -32,7 +32,10 @@ import { readFileSync as readHolder, writeFileSync as writeHolder } from "node:f
       return false;
     }
   };
-  const database = new DatabaseSync(${JSON.stringify(join(location, lockFile))}, { timeout: 0 });
+  const lockPath = ${JSON.stringify(join(location, lockFile))};
+  // SQLite has no flag for this.
+  if (lstatSync(lockPath, { throwIfNoEntry: false })?.isFile() === false) throw new Error(lockPath + " is no file");
+  const database = new DatabaseSync(lockPath, { timeout: 0 });
   // Without this reference a collected database would end the lock.
   globalThis[Symbol("leasefold.lock")] = database;
   for (let waitedMs = 0; ; waitedMs += ${pollMs}) {
@@ -45,7 +48,10 @@ import { readFileSync as readHolder, writeFileSync as writeHolder } from "node:f
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${pollMs});
     }
   }
-  writeHolder(holderPath, String(process.ppid));
+  const { O_CREAT, O_NOFOLLOW = 0, O_TRUNC, O_WRONLY } = constants;
+  const holder = openSync(holderPath, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+  writeSync(holder, String(process.ppid));
+  closeSync(holder);
 }
 `;
 
@@ -56,7 +62,10 @@ export function dataIsLocked(location: string): InputError {
 
 function holderOf(location: string): string {
   try {
-    return readFileSync(join(location, holderFile), "utf8");
+    const file = openSync(join(location, holderFile), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    const text = readFileSync(file, "utf8");
+    closeSync(file);
+    return /^\d+$/.exec(text)?.[0] ?? "unknown";
   } catch {
     return "unknown";
   }

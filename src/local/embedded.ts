@@ -7,8 +7,8 @@ import { startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
-import { makeFolder } from "./makeFolder.ts";
 import { startOf } from "./supervisor.ts";
+import type { Env } from "./userFolders.ts";
 
 /** Azurite and some instances of this very app, on this machine. */
 export interface Embedded {
@@ -27,6 +27,10 @@ export interface EmbeddedOptions {
   readonly instances: number;
   /** Keeps the storage between starts; without it the storage lives in memory. */
   readonly dataDir?: string | undefined;
+  /** The user vouches for what lies in it, see `openDataFolder`. */
+  readonly adopt?: boolean | undefined;
+  /** Tells where the user's state folder is. */
+  readonly userEnv?: Env;
   /** Port of the first instance; the others follow it. Free ones without it. */
   readonly httpPort?: number | undefined;
   /** The user's own, as absolute paths. */
@@ -55,8 +59,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const startedMs = systemClock.monotonicMs();
   const startedAt = new Date(systemClock.wallMs()).toISOString();
   const appDir = findAppDir();
-  if (options.dataDir !== undefined) await makeFolder(options.dataDir);
-  const azurite = await startAzurite(options.dataDir === undefined ? {} : { location: options.dataDir });
+  const { dataDir, adopt, userEnv = process.env } = options;
+  const azurite = await startAzurite(dataDir === undefined ? {} : { location: dataDir, adopt, env: userEnv });
 
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;

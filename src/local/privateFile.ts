@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -39,7 +40,7 @@ export async function readPrivate(path: string): Promise<string | undefined> {
 
 /** Replaces the file as a whole; readers see the old text or the new one. */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  const half = `${path}.${process.pid}`;
+  const half = `${path}.${randomUUID()}`;
   const file = await createPrivate(half);
   try {
     await file.writeFile(text);

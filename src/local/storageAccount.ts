@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { ConfigError } from "../model/errors.ts";
-import { readPrivate, writePrivate } from "./privateFile.ts";
+import { readPrivate } from "./privateFile.ts";
 
 /** Name and key of the emulator's account: the key is what keeps web pages and other users out of the storage. */
-const accountSchema = z.object({ name: z.string().regex(/^[a-z0-9]{3,24}$/), key: z.base64().min(1) });
+export const accountSchema = z.object({ name: z.string().regex(/^[a-z0-9]{3,24}$/), key: z.base64().min(1) });
 export type StorageAccount = z.infer<typeof accountSchema>;
 
 /**
@@ -23,23 +22,11 @@ export const newAccount = (): StorageAccount => ({
   key: randomBytes(64).toString("base64"),
 });
 
-const accountFile = (location: string): string => join(location, "leasefold-account.json");
-
-/** The account of a data folder: drawn for its first start and then kept with the data, which belong to its name. */
-export async function accountIn(location: string): Promise<StorageAccount> {
-  const path = accountFile(location);
+/** The name to which the data of an emulator belong that earlier versions ran in this folder. */
+export async function nameOfData(location: string): Promise<string> {
+  const path = join(location, "leasefold-account.json");
   const text = await readPrivate(path);
-  if (text !== undefined) return decode(path, text);
-  const drawn = newAccount();
-  // Data from before accounts were drawn belong to the published name; their key is a new one all the same.
-  const isOlder = existsSync(join(location, "__azurite_db_blob__.json"));
-  return isOlder ? { ...drawn, name: publishedAccount.name } : drawn;
-}
-
-/** For whoever holds the folder alone. */
-export async function keepAccount(location: string, account: StorageAccount): Promise<void> {
-  const path = accountFile(location);
-  if (!existsSync(path)) await writePrivate(path, `${JSON.stringify(account)}\n`);
+  return text === undefined ? publishedAccount.name : decode(path, text).name;
 }
 
 function decode(path: string, text: string): StorageAccount {

@@ -18,13 +18,13 @@ const answers = (port: number): Promise<boolean> =>
 describe("the emulator", () => {
   it("keeps its data in a folder over a restart, and can be stopped twice", async () => {
     const location = await mkdtemp(join(tmpdir(), "azurite-"));
-    const first = await startAzurite({ location });
+    const first = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
     const account = realAccount(first.connectionString);
     const container = await freshContainer(account);
     await account.storage.blobs.create(container, "b", "kept");
     await first.stop();
     await first.stop();
-    const second = await startAzurite({ location });
+    const second = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
     const read = await realAccount(second.connectionString).storage.blobs.read(container, "b");
     expect(textOf(ofKind(read, "found").body)).toBe("kept");
     await second.stop();
@@ -36,7 +36,7 @@ describe("the emulator", () => {
     const hear = (message: unknown) => started.resolve((message as { process: ChildProcess }).process);
     subscribe("child_process", hear);
     const location = await mkdtemp(join(tmpdir(), "azurite-"));
-    const emulator = await startAzurite({ location });
+    const emulator = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
     unsubscribe("child_process", hear);
     await (await fetch(`http://127.0.0.1:${emulator.blobPort}/`)).text();
     await emulator.stop();

@@ -1,18 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import {
-  accountIn,
-  connectionStringOf,
-  keepAccount,
-  publishedAccount,
-} from "../../src/local/storageAccount.ts";
+import { connectionStringOf, publishedAccount } from "../../src/local/storageAccount.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { freshContainer, freshQueue, realAccount } from "./accounts.ts";
 
@@ -125,42 +117,3 @@ function listening(pid: number): readonly string[] {
     })
     .sort();
 }
-
-describe("the account of a data folder", () => {
-  const inFolder = async (test: (folder: string, file: string) => Promise<void>) => {
-    const folder = await mkdtemp(join(tmpdir(), "leasefold-account-"));
-    await test(folder, join(folder, "leasefold-account.json")).finally(() => rm(folder, { recursive: true }));
-  };
-
-  it("is kept with the data, in a file that only its owner can read", () =>
-    inFolder(async (folder, file) => {
-      const first = await accountIn(folder);
-      await keepAccount(folder, first);
-      expect(await accountIn(folder)).toEqual(first);
-      expect((await stat(file)).mode & 0o777).toBe(0o600);
-    }));
-
-  it("keeps the published name where older data have it, under a key of its own", () =>
-    inFolder(async (folder) => {
-      await writeFile(join(folder, "__azurite_db_blob__.json"), "{}");
-      const { name, key } = await accountIn(folder);
-      expect(name).toBe(publishedAccount.name);
-      expect(key).not.toBe(publishedAccount.key);
-    }));
-
-  it("is refused where others can read its key, where it is a link, and where it does not decode", () =>
-    inFolder(async (folder, file) => {
-      await keepAccount(folder, await accountIn(folder));
-      await chmod(file, 0o644);
-      expect(await failureOf(accountIn(folder))).toMatchObject({ code: "not-private" });
-      await rm(file);
-      const elsewhere = join(folder, "elsewhere");
-      await writeFile(elsewhere, "{}", { mode: 0o600 });
-      await symlink(elsewhere, file);
-      expect(await failureOf(accountIn(folder))).toMatchObject({ code: "not-private" });
-      expect(await readFile(elsewhere, "utf8")).toBe("{}");
-      await rm(file);
-      await writeFile(file, '{"name":"../x","key":""}', { mode: 0o600 });
-      expect(await failureOf(accountIn(folder))).toMatchObject({ code: "bad-account-file" });
-    }));
-});

@@ -40,6 +40,7 @@ export function builtProgram(): BuiltProgram {
     ),
     TMPDIR: join(folder, "tmp"),
     XDG_RUNTIME_DIR: join(folder, "run"),
+    XDG_STATE_HOME: join(folder, "state"),
   });
   const localFile = async (): Promise<LocalFile | undefined> => {
     const found = await readLocalFile(await localFilePath(environment(), folder));

@@ -21,6 +21,7 @@ import { reloadChanged } from "./reloadChanged.ts";
 interface Options extends ConnectOptions {
   readonly instances: number;
   readonly data?: string;
+  readonly adopt?: boolean;
   readonly port?: number;
   readonly calculation?: readonly string[];
   readonly watch?: boolean;
@@ -39,6 +40,10 @@ export function addUp(program: Command, session: Session): void {
     .description("run storage and instances of the app on this machine, until Ctrl-C")
     .option("--instances <n>", "number of instances", wholeOption, 3)
     .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
+    .option(
+      "--adopt",
+      "use a --data folder whose files no leasefold up of yours made, because you trust them",
+    )
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations")
     .option("--watch", "reload the files of --calculation when they change, one instance at a time")
@@ -68,6 +73,8 @@ async function check(session: Session, options: Options): Promise<readonly strin
   }
   await checkPorts(options.port, options.instances);
   if (options.data !== undefined) await checkData(folder, options.data);
+  if (options.adopt === true && options.data === undefined)
+    throw badOption("adopt", "needs --data: there is no folder to adopt");
   const asked = (options.calculation ?? []).map((file) => resolve(folder, file));
   const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
   const bad = files.find((file) => file.includes(","));
@@ -134,6 +141,8 @@ async function up(session: Session, options: Options, calculations: readonly str
     instances: options.instances,
     httpPort: options.port,
     dataDir: data === undefined ? undefined : resolve(cli.folder, data),
+    adopt: options.adopt,
+    userEnv: cli.env,
     calculations,
     namespace: options.namespace,
     watch: options.watch,
@@ -182,11 +191,12 @@ async function untilStopped(session: Session, embedded: Embedded): Promise<void>
 }
 
 const argumentsOf = (
-  { instances, data, port, watch, namespace }: Options,
+  { instances, data, adopt, port, watch, namespace }: Options,
   calculations: readonly string[],
 ): readonly string[] => [
   ...["up", "--instances", String(instances)],
   ...(data === undefined ? [] : ["--data", data]),
+  ...(adopt === true ? ["--adopt"] : []),
   ...(port === undefined ? [] : ["--port", String(port)]),
   ...(watch === true ? ["--watch"] : []),
   ...calculations.flatMap((file) => ["--calculation", file]),

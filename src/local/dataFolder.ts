@@ -1,0 +1,112 @@
+import { hash } from "node:crypto";
+import type { Dirent } from "node:fs";
+import { chmod, lstat, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { InputError } from "../model/errors.ts";
+import { makeFolder } from "./makeFolder.ts";
+import { ownUid, readPrivate, writePrivate } from "./privateFile.ts";
+import { accountSchema, nameOfData, newAccount, type StorageAccount } from "./storageAccount.ts";
+import { type Env, lastingFolder } from "./userFolders.ts";
+
+/**
+ * Which data folders this user's emulators made, and the account of each, in the user's state folder. Files of an emulator
+ * that came with a repository or an archive would choose what is read, deleted and served to web pages, and with which key.
+ * So a folder that is not recorded is used only if it holds none, or if its user says so.
+ *
+ * Not promised: anything against programs of the same user, or for a folder on a file system that renumbers its files.
+ */
+const recordSchema = z.object({
+  v: z.literal(1),
+  path: z.string(),
+  /** Device, inode and time of birth: a folder of this name that was deleted and came anew is another. */
+  identity: z.string(),
+  account: accountSchema,
+});
+
+export interface DataFolder {
+  readonly account: StorageAccount;
+  /** Records the folder with its account, for whoever holds it alone. */
+  keep(): Promise<void>;
+}
+
+/** What the emulator and its supervisor make in a data folder. */
+const emulatorsOwn = /^(__(azurite|blobstorage|queuestorage|tablestorage)|leasefold[.-])/;
+
+/**
+ * Opens a data folder, or makes it. `adopt`: the user vouches for files that are not recorded. Their account keeps its
+ * name, because the data belong to it, under a key of its own. Throws `InputError` for a link, and for files that are not
+ * recorded.
+ */
+export async function openDataFolder(
+  location: string,
+  { env, adopt = false }: { readonly env: Env; readonly adopt?: boolean | undefined },
+): Promise<DataFolder> {
+  await makeFolder(location, 0o700);
+  const given = await lstat(location);
+  if (given.isSymbolicLink()) {
+    const path = await realpath(location);
+    throw refused("data-link", location, `is a link; name the folder that it leads to, ${path}`);
+  }
+  const own = (await readdir(location, { withFileTypes: true })).filter(({ name }) =>
+    emulatorsOwn.test(name),
+  );
+  for (const entry of own) {
+    await refuseLinks(location, entry);
+    await closeToOthers(join(location, entry.name)).catch((error: NodeJS.ErrnoException) => {
+      // An emulator that just ends replaces its files.
+      if (error.code !== "ENOENT") throw error;
+    });
+  }
+
+  const path = await realpath(location);
+  const file = join(await lastingFolder(env), `data-${hash("sha256", path).slice(0, 32)}.json`);
+  const identity = await identityOf(path);
+  const keep = (account: StorageAccount): Promise<void> =>
+    writePrivate(file, `${JSON.stringify({ v: 1, path, identity, account })}\n`);
+  const known = decode(await readPrivate(file));
+  if (known?.path === path && known.identity === identity)
+    return { account: known.account, keep: async () => undefined };
+  if (own.length > 0 && !adopt)
+    throw refused(
+      "data-not-ours",
+      location,
+      `holds files of a storage emulator that no "leasefold up" of yours made there, and they choose which files are ` +
+        "read and served; if they are yours, use it once with --adopt",
+    );
+  const account = own.length > 0 ? { ...newAccount(), name: await nameOfData(location) } : newAccount();
+  // Before the emulator makes its files: a second start meanwhile waits for the lock and is not refused here.
+  await keep(account);
+  return { account, keep: () => keep(account) };
+}
+
+/** Names are followed by whoever opens them, so each of them is a file or a folder of files. */
+async function refuseLinks(location: string, entry: Dirent): Promise<void> {
+  const path = join(location, entry.name);
+  if (entry.isFile()) return;
+  if (!entry.isDirectory()) throw refused("data-link", path, "is a link or no file; remove it");
+  for (const one of await readdir(path, { withFileTypes: true }))
+    if (!one.isFile()) throw refused("data-link", join(path, one.name), "is a link or no file; remove it");
+}
+
+/** Earlier versions left them open. Later files are private by the emulator's umask; modes mean nothing on Windows. */
+async function closeToOthers(path: string): Promise<void> {
+  const stats = await lstat(path);
+  if (stats.uid === (ownUid ?? stats.uid)) await chmod(path, stats.isDirectory() ? 0o700 : 0o600);
+}
+
+async function identityOf(path: string): Promise<string> {
+  const { dev, ino, birthtimeNs } = await stat(path, { bigint: true });
+  return `${dev} ${ino} ${birthtimeNs}`;
+}
+
+function decode(text: string | undefined): z.infer<typeof recordSchema> | undefined {
+  try {
+    return recordSchema.parse(JSON.parse(text ?? ""));
+  } catch {
+    return undefined;
+  }
+}
+
+const refused = (code: string, path: string, why: string): InputError =>
+  new InputError("conflict", code, `data: ${path} ${why}`, { field: "data" });
