@@ -5,6 +5,7 @@ import { clientLimits } from "../client/client.ts";
 import { calculationSchema } from "../client/describeCalculations.ts";
 import type { RunEstimate } from "../client/estimate/estimateRun.ts";
 import { submittedSchema } from "../client/submit.ts";
+import { instanceDown } from "../local/instancePort.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { InputError, messageOf, StorageError } from "../model/errors.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
@@ -52,7 +53,7 @@ const listSchema = z.object({ calculations: z.array(calculationSchema) });
 const planSchema = z.looseObject({ calculation: text, chunks: z.number(), dollars: z.number() });
 const problemSchema = z.object({ code: text, detail: text, field: text.optional() });
 
-/** The answer of the first instance that responds. */
+/** The answer of the first instance that responds; one that is down gets neither key nor request. */
 async function ask(
   local: LocalFile,
   method: string,
@@ -60,8 +61,9 @@ async function ask(
   { body, waitMs = answerMs }: { readonly body?: unknown; readonly waitMs?: number } = {},
 ): Promise<unknown> {
   const why: string[] = [];
-  for (const { name, httpUrl } of local.instances) {
-    if (httpUrl === undefined) continue;
+  for (const { name, httpUrl, down } of local.instances) {
+    if (down !== undefined) why.push(`${name} is down: ${down.reason}`);
+    if (httpUrl === undefined || down !== undefined) continue;
     const answer = await fetch(`${httpUrl}/api/${path}`, {
       method,
       headers: { "x-functions-key": local.functionKey, "content-type": "application/json" },
@@ -71,13 +73,17 @@ async function ask(
     }).catch((error: unknown) => {
       why.push(`${name}: ${messageOf(error)}`);
     });
-    if (answer) return await bodyOf(answer);
+    if (answer === undefined) continue;
+    const value: unknown = await answer.json().catch(() => undefined);
+    // It ended after the state was written, and nobody has served the request.
+    const isDown = answer.status === 503 && problemSchema.safeParse(value).data?.code === instanceDown;
+    if (!isDown) return bodyOf(answer, value);
+    why.push(`${name} is down`);
   }
   throw new StorageError("busy", "", undefined, `no instance answers (${why.join("; ")})`);
 }
 
-async function bodyOf(answer: Response): Promise<unknown> {
-  const value: unknown = await answer.json().catch(() => undefined);
+function bodyOf(answer: Response, value: unknown): unknown {
   if (answer.ok) return value;
   const problem = problemSchema.safeParse(value);
   if (!problem.success || answer.status >= 500) {

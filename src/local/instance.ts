@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { argv, env, exit } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import * as z from "zod";
@@ -5,20 +6,17 @@ import { ConfigError, messageOf } from "../model/errors.ts";
 import { connectStorage } from "../storage/azure/connectStorage.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
-import { functionKeySetting } from "./instanceEnv.ts";
-import { type InstanceMessage, requestSchema } from "./instanceMessages.ts";
+import { type InstanceMessage, type InstanceRequest, requestSchema } from "./instanceMessages.ts";
 import { reportLoads } from "./reportLoads.ts";
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
- * arguments `appDir httpPort must|wish drainMs`. It ends when that channel closes, so it never outlives its parent.
+ * arguments `appDir drainMs`, and over the channel its secrets and its connections. It ends when that channel closes, so it
+ * never outlives its parent.
  */
-const argumentsSchema = z.tuple([
-  z.string().min(1),
-  z.coerce.number().int().min(0).max(65_535),
-  z.enum(["must", "wish"]),
-  z.coerce.number().min(0),
-]);
+const argumentsSchema = z.tuple([z.string().min(1), z.coerce.number().min(0)]);
+
+type Begin = Extract<InstanceRequest, { kind: "begin" }>;
 
 const statsEveryMs = 1_000;
 /** By then an instance has ticked, and loaded what it does that with. */
@@ -58,17 +56,21 @@ async function start(): Promise<void> {
   if (!process.send) {
     throw new ConfigError("no-supervisor", "An instance is started by `leasefold up`, not by hand");
   }
-  const [appDir, port, portIs, graceMs] = argumentsSchema.parse(argv.slice(2));
+  const [appDir, graceMs] = argumentsSchema.parse(argv.slice(2));
   process.once("disconnect", () => exit(1));
   // The supervisor may have ended while this process was still loading its code.
   if (!process.connected) exit(1);
   // Ctrl-C reaches the whole process group; the supervisor decides what it means.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => void stop(graceMs));
-  process.on("message", (message) => {
+  const begun = Promise.withResolvers<Begin>();
+  process.on("message", (message, handle) => {
     const { data: asked } = requestSchema.safeParse(message);
+    if (asked?.kind === "begin") begun.resolve(asked);
     if (asked?.kind === "stop") void stop(graceMs);
     if (asked?.kind === "poll") host?.pollNow(asked.queue);
+    // Without a socket it was closed on its way.
+    if (handle instanceof Socket) host?.http?.accept(handle);
   });
   process.on("uncaughtException", (error) => {
     // As in the real worker, an error that nobody caught ends the process and all that runs in it.
@@ -76,23 +78,22 @@ async function start(): Promise<void> {
     void end(1);
   });
 
-  const functionKey = z.string().min(1).parse(env[functionKeySetting]);
+  const { functionKey, settings } = await begun.promise;
+  // The app reads them there. The system goes on to show what the process was started with.
+  Object.assign(env, settings);
   const connectionString = z.string().min(1).parse(env["DataStorage"]);
-  // Neither the app nor user code needs it.
-  delete env[functionKeySetting];
 
   reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
 
   host = await startEmbeddedHost({
     ...{ appDir, env, report, functionKey },
-    httpPort: { number: port, wish: portIs === "wish" },
     clock: systemClock,
     random: systemRandom,
     storage: connectStorage({ connectionString }),
   });
   const { functionTimeoutMs } = host.settings;
   const limitMs = Number.isFinite(functionTimeoutMs) ? functionTimeoutMs : null;
-  report({ kind: "ready", httpPort: host.httpPort, functionTimeoutMs: limitMs });
+  report({ kind: "ready", http: host.http !== undefined, functionTimeoutMs: limitMs });
   setTimeout(shrinkHeap, startedMs).unref();
   setInterval(() => host && report({ kind: "stats", ...host.stats() }), statsEveryMs).unref();
 }

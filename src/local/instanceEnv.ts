@@ -46,9 +46,6 @@ export const threadsPerInstance = (cores: number, instances: number): number =>
 /** Not inherited from the shell, so that an embedded instance never works on a real account by accident. */
 const storageSettings = /^(AzureWebJobs)?(AzureWebJobsStorage|DataStorage)(__.*)?$/i;
 
-/** Not an argument, which every user of the machine can read. */
-export const functionKeySetting = "LEASEFOLD_LOCAL_FUNCTION_KEY";
-
 /** `given` overrides everything; the rest is what the Functions host would set. */
 export function instanceEnv(inherited: Env, name: string, connectionString: string, given: Env): Env {
   const kept = Object.entries(inherited).filter(([setting]) => !storageSettings.test(setting));
@@ -67,6 +64,21 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     // the memory of each piece of a file, and the pages of the next one are cleared.
     ...{ MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "4194304", MALLOC_MMAP_THRESHOLD_: "33554432" },
     ...given,
+  };
+}
+
+/**
+ * The settings of an instance in two parts: those that a process may be started with, and those that hold the key of its
+ * storage, which it gets when it runs.
+ */
+export function withoutSecrets(env: Env): { readonly env: Env; readonly secrets: Record<string, string> } {
+  const all = Object.entries(env);
+  const secrets = all.filter(
+    (one): one is [string, string] => one[1] !== undefined && storageSettings.test(one[0]),
+  );
+  return {
+    env: Object.fromEntries(all.filter(([setting]) => !storageSettings.test(setting))),
+    secrets: Object.fromEntries(secrets),
   };
 }
 

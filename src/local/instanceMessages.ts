@@ -10,8 +10,8 @@ const count = z.number().int().min(0);
 export const instanceMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("ready"),
-    /** Null in an app without HTTP functions. */
-    httpPort: z.number().int().nullable(),
+    /** Whether it serves HTTP functions. */
+    http: z.boolean(),
     /** Null for no limit: JSON knows no infinity. */
     functionTimeoutMs: z.number().nullable(),
   }),
@@ -46,8 +46,19 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
 export type InstanceMessage = z.infer<typeof instanceMessageSchema>;
 export type Report = (message: InstanceMessage) => void;
 
-/** All that a supervisor asks of an instance: to end, or to poll a queue that has a new message now. */
+/**
+ * All that a supervisor tells an instance: the secrets of its start, which an environment would show to user code in
+ * /proc/self/environ; a connection to serve, whose socket comes with the message; that a queue has a new message now; to end.
+ */
 export const requestSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("begin"),
+    /** Opens HTTP functions that are not anonymous. */
+    functionKey: z.string().min(1),
+    /** Settings that hold the key of the storage. */
+    settings: z.record(z.string(), z.string()),
+  }),
+  z.object({ kind: z.literal("connection") }),
   z.object({ kind: z.literal("stop") }),
   z.object({ kind: z.literal("poll"), queue: z.string() }),
 ]);

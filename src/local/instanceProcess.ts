@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { LeasefoldError } from "../model/errors.ts";
 import { systemClock } from "../storage/system.ts";
-import type { HttpPort } from "./host/httpServer.ts";
+import { withoutSecrets } from "./instanceEnv.ts";
 import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
 
 export interface InstanceExit {
@@ -27,19 +28,20 @@ const smallProcess = ["--max-semi-space-size=4", "--v8-pool-size=2"];
 export function startInstanceProcess(options: {
   readonly entry: string;
   readonly appDir: string;
-  readonly httpPort: HttpPort;
   /** Time that the instance itself waits for running invocations. */
   readonly drainMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly functionKey: string;
   readonly onMessage: (message: InstanceMessage) => void;
 }) {
-  const { entry, appDir, httpPort, drainMs, env, onMessage } = options;
-  const port = [String(httpPort.number), httpPort.wish ? "wish" : "must"];
-  const child = spawn(process.execPath, [...smallProcess, entry, appDir, ...port, String(drainMs)], {
+  const { entry, appDir, drainMs, functionKey, onMessage } = options;
+  const { env, secrets } = withoutSecrets(options.env);
+  const child = spawn(process.execPath, [...smallProcess, entry, appDir, String(drainMs)], {
     cwd: appDir,
     env,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
+  request(child, { kind: "begin", functionKey, settings: secrets });
   let failure: string | undefined;
 
   const disconnected = new AbortController();
@@ -81,6 +83,14 @@ export function startInstanceProcess(options: {
     exited,
     kill: () => void (alive() && child.kill("SIGKILL")),
     request: (asked: InstanceRequest) => request(child, asked),
+    /** Hands a connection over; false where the process takes none any more. */
+    serve(socket: Socket): boolean {
+      if (!child.connected) return false;
+      child.send({ kind: "connection" } satisfies InstanceRequest, socket, {}, (error) => {
+        if (error) socket.destroy();
+      });
+      return true;
+    },
     /** Asks it to stop, continues it if it is frozen, and kills it after `graceMs`. Resolves when it has ended. */
     async end(graceMs: number): Promise<void> {
       if (!alive()) return;

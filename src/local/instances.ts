@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, LeasefoldError, messageOf } from "../model/errors.ts";
-import { functionKeySetting, instanceEnv, instanceName } from "./instanceEnv.ts";
+import { instanceEnv, instanceName } from "./instanceEnv.ts";
 import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts";
 
 /**
@@ -28,7 +28,7 @@ export type InstanceEvent = { readonly instance: string } & InstanceReport;
 
 export interface Instances {
   /** They always show the present state. */
-  readonly instances: readonly Omit<SupervisedInstance, "start" | "stop" | "pollNow">[];
+  readonly instances: readonly Omit<SupervisedInstance, "start" | "stop" | "pollNow" | "closePort">[];
   /** The `x-functions-key` of HTTP functions that are not anonymous, the same for all instances. */
   readonly functionKey: string;
   /** A message was put into this queue; all that wait for their next poll of it make it now. */
@@ -72,7 +72,7 @@ export async function startInstances(options: {
     return new SupervisedInstance({
       ...{ name, entry, appDir, stopGraceMs, loadMsMax: options.loadMsMax },
       httpPort: httpPort === undefined ? 0 : httpPort + index,
-      env: { ...instanceEnv(process.env, name, connectionString, given), [functionKeySetting]: functionKey },
+      ...{ functionKey, env: instanceEnv(process.env, name, connectionString, given) },
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });
@@ -84,6 +84,7 @@ export async function startInstances(options: {
     },
     async stopAll() {
       await Promise.all(supervised.map((one) => one.stop()));
+      for (const one of supervised) one.closePort();
     },
   };
 

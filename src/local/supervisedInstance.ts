@@ -1,5 +1,7 @@
+import type { Socket } from "node:net";
 import { systemClock } from "../storage/system.ts";
 import type { InstanceMessage } from "./instanceMessages.ts";
+import { bindPort, type InstancePort } from "./instancePort.ts";
 import {
   describeExit,
   type InstanceExit,
@@ -27,7 +29,9 @@ interface SupervisedOptions {
   readonly name: string;
   readonly entry: string;
   readonly appDir: string;
+  /** 0 is any free one. */
   readonly httpPort: number;
+  readonly functionKey: string;
   readonly stopGraceMs: number;
   /** Time that the code of a calculation's file may block it while the file is loaded. */
   readonly loadMsMax?: number | undefined;
@@ -49,7 +53,7 @@ export class SupervisedInstance {
   state: InstanceState = "starting";
   /** Undefined before it was ready for the first time, and in an app without HTTP functions. */
   httpUrl: string | undefined;
-  #httpPort: number;
+  #port: InstancePort | undefined;
   #process: InstanceProcess | undefined;
   #timeouts: ReturnType<typeof makeTimeoutWatch> | undefined;
   #cancelRestart: () => void = () => undefined;
@@ -63,7 +67,6 @@ export class SupervisedInstance {
   constructor(options: SupervisedOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#httpPort = options.httpPort;
   }
 
   /** Undefined while it has no process. */
@@ -76,8 +79,15 @@ export class SupervisedInstance {
   }
 
   /** Resolves when it is ready; rejects with a reason when it could not start. */
-  start(): Promise<void> {
-    return this.#start(true);
+  async start(): Promise<void> {
+    const serve = (socket: Socket) => this.state === "running" && this.#process?.serve(socket) === true;
+    this.#port ??= await bindPort(this.#options.httpPort, serve);
+    await this.#start(true);
+  }
+
+  /** Frees its port, for good. */
+  closePort(): void {
+    this.#port?.close();
   }
 
   /** SIGKILL. It stays dead until `restart`. */
@@ -109,11 +119,9 @@ export class SupervisedInstance {
     this.#endReason = undefined;
     this.#blocked = false;
     this.#enter("starting");
-    const { stopGraceMs, httpPort } = this.#options;
+    const { stopGraceMs } = this.#options;
     const started: InstanceProcess = startInstanceProcess({
       ...this.#options,
-      // The port it had before, if the user named none and it is still free.
-      httpPort: { number: this.#httpPort, wish: httpPort === 0 },
       drainMs: Math.max(0, stopGraceMs - exitMs),
       onMessage: (message) => this.#receive(started, message),
     });
@@ -134,8 +142,7 @@ export class SupervisedInstance {
 
   #receive(from: InstanceProcess, message: InstanceMessage): void {
     if (message.kind === "ready") {
-      this.#httpPort = message.httpPort ?? this.#httpPort;
-      this.httpUrl = message.httpPort === null ? undefined : `http://127.0.0.1:${message.httpPort}`;
+      this.httpUrl = message.http && this.#port ? `http://127.0.0.1:${this.#port.number}` : undefined;
       this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) => {
         this.#endReason = `${name} ran longer than functionTimeout`;
         from.kill();

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findInstanceApi } from "../../src/cli/instanceApi.ts";
-import { localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
+import { bindPort } from "../../src/local/instancePort.ts";
+import { type LocalFile, localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 
@@ -32,13 +33,20 @@ afterAll(async () => {
 });
 
 /** The API of a stopped instance and one that answers as told. */
-async function api(status: number, body: unknown, headers = {}, watch?: boolean) {
+async function api(
+  status: number,
+  body: unknown,
+  headers = {},
+  watch?: boolean,
+  more: LocalFile["instances"] = [],
+) {
   asked = [];
   answer = { status, body: JSON.stringify(body), headers };
   const env = { XDG_RUNTIME_DIR: join(root, "runtime") };
   const instances = [
     { name: "node-1", httpUrl: "http://127.0.0.1:1" },
     { name: "node-2" },
+    ...more,
     { name: "node-3", httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
   ];
   await writeLocalFile(
@@ -64,6 +72,28 @@ describe("the running instances, asked over HTTP", () => {
     expect(asked.map(({ url, headers }) => [url, headers["x-functions-key"]])).toEqual([
       ["/api/calculations", "key"],
     ]);
+  });
+
+  it("an instance that is down gets neither key nor request", async () => {
+    const asking: unknown[] = [];
+    const thief = createServer((request) => void asking.push(request.headers));
+    await new Promise<void>((resolve) => thief.listen(0, "127.0.0.1", resolve));
+    const httpUrl = `http://127.0.0.1:${(thief.address() as AddressInfo).port}`;
+    const down = { name: "node-4", httpUrl, down: { reason: "exit code 1", ends: 1 } };
+    const found = await api(200, { calculations: [] }, {}, undefined, [down]);
+    expect(await found.calculations()).toEqual([]);
+    expect(asking).toEqual([]);
+    thief.close();
+  });
+
+  it("an instance that went down since is skipped by its answer", async () => {
+    const take = (): boolean => false;
+    const port = await bindPort(0, take);
+    const gone = { name: "node-4", httpUrl: `http://127.0.0.1:${port.number}` };
+    const found = await api(200, { calculations: [] }, {}, undefined, [gone]);
+    expect(await found.calculations()).toEqual([]);
+    expect(asked).toHaveLength(1);
+    port.close();
   });
 
   it("says whether the instances watch their files", async () => {

@@ -1,5 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -133,6 +135,10 @@ describe("embedded instances", () => {
     const before = { pid: one?.pid ?? 0, httpUrl: one?.httpUrl };
     await one?.kill();
     expect(isAlive(before.pid)).toBe(false);
+    // Whoever takes the port of an instance without a process would get the key with the next request.
+    expect(await listenOn(before.httpUrl)).toBe("EADDRINUSE");
+    const down = await hello(handle, before.httpUrl);
+    expect([down.status, (await down.json()) as object]).toMatchObject([503, { code: "instance-down" }]);
     expect(one).toMatchObject({ state: "dead", pid: undefined });
     await send({ do: "ok" });
     await until("the other one works on", () => logged("work ended", "node-2").length === 1);
@@ -172,6 +178,28 @@ describe("embedded instances", () => {
     expect(logged("1 invocations still ran").length).toBe(1);
   });
 });
+
+/** What a program of another user would get that tries to listen there. */
+const listenOn = (httpUrl = ""): Promise<unknown> =>
+  new Promise((resolve) => {
+    const thief = createServer().once("error", ({ code }: NodeJS.ErrnoException) => resolve(code));
+    thief.listen(Number(new URL(httpUrl).port), "127.0.0.1", () => thief.close(() => resolve("listens")));
+  });
+
+it.runIf(process.platform === "linux")(
+  "neither the key nor the connection string is in what the system shows of an instance's process",
+  async () => {
+    await newQueue();
+    const { instances, functionKey } = await start(1);
+    const shown = ["environ", "cmdline"].map((name) =>
+      readFileSync(`/proc/${instances[0]?.pid}/${name}`, "utf8"),
+    );
+    const [, accountKey = "no key"] = /AccountKey=([^;]+)/.exec(azurite.connectionString) ?? [];
+    for (const secret of [functionKey, accountKey]) expect(shown.join()).not.toContain(secret);
+    expect(shown[0]).toContain("LEASEFOLD_INSTANCE=node-1");
+    await stopAll();
+  },
+);
 
 describe("an instance that ends by itself is started again after a moment, and says why", () => {
   const reasonOf = (instance: string) =>

@@ -16,7 +16,7 @@ let host: EmbeddedHost;
 
 const logged = () => messages.flatMap((one) => (one.kind === "log" ? [one.message] : []));
 const lineOf = (beginning: string) => logged().find((line) => line.startsWith(beginning)) ?? "";
-const url = (path: string) => `http://127.0.0.1:${host.httpPort}/api/${path}`;
+const url = (path: string) => `http://127.0.0.1:${host.http?.port}/api/${path}`;
 
 beforeAll(async () => {
   clock = manualClock();
@@ -149,10 +149,10 @@ describe("the HTTP functions of an app", () => {
   });
 
   it("are not served to a page of another origin or under another host name, anonymous ones included", async () => {
-    const own = `127.0.0.1:${host.httpPort}`;
+    const own = `127.0.0.1:${host.http?.port}`;
     const ask = (headers: Record<string, string>, path = "/api/nothing") =>
       new Promise<number | undefined>((resolve, reject) => {
-        const port = host.httpPort ?? 0;
+        const port = host.http?.port ?? 0;
         const asked = httpRequest({ host: "127.0.0.1", port, path, headers }, (response) => {
           response.resume();
           resolve(response.statusCode);

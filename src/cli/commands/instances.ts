@@ -23,7 +23,8 @@ export function addShow(program: Command, session: Session): void {
         throw new ConfigError("nothing-runs", 'no instance runs here: start instances with "leasefold up"');
       }
       const { connectionString: connection, functionKey: key, instances } = found.local;
-      const url = instances.find(({ httpUrl }) => httpUrl !== undefined)?.httpUrl;
+      const served = instances.filter(({ httpUrl }) => httpUrl !== undefined);
+      const url = (served.find(({ down }) => down === undefined) ?? served[0])?.httpUrl;
       const values = { connection, key, url: `${url}/api`, dashboard: dashboardAddress(`${url}`, key) };
       if (session.json()) return await session.printJson(what === undefined ? values : values[what]);
       if (what !== undefined) return await session.print(values[what]);

@@ -11,7 +11,7 @@ import type { Report } from "../instanceMessages.ts";
 import { installCoreModule, makeCoreModule } from "./coreModule.ts";
 import { listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
-import type { HttpPort } from "./httpServer.ts";
+import type { HttpListener, HttpPort } from "./httpServer.ts";
 import { makeInvoker } from "./invoker.ts";
 
 /**
@@ -20,7 +20,8 @@ import { makeInvoker } from "./invoker.ts";
  * `local/instances.ts` lists what it does not do.
  */
 export interface EmbeddedHost {
-  readonly httpPort: number | null;
+  /** Undefined in an app without HTTP functions. */
+  readonly http: HttpListener | undefined;
   readonly settings: HostSettings;
   /** Invocations running, and the host's own storage calls so far. */
   stats(): { readonly running: number; readonly hostCalls: CallCounts };
@@ -32,7 +33,8 @@ export interface EmbeddedHost {
 
 interface EmbeddedHostOptions {
   readonly appDir: string;
-  readonly httpPort: HttpPort;
+  /** Without it connections come by `http.accept` alone. */
+  readonly httpPort?: HttpPort;
   /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -57,7 +59,7 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
   const listeners = [http, ...starters.map((start) => start?.())].filter((one) => one !== undefined);
 
   return {
-    httpPort: http?.port ?? null,
+    http,
     settings,
     stats: () => ({ running: invoker.running(), hostCalls: storage.meter.counts() }),
     pollNow(queue) {

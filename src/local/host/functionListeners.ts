@@ -53,7 +53,7 @@ export function listenerOf(one: RegisteredFunction, around: Surroundings): (() =
  */
 export async function startHttpFunctions(
   functions: readonly RegisteredFunction[],
-  port: HttpPort,
+  port: HttpPort | undefined,
   { settings, invoker, log, functionKey }: Surroundings,
 ): Promise<HttpListener | undefined> {
   const served = functions.filter((one) => triggerOf(one)[1].type === "httpTrigger");

@@ -1,6 +1,12 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
 import type { Listener } from "./timerTrigger.ts";
 
@@ -14,7 +20,10 @@ export interface HttpPort {
 }
 
 export interface HttpListener extends Listener {
+  /** 0 where it listens on none. */
   readonly port: number;
+  /** Serves a connection that another process accepted, and paused. */
+  accept(socket: Socket): void;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
@@ -43,11 +52,11 @@ export interface HttpAnswer {
 }
 
 /**
- * Serves routes on 127.0.0.1; port 0 is a free one. All but the anonymous ones need the key, by whatever method, and
+ * Serves routes on 127.0.0.1; port 0 is a free one, and without a port connections are handed over. All but the anonymous ones need the key, by whatever method, and
  * `httpGate.ts` refuses some requests even with it. An answer is sent whole.
  */
 export async function startHttpServer<T>(options: {
-  readonly port: HttpPort;
+  readonly port: HttpPort | undefined;
   readonly routePrefix: string;
   readonly routes: readonly Route<T>[];
   readonly key: string;
@@ -89,23 +98,41 @@ export async function startHttpServer<T>(options: {
     }
   };
 
+  const open = new Set<ServerResponse>();
   const server = createServer((request, response) => {
+    open.add(response);
+    response.once("close", () => open.delete(response));
     answer(request, response).catch(() => response.destroy());
   });
-  const { number: port, wish } = options.port;
-  const listen = (wanted: number) => once(server.listen(wanted, "127.0.0.1"), "listening");
-  await listen(port).catch((error: unknown) => {
-    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return listen(0);
-    throw error;
-  });
+  if (options.port !== undefined) await listen(server, options.port);
+  const address = server.address() as AddressInfo | null;
   return {
-    port: (server.address() as AddressInfo).port,
+    port: address?.port ?? 0,
+    accept(socket) {
+      server.emit("connection", socket);
+      socket.resume();
+    },
     async stop() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      await closed;
+      // The server counts only connections that it accepted itself.
+      const answered = Promise.all(
+        [...open].map((response) => new Promise<void>((resolve) => response.once("close", resolve))),
+      );
+      if (address !== null) {
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        server.closeIdleConnections();
+        await closed;
+      }
+      await answered;
     },
   };
+}
+
+async function listen(server: Server, { number, wish }: HttpPort): Promise<void> {
+  const on = (port: number) => once(server.listen(port, "127.0.0.1"), "listening");
+  await on(number).catch((error: unknown) => {
+    if (wish && (error as { code?: unknown }).code === "EADDRINUSE") return on(0);
+    throw error;
+  });
 }
 
 const tooLarge: Refusal = {
