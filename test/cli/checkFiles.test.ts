@@ -15,7 +15,7 @@ const access: FileAccess = {
 
 test("a check of a calculation that lists and reads files gets them, and tries every law", async () => {
   const findings: Finding[] = [];
-  const err = { isTty: false, color: false, columns: 80, rows: 24, write: async () => {} };
+  const err = { isTty: false, color: false, columns: 80, rows: 24, write: async () => {}, draw() {} };
   const { ended } = await lawsInThread(
     { clock: systemClock, signal: new AbortController().signal, err },
     {

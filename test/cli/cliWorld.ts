@@ -35,6 +35,9 @@ export function printed(options: { tty?: boolean; columns?: number; color?: bool
     write: async (more) => {
       text += typeof more === "string" ? more : Buffer.from(more).toString("utf8");
     },
+    draw: (more) => {
+      text += more;
+    },
     text: () => text,
   };
 }

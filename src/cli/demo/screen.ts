@@ -1,4 +1,5 @@
 import { bar } from "../render/progress.ts";
+import { visible } from "../render/terminal.ts";
 import { clip, count, countOf, paint, percent, type Screen, type Style, widthOf } from "../render/text.ts";
 
 export interface DemoView {
@@ -71,22 +72,23 @@ function drawn(screen: Screen, view: () => DemoView): DemoOutput {
     const up = linesAbove === 0 ? "" : `\u001b[${linesAbove}F`;
     linesAbove = lines.length;
     // Clearing each line after its text, not before, avoids flicker.
-    return screen.write(`${hideCursor}${up}${lines.map((line) => `${line}\u001b[K\n`).join("")}\u001b[J`);
+    const text = lines.map((line) => `${visible(line)}\u001b[K\n`).join("");
+    screen.draw(`${hideCursor}${up}${text}\u001b[J`);
   };
-  const timer = setInterval(() => void draw(), drawEveryMs);
+  const timer = setInterval(draw, drawEveryMs);
   // Restores the cursor however the process ends.
-  const restore = () => process.stdout.write(showCursor);
+  const restore = () => screen.draw(showCursor);
   process.once("exit", restore);
-  void draw();
+  draw();
   return {
     note: () => undefined,
     async end() {
       if (ended) return;
       ended = true;
       clearInterval(timer);
-      await draw();
+      draw();
       process.off("exit", restore);
-      await screen.write(showCursor);
+      screen.draw(showCursor);
     },
   };
 }

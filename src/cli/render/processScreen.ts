@@ -1,6 +1,7 @@
 import { fstatSync, writeFileSync, writeSync } from "node:fs";
 import { wrongUsage } from "../exitCodes.ts";
 import { systemReason } from "../options.ts";
+import { guardTerminal } from "./terminal.ts";
 import type { Screen } from "./text.ts";
 
 /** Some terminals report no width, or a width of 0. */
@@ -15,12 +16,15 @@ export function screenOf(
   stream.on("error", (error) => endUnwritten(fd, error));
   const isTty = stream.isTTY === true;
   const toFile = isRegularFile(fd);
+  const color = isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  const raw = isTty ? guardTerminal(stream, { styles: color }) : undefined;
   return {
     isTty,
     get columns() {
       return isTty ? stream.columns || columnsDefault : Number.POSITIVE_INFINITY;
     },
-    color: isTty && !env["NO_COLOR"] && env["TERM"] !== "dumb",
+    color,
+    draw: (text) => void raw?.(text),
     async write(text) {
       if (!toFile) return await new Promise((resolve) => void stream.write(text, () => resolve()));
       try {

@@ -1,5 +1,6 @@
 import type { RunView } from "../../client/runView.ts";
 import type { Clock } from "../../storage/ports.ts";
+import { visible } from "./terminal.ts";
 import {
   clip,
   count,
@@ -66,7 +67,8 @@ export function liveLine(screen: Screen, clock: Clock) {
       const nowMs = clock.monotonicMs();
       const due = shown === undefined || key !== shown.key || nowMs - shown.atMs >= quietMs;
       if (!screen.isTty && !due) return;
-      await screen.write(screen.isTty ? `\r\u001b[2K${line}` : `${line}\n`);
+      if (screen.isTty) screen.draw(`\r\u001b[2K${visible(line)}`);
+      else await screen.write(`${line}\n`);
       shown = { key, line, atMs: nowMs };
     },
     end: async (): Promise<void> => {

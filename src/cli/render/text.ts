@@ -14,6 +14,8 @@ export interface Screen {
   readonly color: boolean;
   /** Resolves when the text was taken, so that a slow reader slows a stream down. */
   write(text: string | Uint8Array): Promise<void>;
+  /** Writes cursor movements of our own to a terminal; what others chose of the text has passed `visible`. */
+  draw(text: string): void;
 }
 
 export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan" | "inverse";

@@ -1,0 +1,97 @@
+import { Writable } from "node:stream";
+import { describe, expect, it, test } from "vitest";
+import { screenOf } from "../../src/cli/render/processScreen.ts";
+import { liveLine } from "../../src/cli/render/progress.ts";
+import { visible } from "../../src/cli/render/terminal.ts";
+import { paint } from "../../src/cli/render/text.ts";
+import { submit } from "../../src/client/submit.ts";
+import { systemClock } from "../../src/storage/system.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+/** Sets the clipboard, forges a line, hides what follows, and does it again in 8-bit controls. */
+const clipboard = "\u001b]52;c;cm0gLXJmIH4=\u0007";
+const forgedLine = "\r\u001b[2K\u001b[1Anode-9 leads (term 99)";
+const eightBit = "\u009b2J\u009d52;c;eA==\u009c";
+const hidden = "\u001b[8mhidden\u202etxet";
+const hostile = clipboard + forgedLine + eightBit + hidden;
+
+/** A terminal, or a pipe, and every byte that it got. */
+function stream(isTTY: boolean) {
+  const got: Buffer[] = [];
+  const made = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      got.push(piece);
+      done();
+    },
+  });
+  const target = Object.assign(made, { isTTY, columns: 200, fd: 1 }) as unknown as NodeJS.WriteStream & {
+    fd: 1;
+  };
+  return { target, text: () => Buffer.concat(got).toString("utf8") };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none of these may reach a terminal.
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
+describe("a terminal", () => {
+  it("shows control characters of text, of bytes and of what user code prints, and obeys none", async () => {
+    const { target, text } = stream(true);
+    const screen = screenOf(target, { NO_COLOR: "1" });
+    await screen.write(`${hostile}\n`);
+    await screen.write(Buffer.from(`${hostile}\n`));
+    // As console.error of user code and of its threads does.
+    target.write(`${hostile}\n`);
+    expect(text()).not.toMatch(controls);
+    expect(text()).toContain("\\u{1b}]52;c;cm0gLXJmIH4=\\u{7}");
+    expect(text()).toContain("\\u{9b}2J\\u{9d}52;c;eA==\\u{9c}");
+  });
+
+  it("takes a live line whose data could move the cursor as one line", async () => {
+    const { target, text } = stream(true);
+    await liveLine(screenOf(target, {}), systemClock).show(`leader ${forgedLine}`, "");
+    expect(text()).toBe("\r\u001b[2Kleader \\u{d}\\u{1b}[2K\\u{1b}[1Anode-9 leads (term 99)");
+  });
+
+  it("shows a control character that is split between two pieces of a result", async () => {
+    const { target, text } = stream(true);
+    const screen = screenOf(target, {});
+    const bytes = Buffer.from("a\u009bb");
+    await screen.write(bytes.subarray(0, 2));
+    await screen.write(bytes.subarray(2));
+    expect(text()).toBe("a\\u{9b}b");
+  });
+
+  it("keeps newlines, tabs, and colors of our own", async () => {
+    const { target, text } = stream(true);
+    const screen = screenOf(target, {});
+    const line = `${paint(screen, "red", "failed")}\t${paint(screen, "bold", "x")}\r\n`;
+    await screen.write(line);
+    expect(text()).toBe(line);
+    expect(visible("\u001b[31m", { styles: false })).toBe("\\u{1b}[31m");
+  });
+});
+
+it("a pipe and a file get every byte", async () => {
+  const { target, text } = stream(false);
+  const screen = screenOf(target, {});
+  await screen.write(hostile);
+  await screen.write(Buffer.from(hostile));
+  expect(text()).toBe(hostile + hostile);
+});
+
+test("a result, a calculation's name and a holder's name reach a terminal without control characters", async () => {
+  const { target, text } = stream(true);
+  const world = await cliWorld({ out: screenOf(target, { NO_COLOR: "1" }) });
+  const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
+  await world.putState(run, {
+    phase: "computing",
+    code: hostile,
+    terms: [{ term: 1, holder: hostile, atMs: 0 }],
+  });
+  for (const line of ["runs", "status r1", "status r1 --json"]) await world.run(line);
+  await world.putState(run, { phase: "complete" });
+  await world.putResult(run, `a,${hostile}\n`, { contentType: "text/csv" });
+  expect(await world.run("result r1")).toMatchObject({ exitCode: 0 });
+  expect(text()).toContain("a,\\u{1b}]52;");
+  expect(text()).not.toMatch(controls);
+});
