@@ -59,6 +59,7 @@ export const ruleNames = [
   "package",
   "workflow-pin",
   "workflow-secret",
+  "workflow-scripts",
   "workflow-permissions",
   "workflow-identity",
   "workflow-commit",

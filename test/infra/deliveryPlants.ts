@@ -84,6 +84,7 @@ export const deliveryPlants: readonly Plant[] = [
     "workflow-secret",
     /federation/,
   ),
+  plant(workflow, "npm ci --ignore-scripts", "npm ci", "workflow-scripts", /no lockfile hashes/),
   plant(workflow, "permissions: {}\n", "", "workflow-permissions", /permissions/),
   plant(
     workflow,

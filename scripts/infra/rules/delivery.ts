@@ -7,7 +7,8 @@ import { type Finding, findingAt, placeOfText, type RuleName } from "../syntax.t
 const packaged = ["host.json", "package.json", "dist"];
 
 /**
- * The way to Azure: `azd-service`, `azd-version`, `remote-build`, `package`, `workflow-pin`, `workflow-secret` and `workflow-permissions`.
+ * The way to Azure: `azd-service`, `azd-version`, `remote-build`, `package`, `workflow-pin`, `workflow-secret`, `workflow-scripts` and
+ * `workflow-permissions`.
  * `rootNames` are the files and folders at the root.
  */
 export function delivery(project: Project, rootNames: readonly string[]): Finding[] {
@@ -152,6 +153,11 @@ function workflows({ files, templates }: Project): Finding[] {
           return at("workflow-pin", `${uses[1]}: say its version behind it`);
         if (/\bsecrets\.|publish-profile|creds:/.test(line))
           return at("workflow-secret", "sign in by federation; no secret is stored");
+        if (/\bnpm (ci|i|install)\b(?!.*--ignore-scripts)/.test(line.replace(/#.*/, "")))
+          return at(
+            "workflow-scripts",
+            "say --ignore-scripts: an install script fetches what no lockfile hashes",
+          );
         const node = /node-version: (\d+)/.exec(line)?.[1];
         if (node !== undefined && !runtimes.includes(node))
           return at("drift-version", `Node ${node} here, ${runtimes} in Azure`);
