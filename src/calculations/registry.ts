@@ -42,7 +42,9 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
   const find = (name: string): Known => {
     const found = byName.get(name);
     if (found !== undefined) return found;
-    const message = `there is no calculation ${JSON.stringify(name)}; there are ${[...byName.keys()].join(", ")}; if it is your own, ${howToRegister}`;
+    // A request of a megabyte may be one name.
+    const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
+    const message = `there is no calculation ${shown}; there are ${[...byName.keys()].join(", ")}; if it is your own, ${howToRegister}`;
     throw new InputError("unknown", "unknown-calculation", message);
   };
   return {

@@ -37,7 +37,10 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
       "One big calculation, cut into chunks, computed on Azure Functions and folded into one result.",
     )
     .version(version)
-    .option("--connection <string>", "connection string of the storage account")
+    .option(
+      "--connection <string>",
+      "connection string; others can read its key here, but not in DataStorage",
+    )
     .option("--account <name>", "storage account to reach with your Azure sign-in")
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
     .option("--json", "JSON for programs instead of text for people")

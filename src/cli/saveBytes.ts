@@ -50,7 +50,8 @@ async function openBeside({ folder }: Pick<Cli, "folder">, file: string) {
   // A rename would replace a device or pipe.
   if (found?.isFile() === false) throw notWritable(file, "it is no regular file");
   const half = `${path}.${randomUUID().slice(0, 8)}.part`;
-  const handle = await open(half, "wx").catch((cause: unknown) => {
+  // Results may be anybody's data: a new file is its owner's alone, and one that is replaced stays as open as it was.
+  const handle = await open(half, "wx", (found?.mode ?? 0o600) & 0o777).catch((cause: unknown) => {
     throw notWritable(file, systemReason(cause));
   });
   return { path, half, handle };

@@ -16,12 +16,15 @@ export const toleranceSchema = z.union([
 ]);
 export type Tolerance = z.infer<typeof toleranceSchema>;
 
+/** Of a calculation; `registry.ts` allows 40 characters. A longer one comes from no client of ours, and lists would show it. */
+const name = z.string().max(100);
+
 /** `{id}/spec.json`, create-only: what the user asked for. */
 export const specSchema = z.object({
   v: version,
   run: idSchema,
   uid: idSchema,
-  calculation: z.string(),
+  calculation: name,
   /** Validated by the calculation's schema, with defaults. */
   params: z.unknown(),
   /** The parameters as given, if the schema changed them: workers check these. */
@@ -82,7 +85,7 @@ export const manifestSchema = z.object({
   run: idSchema,
   uid: idSchema,
   generation: z.int().positive(),
-  calculation: z.string(),
+  calculation: name,
   requestHash: z.string(),
   /** SHA-256 of the spec and of the plan that were computed. */
   spec: sha256.optional(),

@@ -37,6 +37,8 @@ describe("the page", () => {
           "script-src 'self'",
           "connect-src 'self'",
           "frame-ancestors 'none'",
+          "require-trusted-types-for 'script'",
+          "trusted-types 'none'",
         ]),
       );
       expect(policy.join(" ")).not.toMatch(/unsafe|\*|https?:/);

@@ -127,6 +127,12 @@ async function put(name: string, text: string): Promise<string> {
   return file;
 }
 
+test("a name of a megabyte is refused in a few words", async () => {
+  const known = await loadCalculations([]);
+  const { message } = thrownBy(() => known.get("x".repeat(1_000_000))) as Error;
+  expect(message.length).toBeLessThan(1_000);
+});
+
 /** The text of a calculation file, with a change. */
 const exported = (change: string): string =>
   `import { z } from "leasefold";

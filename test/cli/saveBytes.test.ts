@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -52,6 +52,17 @@ describe("a file of -o", () => {
       expect(stdout).toBe("InputError: cannot write out.bin: file too large (EFBIG)\n");
       expect(await readFile(join(folder, "out.bin"), "utf8")).toBe("old");
       expect((await readdir(folder)).sort()).toEqual(["out.bin", "program.mjs"]);
+    },
+  );
+
+  it.skipIf(isWindows)(
+    "A new file is its owner's alone, and one that is replaced stays as open as it was",
+    async () => {
+      const path = await saveBytes({ folder }, "new", async () => bodyOf("1"));
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      await chmod(path, 0o640);
+      await saveBytes({ folder }, "new", async () => bodyOf("2"));
+      expect((await stat(path)).mode & 0o777).toBe(0o640);
     },
   );
 

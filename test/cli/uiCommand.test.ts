@@ -20,9 +20,9 @@ afterEach(async () => void (await Promise.all(running.splice(0).map((stop) => st
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** A running `leasefold ui` on the in-memory twin. */
-async function startUi(line = "", change: Partial<Cli> = {}) {
+async function startUi(line = "", change: Partial<Cli> = {}, { tty = true } = {}) {
   const world = await clientWorld();
-  const [out, err] = [printed(), printed()];
+  const [out, err] = [printed({ tty }), printed()];
   const told = Promise.withResolvers<void>();
   const controller = new AbortController();
   const cli: Cli = {
@@ -223,7 +223,7 @@ describe("leasefold ui", () => {
     });
     await failed.promise;
     expect((await ask("health")).status).toBe(200);
-    expect(err.text()).toBe(
+    expect(err.text().split("\n").slice(1).join("\n")).toBe(
       "no browser could be opened; open the address yourself (spawn xdg-open ENOENT)\n",
     );
   });
@@ -245,6 +245,13 @@ describe("leasefold ui", () => {
     const away = await startUi("", { connect: () => Promise.reject(new Error("no storage")) });
     expect([await away.ended, away.out.text()]).toEqual([70, ""]);
     expect(await (await startUi("--port 0")).ended).toBe(2);
+  });
+
+  it("prints no token where standard output is no terminal, because a log would keep it", async () => {
+    const { out, err, origin, ask } = await startUi("", {}, { tty: false });
+    expect(out.text()).toBe(`${origin}/api/ui\n`);
+    expect(err.text()).toMatch("--json gives it");
+    expect((await ask("runs")).status).toBe(401);
   });
 
   it("--json prints address and port for programs", async () => {

@@ -7,7 +7,7 @@ import { countOf } from "../../model/figures.ts";
 import type { Cli, Session } from "../cli.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
 
-const things = ["connection", "key", "url", "dashboard"] as const;
+const things = ["connection", "key", "header", "url", "dashboard"] as const;
 
 /** `leasefold show [what]`: how browsers and programs, such as curl, reach local instances. It prints secrets. */
 export function addShow(program: Command, session: Session): void {
@@ -25,7 +25,13 @@ export function addShow(program: Command, session: Session): void {
       const { connectionString: connection, functionKey: key, instances } = found.local;
       const served = instances.filter(({ httpUrl }) => httpUrl !== undefined);
       const url = (served.find(({ down }) => down === undefined) ?? served[0])?.httpUrl;
-      const values = { connection, key, url: `${url}/api`, dashboard: dashboardAddress(`${url}`, key) };
+      const values = {
+        connection,
+        key,
+        header: `x-functions-key: ${key}`,
+        url: `${url}/api`,
+        dashboard: dashboardAddress(`${url}`, key),
+      };
       if (session.json()) return await session.printJson(what === undefined ? values : values[what]);
       if (what !== undefined) return await session.print(values[what]);
       for (const [name, value] of Object.entries(values)) await session.print(`${name.padEnd(10)}  ${value}`);

@@ -63,10 +63,15 @@ async function startUi(session: Session, { port, readOnly = false }: Options): P
   });
 }
 
+/** The address has a token, which a log or a file would keep: only a terminal gets it, and a program that asks for JSON. */
 async function tell(session: Session, { address, port }: ServedUi): Promise<void> {
   if (session.json()) return await session.printJson({ address, port });
-  await session.print(address);
-  if (session.cli.out.isTty) await session.note("whoever has this address has your access; Ctrl-C ends it");
+  if (session.cli.out.isTty) {
+    await session.print(address);
+    return await session.note("whoever has this address has your access; Ctrl-C ends it");
+  }
+  await session.print(address.replace(/#.*/, ""));
+  await session.note("standard output is no terminal, so the address is without its token: --json gives it");
 }
 
 /** What the app gives its handlers, with the calculations of this process alone. */

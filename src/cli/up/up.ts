@@ -175,7 +175,9 @@ async function tellReady(
   const { connectionString, startMs } = embedded;
   const server = instances[0]?.httpUrl;
   const dashboard = server === undefined ? undefined : dashboardAddress(server, functionKey);
-  const shown = addressLines({ connectionString, instances }, data, dashboard);
+  // The address has the key, which a log would keep.
+  const seen = session.cli.out.isTty ? dashboard : undefined;
+  const shown = addressLines({ connectionString, instances }, data, seen);
   for (const line of shown) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);

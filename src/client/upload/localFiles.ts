@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import pMap from "p-map";
 import { InputError } from "../../model/errors.ts";
@@ -44,6 +45,9 @@ export async function findLocalFiles(folder: string, paths: readonly string[], t
   let [leftOut, prefix] = [0, under === undefined ? "" : `${under}/`];
   for (const path of paths) {
     const root = resolve(folder, path);
+    // It may have come with a repository, and lead to any file of whoever uploads it.
+    if ((await lstat(root).catch(() => undefined))?.isSymbolicLink() === true)
+      throw badFile(`${path} is a link to ${await readlink(root)}; name what it leads to`);
     const kind = await statOf(root, path);
     if (kind.isFile()) {
       found.push({ file: root, name: `${prefix}${basename(root)}` });
@@ -116,9 +120,11 @@ export function fileBody(local: LocalFile, onBytes: (bytes: number) => void) {
   const hash = createHash("sha256");
   let sha256 = "";
   async function* pieces(): AsyncGenerator<Uint8Array> {
-    const handle = await open(local.file).catch((error: unknown) => {
-      throw badFile(`cannot read ${local.file} (${codeOf(error)})`);
-    });
+    const handle = await open(local.file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(
+      (error: unknown) => {
+        throw badFile(`cannot read ${local.file} (${codeOf(error)})`);
+      },
+    );
     try {
       let read = 0;
       const options = { autoClose: false, highWaterMark: uploadBlockBytes };

@@ -154,15 +154,21 @@ describe("an upload", () => {
     expect(there()).toEqual([]);
   });
 
-  test("skips and counts links in folders, and follows a link that is named itself", async () => {
+  test("skips and counts links in folders, and refuses a link that is named itself", async () => {
     await put({ "d/a": "1", "far/b": "2" });
     await symlink(join(folder, "far"), join(folder, "d/link"));
     await symlink(join(folder, "d"), join(folder, "d/loop"));
     await symlink(join(folder, "nowhere"), join(folder, "d/dangling"));
     const { upload, there } = await world();
     expect(await upload(["d"])).toMatchObject({ files: 1, leftOut: 3 });
-    expect(await upload(["d/link"])).toMatchObject({ source: "test-inputs/link/", files: 1 });
-    expect(there()).toEqual(["d/a", "link/b"]);
+    const refused = {
+      code: "bad-file",
+      message: expect.stringMatching(/^d\/link is a link to .*far; name what/),
+    };
+    expect(await failureOf(upload(["d/link"]))).toMatchObject(refused);
+    await symlink(join(folder, "far/b"), join(folder, "data.csv"));
+    expect(await failureOf(upload(["data.csv"]))).toMatchObject({ code: "bad-file" });
+    expect(there()).toEqual(["d/a"]);
   });
 
   test.each([
