@@ -3,10 +3,11 @@ import { expect, test } from "vitest";
 import { routes } from "../../src/api/routes.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type ClientWorld, clientWorld } from "../client/clientWorld.ts";
+import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
-const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 3_000;
+const runs = fuzzRuns(3_000, 20_000);
 
 const bodies = [
   { calculation: "sum", params: { to: 3 }, id: "r2", packSize: 1, cap: 5, tolerate: { chunks: 1 } },
@@ -141,6 +142,6 @@ test("every request, however odd, has an answer below 500, runs nothing in a bro
         expect(errors).toEqual([]);
       },
     ),
-    { numRuns },
+    runs,
   );
 });

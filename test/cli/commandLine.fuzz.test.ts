@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exitCodes } from "../../src/cli/exitCodes.ts";
 import { submit } from "../../src/client/submit.ts";
+import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { cliWorld } from "./cliWorld.ts";
 import { commandNames } from "./commandNames.ts";
 
-const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 5_000 : 300;
+const runs = fuzzRuns(300, 5_000);
 
 /** `new` and `check` would write and run real files. */
 const commands = [
@@ -78,6 +79,6 @@ test("every command line, however odd, ends with a documented exit code and show
         expect(`${out}${err}`).not.toMatch(/\bat .*\.ts:\d+|is a bug/);
       },
     ),
-    { numRuns },
+    runs,
   );
 });

@@ -4,6 +4,7 @@ import { StorageError } from "../../src/model/errors.ts";
 import { poisonOf } from "../../src/model/names.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 import { simNames as names } from "../support/engineWorld.ts";
+import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { hostWorld, type Registered, registeredFunctions } from "./hostWorld.ts";
 
@@ -166,7 +167,7 @@ test("whatever the queues hold, every handler ends without an error, every messa
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), sends, (seed, sent) => play(seed, sent, false)),
-    { numRuns: worlds, endOnFailure: !full },
+    { ...fuzzRuns(worlds, worlds), endOnFailure: !full },
   );
 });
 
@@ -175,6 +176,6 @@ test("while storage is away handlers fail by that alone, and afterwards every me
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), sends, (seed, sent) => play(seed, sent, true)),
-    { numRuns: worlds / 4, endOnFailure: !full },
+    { ...fuzzRuns(worlds / 4, worlds / 4), endOnFailure: !full },
   );
 });

@@ -25,10 +25,11 @@ import {
 import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
+import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
 
-const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 50_000 : 500;
+const runs = fuzzRuns(500, 50_000);
 
 /** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
 function decodes(decode: () => unknown): boolean {
@@ -83,7 +84,7 @@ describe("whatever bytes are there", () => {
     for (const one of valid) expect(decodes(() => decode(Buffer.from(JSON.stringify(one))))).toBe(true);
     fc.assert(
       fc.property(hostileBytes(valid), (bytes) => void decodes(() => decode(bytes))),
-      { numRuns },
+      runs,
     );
   });
 });
@@ -103,7 +104,7 @@ describe("whatever metadata is there", () => {
     for (const one of valid) expect(decodes(() => decode(one))).toBe(true);
     fc.assert(
       fc.property(hostileMetadata(valid), (some) => void decodes(() => decode(some))),
-      { numRuns },
+      runs,
     );
   });
 
@@ -113,7 +114,7 @@ describe("whatever metadata is there", () => {
       fc.property(hostileMetadata(valid), (some) => {
         expect(["record", "none", "newer", "unreadable"]).toContain(decodeRecord(some).kind);
       }),
-      { numRuns },
+      runs,
     );
   });
 });
@@ -147,6 +148,6 @@ test("names, content types and short texts of strangers are read without an erro
       const gens = decodeGens(given, { from: 0, to: 3 });
       expect(gens === undefined || gens.length === 3).toBe(true);
     }),
-    { numRuns: 2 * numRuns },
+    { ...runs, numRuns: 2 * (runs.numRuns ?? 1) },
   );
 });

@@ -3,6 +3,43 @@ import fc from "fast-check";
 /** Keys that JavaScript, JSON or the Functions host treat in a way of their own. */
 const oddKeys = fc.constantFrom("__proto__", "constructor", "toString", "id", "v", "", "dequeueCount");
 
+/** Texts that once broke a door, or opened one; each new one is added here, and every door gets them all. */
+export const corpus: readonly string[] = [
+  // A path out of a folder, a device, and the name of a file of the user.
+  "../../../../etc/passwd",
+  "..\\..\\x",
+  "/dev/zero",
+  "CON",
+  // What a terminal obeys: the clipboard, a forged line, 8-bit controls, hidden and turned text.
+  "\u001b]52;c;cm0gLXJmIH4=\u0007",
+  "\r\u001b[2K\u001b[1Anode-9 leads",
+  "\u009b2J\u009d52;c;eA==\u009c",
+  "\u001b[8m\u202etxet",
+  // What a page runs.
+  `"'><img src=x onerror=alert(1)><script>alert(2)</script>`,
+  "javascript:alert(1)",
+  // What JSON, numbers and encodings hide.
+  '{"__proto__":{"x":1}}',
+  "\uFEFF{}",
+  "1e999",
+  "NaN",
+  "\ud800",
+  "\u0000",
+  "a\nb",
+  "0".repeat(64),
+  "A".repeat(64),
+  "x".repeat(100_000),
+  "[".repeat(5_000),
+  '{"a":'.repeat(5_000),
+];
+
+/** One of these, or any text of a stranger. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(...corpus),
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.tuple(fc.constantFrom(...corpus), fc.string({ maxLength: 5 })).map(([a, b]) => a + b),
+);
+
 /** Values that a stranger may put where another is expected. */
 const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
@@ -20,6 +57,7 @@ const oddValue: fc.Arbitrary<unknown> = fc.oneof(
     "\ud800",
   ),
   fc.string({ unit: "binary", maxLength: 8 }),
+  hostileText,
   fc.string({ minLength: 1_000, maxLength: 2_000 }),
   fc.jsonValue({ maxDepth: 3 }),
   fc.constant(deep(1_000)),
@@ -78,9 +116,7 @@ export function hostileBytes(values: readonly object[]): fc.Arbitrary<Buffer> {
     near.map((text) => Buffer.from(Buffer.from(text).toString("base64"))),
     fc.tuple(near, fc.nat(200)).map(([text, length]) => Buffer.from(text.slice(0, length))),
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-    fc
-      .constantFrom("\uFEFF{}", "[".repeat(5_000), '{"a":'.repeat(5_000), "NaN", "1e999")
-      .map((text) => Buffer.from(text)),
+    fc.constantFrom(...corpus).map((text) => Buffer.from(text)),
   );
 }
 
@@ -91,7 +127,11 @@ export const hostileMetadata = (values: readonly Readonly<Record<string, string>
       fc.constantFrom(...values),
       fc.dictionary(
         fc.oneof(fc.constantFrom(...new Set(values.flatMap(Object.keys))), fc.string({ maxLength: 5 })),
-        fc.oneof(fc.string({ maxLength: 20 }), fc.constantFrom("-1", "1e99", "0x10", "..", "NaN", " 1", "")),
+        fc.oneof(
+          fc.string({ maxLength: 20 }),
+          hostileText,
+          fc.constantFrom("-1", "1e99", "0x10", "..", "NaN", " 1", ""),
+        ),
         { maxKeys: 3 },
       ),
     )

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { deliveryOf } from "../../src/functions/registerTriggers.ts";
 import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
+import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { common, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
-const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 600;
+const runs = fuzzRuns(600, 20_000);
 
 const messages = [
   { ...common, kind: "plan" },
@@ -43,7 +44,7 @@ test("whatever a queue holds, its handlers end without an error, and a message t
         await made.world.finish(handled, 3_600_000);
       },
     ),
-    { numRuns },
+    runs,
   );
   expect(made.log.filter(({ event }) => event === "unexpected")).toEqual([]);
   expect(made.log.some(({ event }) => event === "message-dropped")).toBe(true);

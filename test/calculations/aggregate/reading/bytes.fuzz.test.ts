@@ -2,10 +2,11 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CalculationError } from "../../../../src/model/errors.ts";
+import { fuzzRuns } from "../../../support/fuzzRuns.ts";
 import { memoryFiles } from "../../../support/memoryFiles.ts";
 import { readAll } from "./readAll.ts";
 
-const numRuns = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 400;
+const runs = fuzzRuns(400, 20_000);
 
 const token = fc.constantFrom(
   ...[
@@ -63,6 +64,6 @@ test.each([
         }
       },
     ),
-    { numRuns },
+    runs,
   );
 });
