@@ -109,7 +109,8 @@ async function trySubmit(
     sha256 = found.sha256;
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
-    if (!ours && spec.requestHash !== request.requestHash)
+    // Also of an earlier try of this call: somebody may have replaced it since.
+    if (spec.requestHash !== request.requestHash)
       return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     final = !ours && (await isFinished(client, run, owner));
   }
