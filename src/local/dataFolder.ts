@@ -51,29 +51,24 @@ export async function openDataFolder(
   const own = (await readdir(location, { withFileTypes: true })).filter(({ name }) =>
     emulatorsOwn.test(name),
   );
-  for (const entry of own) {
-    await refuseLinks(location, entry);
-    await closeToOthers(join(location, entry.name)).catch((error: NodeJS.ErrnoException) => {
-      // An emulator that just ends replaces its files.
-      if (error.code !== "ENOENT") throw error;
-    });
-  }
+  for (const entry of own) await refuseLinks(location, entry);
 
   const path = await realpath(location);
   const file = join(await lastingFolder(env), `data-${hash("sha256", path).slice(0, 32)}.json`);
   const identity = await identityOf(path);
   const keep = (account: StorageAccount): Promise<void> =>
     writePrivate(file, `${JSON.stringify({ v: 1, path, identity, account })}\n`);
-  const known = decode(await readPrivate(file));
-  if (known?.path === path && known.identity === identity)
-    return { account: known.account, keep: async () => undefined };
-  if (own.length > 0 && !adopt)
+  const record = decode(await readPrivate(file));
+  const known = record?.path === path && record.identity === identity ? record : undefined;
+  if (known === undefined && own.length > 0 && !adopt)
     throw refused(
       "data-not-ours",
       location,
       `holds files of a storage emulator that no "leasefold up" of yours made there, and they choose which files are ` +
         "read and served; if they are yours, use it once with --adopt",
     );
+  for (const { name } of own) await closeToOthers(join(location, name));
+  if (known !== undefined) return { account: known.account, keep: async () => undefined };
   const account = own.length > 0 ? { ...newAccount(), name: await nameOfData(location) } : newAccount();
   // Before the emulator makes its files: a second start meanwhile waits for the lock and is not refused here.
   await keep(account);
@@ -91,8 +86,13 @@ async function refuseLinks(location: string, entry: Dirent): Promise<void> {
 
 /** Earlier versions left them open. Later files are private by the emulator's umask; modes mean nothing on Windows. */
 async function closeToOthers(path: string): Promise<void> {
-  const stats = await lstat(path);
-  if (stats.uid === (ownUid ?? stats.uid)) await chmod(path, stats.isDirectory() ? 0o700 : 0o600);
+  try {
+    const stats = await lstat(path);
+    if (stats.uid === (ownUid ?? stats.uid)) await chmod(path, stats.isDirectory() ? 0o700 : 0o600);
+  } catch (error) {
+    // An emulator that just ends replaces its files.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }
 
 async function identityOf(path: string): Promise<string> {

@@ -30,7 +30,8 @@ export interface VerifyOptions {
 
 /**
  * Has workers compute a random sample of packs again and compares with the hashes that the result keeps; also compares
- * the result with its manifest, and the documents that it was computed from with what was recorded of them. Throws as `findResult` if there is no result.
+ * the result with its manifest, and the documents that it was computed from with what was recorded of them. Throws as
+ * `findResult` if there is no result.
  *
  * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
  * one whose code has changed; the manifest names the code of the result.
