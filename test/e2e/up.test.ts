@@ -66,7 +66,7 @@ test("up in the background runs a job that another command submits, and down lea
   expect(await leasefold("down")).toEqual({ code: 0, out: "stopped 2 instances\n", err: "" });
   await expectNothingLeft(local);
   expect(await localFile()).toBeUndefined();
-  expect((await readdir(folder())).sort()).toEqual(["kept", "run", "tmp"]);
+  expect((await readdir(folder())).sort()).toEqual(["kept", "run", "state", "tmp"]);
   expect((await leasefold("down")).out).toBe("nothing runs here\n");
 
   const kept = await startUp("--instances", "1", "--data", "kept");
