@@ -16,7 +16,8 @@ export async function bindPort(wanted: number, take: (socket: Socket) => boolean
   // Paused, because what this process reads the other one never gets.
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     socket.on("error", () => undefined);
-    if (!take(socket)) socket.end(unavailable);
+    // Read to its end, or the client may see a broken connection instead of the answer.
+    if (!take(socket)) socket.resume().end(unavailable);
   });
   await once(server.listen(wanted, "127.0.0.1"), "listening");
   return { number: (server.address() as AddressInfo).port, close: () => void server.close() };

@@ -52,8 +52,9 @@ export interface HttpAnswer {
 }
 
 /**
- * Serves routes on 127.0.0.1; port 0 is a free one, and without a port connections are handed over. All but the anonymous ones need the key, by whatever method, and
- * `httpGate.ts` refuses some requests even with it. An answer is sent whole.
+ * Serves routes on 127.0.0.1; port 0 is a free one, and without a port connections are handed over. All but the
+ * anonymous ones need the key, by whatever method, and `httpGate.ts` refuses some requests even with it. An answer is sent
+ * whole.
  */
 export async function startHttpServer<T>(options: {
   readonly port: HttpPort | undefined;
