@@ -6,7 +6,9 @@ import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { submit } from "../../src/client/submit.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { runIdPattern } from "../../src/model/names.ts";
+import { specSchema } from "../../src/model/run.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";
+import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, leadsOn, names } from "./clientWorld.ts";
 import { Crash, crashingStorage } from "./crashingStorage.ts";
 
@@ -45,6 +47,22 @@ describe("submitting a run", () => {
     await world.advance(5_001);
     expect(await client.storage.queues.peek(names.wake, 32)).toHaveLength(2);
     expect(await wakes()).toBe(2);
+  });
+
+  it("refuses a spec that replaced that of its own earlier try", async () => {
+    const { client, storage } = await clientWorld();
+    const create: typeof storage.blobs.create = async (container, name, body, options) => {
+      const created = await storage.blobs.create(container, name, body, options);
+      if (name !== specBlob("r1")) return created;
+      // The reply was lost, and somebody wrote before the repeated call.
+      const spec = specSchema.parse(JSON.parse(String(body)));
+      const forged = specOf({ ...spec, params: { ...Object(spec.params), to: 5 } });
+      storage.operator.overwriteBlob(container, name, JSON.stringify(forged));
+      return { kind: "existed" };
+    };
+    const replaced = { ...client, storage: { ...storage, blobs: { ...storage.blobs, create } } };
+    expect(await failureOf(submit(replaced, request))).toMatchObject({ code: "id-taken" });
+    expect(await readMarker(client, "r1")).toBeUndefined();
   });
 
   it("creates the containers and queues before anything was started", async () => {
