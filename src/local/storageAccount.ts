@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ConfigError } from "../model/errors.ts";
@@ -22,11 +23,16 @@ export const newAccount = (): StorageAccount => ({
   key: randomBytes(64).toString("base64"),
 });
 
-/** The name to which the data of an emulator belong that earlier versions ran in this folder. */
+/**
+ * The account name to which the data in this folder belong: as an earlier version kept it, or else by the emulator's own
+ * records. Data from before names were drawn belong to the published one.
+ */
 export async function nameOfData(location: string): Promise<string> {
   const path = join(location, "leasefold-account.json");
   const text = await readPrivate(path);
-  return text === undefined ? publishedAccount.name : decode(path, text).name;
+  if (text !== undefined) return decode(path, text).name;
+  const records = await readFile(join(location, "__azurite_db_blob__.json"), "utf8").catch(() => "");
+  return /"accountName":"([a-z0-9]{3,24})"/.exec(records)?.[1] ?? publishedAccount.name;
 }
 
 function decode(path: string, text: string): StorageAccount {
