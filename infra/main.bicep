@@ -120,7 +120,6 @@ var hasZones = !contains(regionsWithoutZones, location)
 var hasGeoZones = hasZones && !contains(regionsWithoutGeoZones, location)
 var sku = hasGeoZones ? dataSku : (hasZones ? withoutGeoZones[dataSku] : withoutZones[dataSku])
 
-// The unique part comes first and every name fits 32 characters, so no two apps share a host id.
 var unique = uniqueString(resourceGroup().id, environmentName)
 var prefix = 'lf${unique}-${environmentName}'
 
@@ -223,6 +222,7 @@ module appRoles 'modules/appRoles.bicep' = [
       principalId: apps[i].outputs.principalId
       accountName: data.outputs.name
       namespace: namespace
+      hostStorageName: apps[i].outputs.hostStorageName
       componentName: monitoring ? logs!.outputs.componentName : ''
     }
   }

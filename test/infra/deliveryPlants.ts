@@ -38,8 +38,8 @@ export const deliveryPlants: readonly Plant[] = [
   ),
   plant(
     app,
-    "zoneRedundant && !contains(regionsWithoutZones, location) ?",
-    "zoneRedundant ?",
+    "zoneRedundant && !contains(regionsWithoutZones, location)",
+    "zoneRedundant",
     "redundancy",
     /westus: Standard_ZRS/,
   ),

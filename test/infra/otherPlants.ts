@@ -31,16 +31,9 @@ export const otherPlants: readonly Plant[] = [
   plant(
     main,
     "@maxLength(10)\nparam environmentName",
-    "@maxLength(20)\nparam environmentName",
+    "@maxLength(50)\nparam environmentName",
     "name-length",
-    /32/,
-  ),
-  plant(
-    main,
-    "var prefix = 'lf${unique}-${environmentName}'",
-    "var prefix = '${environmentName}-lf${unique}'",
-    "unique-first",
-    /host id/,
+    /60/,
   ),
   // Parameter files.
   plant(oneRegion, '"northeurope"', '"polandcentral"', "parameter-file", /polandcentral/),
