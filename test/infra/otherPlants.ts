@@ -166,6 +166,7 @@ export const otherPlants: readonly Plant[] = [
     "drift-host",
     /sample requests/,
   ),
+  plant("host.json", '      "Host.Startup": "Warning",\n', "", "drift-host", /Host\.Startup must be Warning/),
   plant(
     "host.json",
     '      "Function.worker": "Warning",\n',
