@@ -1,7 +1,7 @@
 // Leasefold on Azure Functions: from an empty resource group to a running, watched app without a key, in one region or
 // several. Plain resources only, no registry modules: so `npm run infra:check` can check every line without a network.
 //
-//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/main.parameters.json
+//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/one-region.parameters.json
 
 targetScope = 'resourceGroup'
 

@@ -5,7 +5,7 @@ const app = "infra/modules/functionApp.bicep";
 const data = "infra/modules/dataStorage.bicep";
 const shared = "infra/shared.bicep";
 const alerts = "infra/modules/alerts.bicep";
-const oneRegion = "infra/main.parameters.json";
+const oneRegion = "infra/one-region.parameters.json";
 const twoRegions = "infra/two-regions.parameters.json";
 
 const operator =
@@ -189,7 +189,7 @@ export const otherPlants: readonly Plant[] = [
     /operator expected/,
   ),
   plant("infra/queries/poison.kql", "parse_json(Message)", "parse_json(Mesage)", "query", /Mesage/),
-  plant("infra/queries/host-errors.kql", "OuterType endswith", "Outertype endswith", "query", /Outertype/),
+  plant("infra/queries/host-errors.kql", "type = OuterType", "type = Outertype", "query", /Outertype/),
   plant("host.json", '"batchSize": 1', '"batchSize": 99', "drift-host", /batchSize/),
   plant(
     oneRegion,

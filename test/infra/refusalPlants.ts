@@ -9,7 +9,7 @@ const endpoints = "infra/modules/privateEndpoints.bicep";
 const alerts = "infra/modules/alerts.bicep";
 const logs = "infra/modules/monitoring.bicep";
 const bootstrap = "infra/bootstrap.bicep";
-const oneRegion = "infra/main.parameters.json";
+const oneRegion = "infra/one-region.parameters.json";
 const given = (parameter: string): [string, string, string] => [
   oneRegion,
   '"parameters": {\n',

@@ -7,7 +7,7 @@ import { ruleNames } from "../../scripts/infra/syntax.ts";
 
 const files = readFiles();
 const { project } = await readProject(files);
-const given = parametersIn(files.get("infra/main.parameters.json") ?? "");
+const given = parametersIn(files.get("infra/one-region.parameters.json") ?? "");
 const page = files.get("docs/DEPLOY.md") ?? "";
 
 /** What the rule says of a site with that `siteConfig`. */

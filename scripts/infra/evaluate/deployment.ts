@@ -23,9 +23,15 @@ export function deployment(project: Project, parameters: Fields, file = mainFile
   return made.filter(({ existing }) => !existing);
 }
 
+/** What azd puts in for its environment, as an example. */
+const azdEnvironment = "${AZURE_ENV_NAME}";
+export const asAzdReads = (text: string): string => text.replaceAll(azdEnvironment, "dev");
+
 /** The values of the parameters in a file. */
 export function parametersIn(text: string): Fields {
-  const { parameters = {} } = JSON.parse(text) as { parameters?: Record<string, { value: Value }> };
+  const { parameters = {} } = JSON.parse(asAzdReads(text)) as {
+    parameters?: Record<string, { value: Value }>;
+  };
   return Object.fromEntries(Object.entries(parameters).map(([name, { value }]) => [name, value]));
 }
 
