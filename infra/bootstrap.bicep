@@ -13,7 +13,7 @@ import { roles } from 'shared.bicep'
 @maxLength(140)
 param repository string
 
-@description('How the tokens of its workflows begin: the answer of `gh api repos/OWNER/NAME/actions/oidc/customization/sub --jq .sub_claim_prefix`. Repositories that were made, renamed or moved since July 2026 have repo:OWNER@ID/NAME@ID; empty for the older form.')
+@description('How the tokens of its workflows begin: the answer of `gh api repos/OWNER/NAME/actions/oidc/customization/sub`, its sub_claim_prefix. Repositories that were made, renamed or moved since July 2026 have repo:OWNER@ID/NAME@ID; empty for the older form.')
 @maxLength(255)
 param subjectPrefix string = ''
 

@@ -2,7 +2,7 @@ import type { TimerStore } from "../../src/local/host/timerTrigger.ts";
 import type { Clock } from "../../src/storage/ports.ts";
 
 /** Length of the lease by which one instance has the timer, renewed at half of it (azure-webjobs-sdk, SingletonOptions). */
-export const timerLeaseMs = 60_000;
+const timerLeaseMs = 60_000;
 
 /**
  * One timer of one app as Azure keeps it: a lease that one instance holds, and when the timer is due. Gives the store that
