@@ -97,7 +97,7 @@ export const ofApps: readonly Refusal[] = [
       const [name, version] = ["name", "version"].map((key) =>
         prop(one, "functionAppConfig", "runtime", key),
       );
-      // `az functionapp list-flexconsumption-runtimes` prints these; ARM itself takes any text.
+      // `az functionapp list-flexconsumption-runtimes` prints these; ARM itself takes any text. 24 runs: azure-functions-host#11828.
       const holds = name === "node" && ["22", "24"].includes(String(version));
       return not(holds, `the runtime ${name} ${version} is in no catalog, so no instance starts`, "runtime:");
     },
