@@ -13,6 +13,10 @@ import { roles } from 'shared.bicep'
 @maxLength(140)
 param repository string
 
+@description('How the tokens of its workflows begin: the answer of `gh api repos/OWNER/NAME/actions/oidc/customization/sub`, its sub_claim_prefix. Repositories that were made, renamed or moved since July 2026 have repo:OWNER@ID/NAME@ID; empty for the older form.')
+@maxLength(255)
+param subjectPrefix string = ''
+
 @description('Environments of that repository that may deploy. Restrict each to the branch main, and ask for an approval.')
 @minLength(1)
 @maxLength(5)
@@ -31,10 +35,12 @@ param location string = resourceGroup().location
 @description('Tags of the identities.')
 param tags object = {}
 
+var group = resourceGroup().id
 var deployerRoles = {
   Contributor: 'b24988ac-6180-42a0-ab88-20f7382dd24c'
   'Role Based Access Control Administrator': 'f58310d9-a9f6-439a-9e8d-f62e7b41a168'
 }
+var subject = empty(subjectPrefix) ? 'repo:${repository}' : subjectPrefix
 var assignable = join(map(items(roles), one => one.value), ', ')
 
 resource deployer 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
@@ -51,7 +57,7 @@ resource credentials 'Microsoft.ManagedIdentity/userAssignedIdentities/federated
     name: 'github-${environment}'
     properties: {
       issuer: 'https://token.actions.githubusercontent.com'
-      subject: 'repo:${repository}:environment:${environment}'
+      subject: '${subject}:environment:${environment}'
       audiences: [
         'api://AzureADTokenExchange'
       ]
@@ -59,29 +65,28 @@ resource credentials 'Microsoft.ManagedIdentity/userAssignedIdentities/federated
   }
 ]
 
-resource deploy 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(resourceGroup().id, deployer.id, deployerRoles.Contributor)
-  properties: {
-    description: 'Deploys Leasefold into this group.'
+module deployerRolesHere 'modules/groupRoles.bicep' = {
+  name: 'deployer-roles'
+  params: {
     principalId: deployer.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)
-  }
-}
-
-// It may give away, and take back, only the roles that the template assigns.
-resource assign 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(resourceGroup().id, deployer.id, deployerRoles['Role Based Access Control Administrator'])
-  properties: {
-    description: 'Assigns the roles of Leasefold, and no others.'
-    principalId: deployer.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId(
-      'Microsoft.Authorization/roleDefinitions',
-      deployerRoles['Role Based Access Control Administrator']
-    )
-    conditionVersion: '2.0'
-    condition: '((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/write\'})) OR (@Request[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}})) AND ((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/delete\'})) OR (@Resource[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}}))'
+    assignments: [
+      {
+        roleDefinitionId: subscriptionResourceId(
+          'Microsoft.Authorization/roleDefinitions',
+          deployerRoles.Contributor
+        )
+        description: 'Deploys Leasefold into this group.'
+      }
+      {
+        roleDefinitionId: subscriptionResourceId(
+          'Microsoft.Authorization/roleDefinitions',
+          deployerRoles['Role Based Access Control Administrator']
+        )
+        description: 'Assigns the roles of Leasefold, and no others.'
+        // It may give away, and take back, only the roles that the template assigns.
+        condition: '((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/write\'})) OR (@Request[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}})) AND ((!(ActionMatches{\'Microsoft.Authorization/roleAssignments/delete\'})) OR (@Resource[Microsoft.Authorization/roleAssignments:RoleDefinitionId] ForAnyOfAnyValues:GuidEquals {${assignable}}))'
+      }
+    ]
   }
 }
 
@@ -96,7 +101,7 @@ resource previewCredential 'Microsoft.ManagedIdentity/userAssignedIdentities/fed
   name: 'github-${previewEnvironment}'
   properties: {
     issuer: 'https://token.actions.githubusercontent.com'
-    subject: 'repo:${repository}:environment:${previewEnvironment}'
+    subject: '${subject}:environment:${previewEnvironment}'
     audiences: [
       'api://AzureADTokenExchange'
     ]
@@ -106,13 +111,13 @@ resource previewCredential 'Microsoft.ManagedIdentity/userAssignedIdentities/fed
 // No built-in role may ask what a deployment would change without being able to make it. Each type of the template by its name:
 // */read would also read the app's master key (sites/hostruntime/host/_master/read), function keys and logs.
 resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
-  name: guid(resourceGroup().id, 'leasefold-previewer')
+  name: guid(group, 'leasefold-previewer')
   properties: {
-    roleName: 'Leasefold previewer ${uniqueString(resourceGroup().id)}'
+    roleName: 'Leasefold previewer ${uniqueString(group)}'
     description: 'Reads resources, but neither their logs nor their keys, and asks what a deployment would change.'
     type: 'CustomRole'
     assignableScopes: [
-      resourceGroup().id
+      group
     ]
     permissions: [
       {
@@ -154,13 +159,16 @@ resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
   }
 }
 
-resource preview 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(resourceGroup().id, previewer.id, previewRole.id)
-  properties: {
-    description: 'Previews deployments of Leasefold into this group.'
+module previewerRoles 'modules/groupRoles.bicep' = {
+  name: 'previewer-roles'
+  params: {
     principalId: previewer.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: previewRole.id
+    assignments: [
+      {
+        roleDefinitionId: previewRole.id
+        description: 'Previews deployments of Leasefold into this group.'
+      }
+    ]
   }
 }
 

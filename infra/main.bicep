@@ -1,7 +1,7 @@
 // Leasefold on Azure Functions: from an empty resource group to a running, watched app without a key, in one region or
 // several. Plain resources only, no registry modules: so `npm run infra:check` can check every line without a network.
 //
-//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/main.parameters.json
+//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/one-region.parameters.json
 
 targetScope = 'resourceGroup'
 
@@ -120,7 +120,6 @@ var hasZones = !contains(regionsWithoutZones, location)
 var hasGeoZones = hasZones && !contains(regionsWithoutGeoZones, location)
 var sku = hasGeoZones ? dataSku : (hasZones ? withoutGeoZones[dataSku] : withoutZones[dataSku])
 
-// The unique part comes first and every name fits 32 characters, so no two apps share a host id.
 var unique = uniqueString(resourceGroup().id, environmentName)
 var prefix = 'lf${unique}-${environmentName}'
 
@@ -223,6 +222,7 @@ module appRoles 'modules/appRoles.bicep' = [
       principalId: apps[i].outputs.principalId
       accountName: data.outputs.name
       namespace: namespace
+      hostStorageName: apps[i].outputs.hostStorageName
       componentName: monitoring ? logs!.outputs.componentName : ''
     }
   }

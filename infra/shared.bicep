@@ -186,7 +186,7 @@ type alertSwitches = {
 @sealed()
 @description('Settings of the app beyond those the template sets itself; src/model/settings.ts says what each does. What is absent has the default of the app.')
 type leasefoldSettings = {
-  @description('When each app races for the lease: NCRONTAB with seconds.')
+  @description('When each app races for the lease without a wake, on one of its instances: NCRONTAB with seconds.')
   @minLength(11)
   LEASEFOLD_SCHEDULE: string?
 

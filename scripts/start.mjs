@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
-import { accessSync, copyFileSync, existsSync, constants as fileModes } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { createConnection } from "node:net";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
+import { byNpx, coreTools, coreToolsCommand } from "./coreTools.mjs";
 
 /**
  * `npm start`: the app under the real Functions host. Builds, makes local.settings.json from the sample, starts
@@ -12,10 +13,10 @@ const root = join(import.meta.dirname, "..");
 const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
 const ports = { blob: 10_000, queue: 10_001, table: 10_002 };
 
-const func = find(process.platform === "win32" ? ["func.exe", "func.cmd"] : ["func"]);
-if (func === undefined) {
+const [command, ...first] = coreToolsCommand(root, process.env.PATH ?? "", canFetch) ?? [];
+if (command === undefined) {
   refuse(
-    'Azure Functions Core Tools are missing: install them with "npm install -g azure-functions-core-tools@4", or run "npm run demo" or "npx --no-install leasefold up", which need nothing more.',
+    `Azure Functions Core Tools are missing and cannot be fetched: install them with "npm install --no-save ${coreTools}", or run "npm run demo" or "npx --no-install leasefold up", which need nothing more.`,
   );
 }
 if (spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { stdio: "inherit" }).status !== 0) {
@@ -28,18 +29,18 @@ if (!existsSync(settings)) {
 }
 
 const azurite = await startStorage();
-const host = spawn(func, ["start"], {
+const host = spawn(command, [...first, "start"], {
   cwd: root,
   env,
   stdio: "inherit",
-  shell: func.endsWith(".cmd"),
+  shell: command.endsWith(".cmd") || (command === "npx" && process.platform === "win32"),
 });
 // Ctrl-C in a terminal reaches the host by itself; this process stays until that has ended.
 process.on("SIGINT", () => undefined);
 for (const name of ["SIGTERM", "SIGHUP"]) process.on(name, () => host.kill(name));
 const exitCode = await new Promise((resolve) => {
   host.once("error", (error) => {
-    console.error(`cannot run ${func}: ${error.message}`);
+    console.error(`cannot run ${command}: ${error.message}`);
     resolve(1);
   });
   host.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
@@ -70,18 +71,13 @@ async function startStorage() {
   }
 }
 
-function find(names) {
-  for (const folder of env.PATH.split(delimiter).filter(Boolean)) {
-    for (const file of names.map((name) => join(folder, name))) {
-      try {
-        accessSync(file, fileModes.X_OK);
-        return file;
-      } catch {
-        // Not in this one.
-      }
-    }
-  }
-  return undefined;
+/** Whether npx gets the Core Tools: they need the npm registry and, for the host itself, Microsoft's servers. */
+function canFetch() {
+  const [npx, ...args] = byNpx;
+  console.log(`Azure Functions Core Tools are not installed; trying ${byNpx.join(" ")}`);
+  const shell = process.platform === "win32";
+  const { status } = spawnSync(npx, [...args, "--version"], { cwd: root, env, stdio: "inherit", shell });
+  return status === 0;
 }
 
 function listens(port) {

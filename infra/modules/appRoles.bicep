@@ -1,4 +1,6 @@
-// What one app may do with the data: each role on one container, one queue or one component, never on the account.
+// What one app may do with the data: each role on one container, one queue or one component, never on the account; and
+// with the account of its own host. The name of an assignment holds the principal: an identity that is made anew is another
+// one, and Azure refuses to hand an assignment over. So the roles are a module, which learns the principal at its start.
 
 import { appContainerRoles, containerSuffixes, queueSuffixes, roles } from '../shared.bicep'
 
@@ -16,6 +18,11 @@ param accountName string
 @minLength(1)
 @maxLength(40)
 param namespace string
+
+@description('The account of the app\'s host.')
+@minLength(3)
+@maxLength(24)
+param hostStorageName string
 
 @description('Application Insights component that the app writes to; empty for none.')
 param componentName string
@@ -57,6 +64,25 @@ resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@20
 
 resource component 'Microsoft.Insights/components@2020-02-02' existing = if (!empty(componentName)) {
   name: empty(componentName) ? 'none' : componentName
+}
+
+resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
+  name: hostStorageName
+}
+
+// Locks, keys and the package are blobs; timer and queue triggers need nothing else of the host's own account.
+resource hostRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(hostStorage.id, principalId, roles['Storage Blob Data Owner'])
+  scope: hostStorage
+  properties: {
+    description: 'The Functions host keeps its locks, keys and package here.'
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roles['Storage Blob Data Owner']
+    )
+  }
 }
 
 resource containerRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [

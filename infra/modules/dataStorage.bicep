@@ -60,7 +60,8 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
     supportsHttpsTrafficOnly: true
     publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
     networkAcls: {
-      bypass: 'None'
+      // The rules of the life cycle run as a service of Azure, which the firewall could block.
+      bypass: 'AzureServices'
       defaultAction: privateNetwork ? 'Deny' : 'Allow'
     }
     // Holds for user delegation signatures, the only ones left without keys.

@@ -1,11 +1,11 @@
 // One app in one region: identity, host storage, plan, site. Nothing of the data lives here; the app can be deleted and
 // made again at any time.
 
-import { alwaysReadyGroup, flexRegion, leasefoldSettings, regionsWithoutZones, roles } from '../shared.bicep'
+import { alwaysReadyGroup, flexRegion, leasefoldSettings, regionsWithoutZones } from '../shared.bicep'
 
-@description('Name of the app. At most 32 characters: the Functions host derives its id from the first 32, and two apps with one id shut each other down.')
+@description('Name of the app.')
 @minLength(2)
-@maxLength(32)
+@maxLength(60)
 param name string
 
 @description('Name of the host storage account.')
@@ -74,6 +74,7 @@ param telemetryConnection string
 
 var privateNetwork = !empty(subnetId)
 var packageContainer = 'package'
+var overZones = zoneRedundant && !contains(regionsWithoutZones, location)
 
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: '${name}-id'
@@ -86,7 +87,7 @@ resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: zoneRedundant && !contains(regionsWithoutZones, location) ? 'Standard_ZRS' : 'Standard_LRS' }
+  sku: { name: overZones ? 'Standard_ZRS' : 'Standard_LRS' }
   properties: {
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true
@@ -116,21 +117,6 @@ resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@202
   }
 }
 
-// Locks, keys and the package are blobs; timer and queue triggers need nothing else of the host's own account.
-resource hostRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(hostStorage.id, identity.id, roles['Storage Blob Data Owner'])
-  scope: hostStorage
-  properties: {
-    description: 'The Functions host keeps its locks, keys and package here.'
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId(
-      'Microsoft.Authorization/roleDefinitions',
-      roles['Storage Blob Data Owner']
-    )
-  }
-}
-
 resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   name: '${name}-plan'
   location: location
@@ -139,7 +125,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   sku: { name: 'FC1', tier: 'FlexConsumption' }
   properties: {
     reserved: true
-    zoneRedundant: zoneRedundant
+    zoneRedundant: overZones
   }
 }
 
@@ -163,10 +149,10 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
     // Closed here, the site that packages are published to would be closed as well: so the API is closed by its own rule.
     publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: privateNetwork ? subnetId : null
+    // Flex takes some of these properties only, and refuses a site with any other (rule refused-site-config).
     siteConfig: {
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
-      ftpsState: 'Disabled'
       http20Enabled: true
       remoteDebuggingEnabled: false
       ipSecurityRestrictionsDefaultAction: publicHttp ? 'Allow' : 'Deny'
@@ -251,3 +237,6 @@ output hostName string = site.properties.defaultHostName
 
 @description('Resource id of the host storage account.')
 output hostStorageId string = hostStorage.id
+
+@description('Name of the host storage account.')
+output hostStorageName string = hostStorage.name

@@ -88,7 +88,7 @@ resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
         roles['Storage Blob Data Contributor']
       )
       conditionVersion: '2.0'
-      condition: '${contains(steerCreates, one.key) ? '(${writes}) AND ' : ''}((!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'})) AND (!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'}))) AND ((${writes} AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path] StringLike \'${one.value}\'))'
+      condition: '${contains(steerCreates, one.key) ? '(${writes}) AND ' : ''}(!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'})) AND ((${writes} AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path] StringLike \'${one.value}\'))'
     }
   }
 ]

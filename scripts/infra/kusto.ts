@@ -30,7 +30,7 @@ interface Library {
 
 /**
  * The columns that the queries may use (learn.microsoft.com/azure/azure-monitor/reference/tables). Tables of storage logs
- * exist with their first row only; `Usage` is the workspace's own.
+ * exist with their first row only; `Usage` and `_LogOperation` are the workspace's own.
  */
 const logColumns =
   "TimeGenerated:datetime,OperationName:string,AppRoleName:string,Properties:dynamic,ItemCount:int";
@@ -41,6 +41,8 @@ const tables: Readonly<Record<string, string>> = {
   StorageBlobLogs: storageColumns,
   StorageQueueLogs: storageColumns,
   Usage: "TimeGenerated:datetime,DataType:string,Quantity:real,IsBillable:bool",
+  // learn.microsoft.com/azure/azure-monitor/logs/monitor-workspace
+  _LogOperation: "TimeGenerated:datetime,Category:string,Operation:string,Level:string,Detail:string",
 };
 
 let loaded: { library: Library; state: unknown } | undefined;

@@ -28,7 +28,9 @@ export function registerTriggers(
   const tick = (startedBy: "tick" | "wake") => (_input: unknown, context: InvocationContext) =>
     during(context, () => raceOnce(getApp, lifecycle, startedBy));
 
-  app.timer("coordinator", { schedule: "%LEASEFOLD_SCHEDULE%", useMonitor: false, handler: tick("tick") });
+  // With a monitor a tick that no instance met in time fires as soon as one is there; without it that instance would wait for
+  // the next one, and Flex Consumption takes it away before.
+  app.timer("coordinator", { schedule: "%LEASEFOLD_SCHEDULE%", useMonitor: true, handler: tick("tick") });
   // The wake handler never throws: a wake is only a hint, and a failed one would be delivered again.
   app.storageQueue("wake", { queueName: names.wake, connection, handler: tick("wake") });
 

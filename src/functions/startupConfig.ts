@@ -27,10 +27,7 @@ export function readStartupConfig(env: Env) {
     election: electionFrom(settings, host),
     packLimitMs: packLimitOf(settings, host),
     /** Name of this instance in the lease record. */
-    holder:
-      settings.LEASEFOLD_INSTANCE ??
-      env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) ??
-      `${hostname()}-${process.pid}`,
+    holder: settings.LEASEFOLD_INSTANCE ?? hostInstance(env) ?? `${hostname()}-${process.pid}`,
     region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
     /** Undefined outside Azure. */
     appName: env["WEBSITE_SITE_NAME"],
@@ -38,6 +35,13 @@ export function readStartupConfig(env: Env) {
     files: withPackaged(namedFiles(settings.LEASEFOLD_CALCULATIONS, appDir)),
   };
 }
+
+/**
+ * What the host itself calls this instance (Azure/azure-functions-host, EnvironmentExtensions.GetInstanceId): on Flex and
+ * Linux Consumption the pod or the container, elsewhere the instance of App Service, a long number.
+ */
+export const hostInstance = (env: Env): string | undefined =>
+  env["WEBSITE_POD_NAME"] || env["CONTAINER_NAME"] || env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) || undefined;
 
 /** The folder with `host.json`: the parent of the bundle's folder, or else the working directory. */
 function findAppDir(): string {

@@ -10,11 +10,12 @@ import { planningBench } from "./planning.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
+import { timersBench } from "./timers.ts";
 import { traceBench } from "./trace.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
- * processes on a real Azurite; `leading` and `scale` answer on a model in virtual time. Without names all of them run.
+ * processes on a real Azurite; `leading`, `scale` and `timers` answer on a model in virtual time. Without names all of them run.
  * `--full` takes the sizes that take minutes, `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {
@@ -43,6 +44,7 @@ const benches: readonly Bench[] = [
   engineBench,
   leadingBench,
   scaleBench,
+  timersBench,
   planningBench,
   calculationsBench,
   csvBench,

@@ -38,7 +38,7 @@ function ran(script: string, env: Readonly<Record<string, string>> = {}) {
     encoding: "utf8",
     env: {
       ...{ ...process.env, GITHUB_OUTPUT: output, GROUP: "g", APP: "a", HOST: "h", GITHUB_SHA: "new" },
-      ...{ PARAMETERS: "infra/main.parameters.json", GITHUB_EVENT_NAME: "push", ...env },
+      ...{ PARAMETERS: "infra/one-region.parameters.json", GITHUB_EVENT_NAME: "push", ...env },
       PATH: `${folder}${delimiter}${process.env["PATH"]}`,
     },
   });

@@ -80,7 +80,7 @@ export async function grantsOf(who: Asker): Promise<readonly Grant[]> {
   const files = readFiles();
   project ??= readProject(files).then((read) => read.project);
   const given: Fields = {
-    ...parametersIn(files.get("infra/main.parameters.json") ?? ""),
+    ...parametersIn(files.get("infra/one-region.parameters.json") ?? ""),
     namespace: "test",
     operators: who === "app" ? [] : [{ principalId: operatorId, principalType: "User", access: who }],
   };

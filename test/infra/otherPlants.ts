@@ -5,7 +5,7 @@ const app = "infra/modules/functionApp.bicep";
 const data = "infra/modules/dataStorage.bicep";
 const shared = "infra/shared.bicep";
 const alerts = "infra/modules/alerts.bicep";
-const oneRegion = "infra/main.parameters.json";
+const oneRegion = "infra/one-region.parameters.json";
 const twoRegions = "infra/two-regions.parameters.json";
 
 const operator =
@@ -31,16 +31,9 @@ export const otherPlants: readonly Plant[] = [
   plant(
     main,
     "@maxLength(10)\nparam environmentName",
-    "@maxLength(20)\nparam environmentName",
+    "@maxLength(50)\nparam environmentName",
     "name-length",
-    /32/,
-  ),
-  plant(
-    main,
-    "var prefix = 'lf${unique}-${environmentName}'",
-    "var prefix = '${environmentName}-lf${unique}'",
-    "unique-first",
-    /host id/,
+    /60/,
   ),
   // Parameter files.
   plant(oneRegion, '"northeurope"', '"polandcentral"', "parameter-file", /polandcentral/),
@@ -173,6 +166,7 @@ export const otherPlants: readonly Plant[] = [
     "drift-host",
     /sample requests/,
   ),
+  plant("host.json", '      "Host.Startup": "Warning",\n', "", "drift-host", /Host\.Startup must be Warning/),
   plant(
     "host.json",
     '      "Function.worker": "Warning",\n',
@@ -195,7 +189,7 @@ export const otherPlants: readonly Plant[] = [
     /operator expected/,
   ),
   plant("infra/queries/poison.kql", "parse_json(Message)", "parse_json(Mesage)", "query", /Mesage/),
-  plant("infra/queries/host-errors.kql", "OuterType endswith", "Outertype endswith", "query", /Outertype/),
+  plant("infra/queries/host-errors.kql", "type = OuterType", "type = Outertype", "query", /Outertype/),
   plant("host.json", '"batchSize": 1', '"batchSize": 99', "drift-host", /batchSize/),
   plant(
     oneRegion,

@@ -4,11 +4,12 @@ import { readFiles, rootNames } from "../../scripts/infra/project.ts";
 import { ruleNames } from "../../scripts/infra/syntax.ts";
 import { deliveryPlants } from "./deliveryPlants.ts";
 import { otherPlants } from "./otherPlants.ts";
+import { refusalPlants } from "./refusalPlants.ts";
 import { templatePlants } from "./templatePlants.ts";
 
 const files = readFiles();
 const names = rootNames();
-const plants = [...templatePlants, ...otherPlants, ...deliveryPlants];
+const plants = [...templatePlants, ...otherPlants, ...deliveryPlants, ...refusalPlants];
 
 test("the infrastructure has no finding", async () => {
   expect((await checkInfra(files, names)).map(lineOf)).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { logEvents } from "../../src/model/log.ts";
 import type { Row } from "./kql/expressions.ts";
-import { asked, elected, hostSaid, said, thrown } from "./kql/rows.ts";
+import { asked, categories, elected, hostSaid, said, thrown } from "./kql/rows.ts";
 
 const run = { run: "r1", uid: "u1" };
 const traces = (...rows: Row[]) => ({ AppTraces: rows });
@@ -98,9 +98,17 @@ describe("storage-denied", () => {
     "RequestId:313e9365\nStatus: 403 (This request is not authorized)\nErrorCode: AuthorizationPermissionMismatch\n";
   test("reads the code of storage in the innermost message", () => {
     const outer = "The listener for function 'Functions.worker' was unable to start.";
-    const row = thrown(5, "Microsoft.Azure.WebJobs.Host.Listeners.FunctionListenerException", outer, inner);
+    const row = thrown(
+      5,
+      categories.startup,
+      "Microsoft.Azure.WebJobs.Host.Listeners.FunctionListenerException",
+      outer,
+      inner,
+    );
     expect(asked("storage-denied", exceptions(row))).toMatchObject([{ times: 1, said: inner.slice(0, 200) }]);
-    expect(asked("storage-denied", exceptions(thrown(5, "System.Exception", outer)))).toEqual([]);
+    expect(
+      asked("storage-denied", exceptions(thrown(5, categories.startup, "System.Exception", outer))),
+    ).toEqual([]);
   });
   test("reads lines of the app and logs of storage", () => {
     const failed = logEvents.leadingFailed("error", { term: 1, code: "AuthorizationFailure", message: "no" });
@@ -117,23 +125,48 @@ describe("host-errors", () => {
   // Azure/azure-functions-host, WorkerProcess.cs and RpcWorkerProcess.cs; the form of 143 is that of issue 12007.
   const type = "Microsoft.Azure.WebJobs.Script.Workers.WorkerProcessExitException";
   test.each([134, 137])("tells a process that ended with code %i, as by lack of memory", (code) => {
-    const row = thrown(5, type, `node exited with code ${code} (0x${code.toString(16)})\n `);
+    const row = thrown(
+      5,
+      categories.process,
+      type,
+      `node exited with code ${code} (0x${code.toString(16)})\n `,
+    );
     expect(asked("host-errors", exceptions(row))).toMatchObject([{ AppRoleName: "app-ne", times: 1 }]);
-    const line = hostSaid(5, "Worker.rpcWorkerProcess.node.3f2a", `node exited with code ${code}`);
+    const line = hostSaid(5, categories.process, `node exited with code ${code}`);
     expect(asked("host-errors", traces(line))).toHaveLength(1);
   });
   test("leaves out the end that the platform gives an instance it takes away", () => {
-    const row = thrown(5, type, "node exited with code 143 (0x8F)\n ");
+    const row = thrown(5, categories.process, type, "node exited with code 143 (0x8F)\n ");
     expect(asked("host-errors", exceptions(row))).toEqual([]);
-    const line = hostSaid(5, "Worker.rpcWorkerProcess.node.3f2a", "node exited with code 143 (0x8F)");
+    const line = hostSaid(5, categories.process, "node exited with code 143 (0x8F)");
     expect(asked("host-errors", traces(line))).toEqual([]);
   });
-  test("tells what the host and the app could not do, and no error of a function", () => {
+  test("tells what the host and the app could not do", () => {
     const unexpected = said(5, logEvents.unexpected({ where: "tick", message: "no disk" }));
     const start = hostSaid(5, "Function.coordinator.User", "Leasefold cannot start: LEASEFOLD_LEASE_S=5");
-    const collision = hostSaid(5, "Host.Startup", "A collision for Host ID 'x' was detected");
+    const collision = hostSaid(5, categories.hostId, "A collision for Host ID 'x' was detected");
     expect(asked("host-errors", traces(unexpected, start, collision))).toHaveLength(3);
-    expect(asked("host-errors", traces(hostSaid(5, "Function.worker", "Executed (Failed)")))).toEqual([]);
+  });
+  test("tells a host that ends, by its line and by its exception", () => {
+    const ends = "An unhandled exception has occurred. Host is shutting down.";
+    const line = hostSaid(5, categories.unhandled, ends);
+    expect(asked("host-errors", traces(line))).toMatchObject([{ said: ends, times: 1 }]);
+    const row = thrown(
+      5,
+      categories.unhandled,
+      "System.TimeoutException",
+      ends,
+      "Singleton lock renewal failed",
+    );
+    expect(asked("host-errors", exceptions(row))).toHaveLength(1);
+  });
+  test("tells no invocation that failed, under whatever category the host logs it", () => {
+    const failed = "Exception while executing function: Functions.worker";
+    const rows = categories.failedInvocation.map((category) =>
+      thrown(5, category, "Microsoft.Azure.WebJobs.Host.FunctionInvocationException", failed),
+    );
+    const lines = categories.failedInvocation.map((category) => hostSaid(5, category, "Executed (Failed)"));
+    expect(asked("host-errors", { AppExceptions: rows, AppTraces: lines })).toEqual([]);
   });
 });
 
@@ -147,6 +180,16 @@ test("log-cap tells a day of logs beyond seven tenths of the cap", () => {
   });
   expect(asked("log-cap", day(710))).toMatchObject([{ takenGb: 0.71, capGb: 1 }]);
   expect(asked("log-cap", day(690))).toEqual([]);
+});
+
+test("log-cap still tells at the cap, where only the workspace's own log goes on", () => {
+  const operation = (Category: string, Detail: string) => ({
+    _LogOperation: [{ TimeGenerated: 0, Category, Operation: "Data collection Status", Detail }],
+  });
+  const over = "The data volume quota was reached. OverQuota. Data collection has been stopped.";
+  expect(asked("log-cap", operation("ingestion", over))).toMatchObject([{ said: "the cap is reached" }]);
+  expect(asked("log-cap", operation("Ingestion", "ApproachingQuota"))).toEqual([]);
+  expect(asked("log-cap", operation("Agent", over))).toEqual([]);
 });
 
 test("the workbook shows runs and terms", () => {

@@ -7,7 +7,7 @@ import { roleIds } from "../../scripts/infra/roles.ts";
 
 const files = readFiles();
 const { project } = await readProject(files);
-const oneRegion = parametersIn(files.get("infra/main.parameters.json") ?? "");
+const oneRegion = parametersIn(files.get("infra/one-region.parameters.json") ?? "");
 const twoRegions = parametersIn(files.get("infra/two-regions.parameters.json") ?? "");
 
 const operator = (access: string): Fields => ({
@@ -72,7 +72,9 @@ test("what each switch deploys is listed in resources.txt", async () => {
   const sections = switches
     .flat()
     .map(([name, parameters]) => [name, ...change(deployed(parameters))].join("\n"));
-  const text = [`default: infra/main.parameters.json`, ...[...base].map((one) => `  ${one}`), ""].join("\n");
+  const text = [`default: infra/one-region.parameters.json`, ...[...base].map((one) => `  ${one}`), ""].join(
+    "\n",
+  );
   await expect(`${text}\n${sections.join("\n\n")}\n`).toMatchFileSnapshot(
     join(import.meta.dirname, "resources.txt"),
   );

@@ -3,11 +3,12 @@ import { readFiles, rootNames } from "../../scripts/infra/project.ts";
 import { ruleNames } from "../../scripts/infra/syntax.ts";
 import { deliveryPlants } from "./deliveryPlants.ts";
 import { otherPlants } from "./otherPlants.ts";
+import { refusalPlants } from "./refusalPlants.ts";
 import { templatePlants } from "./templatePlants.ts";
 
 /** Prints each rule with the first mistake that is planted for it, and what the check says of that: `infra:check -- --rules`. */
 const files = readFiles();
-const plants = [...templatePlants, ...otherPlants, ...deliveryPlants];
+const plants = [...templatePlants, ...otherPlants, ...deliveryPlants, ...refusalPlants];
 const onOneLine = (text: string) => JSON.stringify(text.length > 70 ? `${text.slice(0, 69)}…` : text);
 
 for (const rule of ruleNames) {

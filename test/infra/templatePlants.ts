@@ -54,8 +54,8 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(network, "from '../shared.bicep'", "from '../share.bicep'", "unknown-file", /share\.bicep/),
   // Modules.
-  plant("infra/modules/ninth.bicep", "", "// One more.\n", "module-count", /at most 8/),
-  plant("infra/modules/ninth.bicep", "", "// One more.\n", "module-file", /no template uses/),
+  plant("infra/modules/tenth.bicep", "", "// One more.\n", "module-count", /at most 9/),
+  plant("infra/modules/tenth.bicep", "", "// One more.\n", "module-file", /no template uses/),
   plant(main, "    lock: lock\n", "", "module-parameter", /does not pass lock/),
   plant(
     main,
@@ -81,7 +81,7 @@ export const templatePlants: readonly Plant[] = [
     "resource-property",
     /is allowSharedKeyAccess meant/,
   ),
-  plant(data, "bypass: 'None'", "bypas: 'None'", "resource-property", /networkAcls\.bypas/),
+  plant(data, "bypass: 'AzureServices'", "bypas: 'AzureServices'", "resource-property", /networkAcls\.bypas/),
   plant(
     data,
     "      defaultAction: privateNetwork ? 'Deny' : 'Allow'\n",
@@ -165,9 +165,9 @@ export const templatePlants: readonly Plant[] = [
   plant(
     app,
     "LEASEFOLD_NAMESPACE: namespace",
-    "LEASEFOLD_NAMESPACE: namespace\n      FUNCTIONS_WORKER_RUNTIME: 'node'",
-    "flex-setting",
-    /FUNCTIONS_WORKER_RUNTIME/,
+    "LEASEFOLD_NAMESPACE: namespace\n      DataStorage: blobServiceUri",
+    "secret",
+    /win over the identity/,
   ),
   plant(
     shared,
@@ -183,7 +183,7 @@ export const templatePlants: readonly Plant[] = [
     "role-name",
     /Monitoring Publisher/,
   ),
-  plant(app, "    principalType: 'ServicePrincipal'\n", "", "principal-type", /hostRole/),
+  plant(roles, "    principalType: 'ServicePrincipal'\n", "", "principal-type", /hostRole/),
   // Rights.
   plant(
     shared,
@@ -260,10 +260,10 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(
     bootstrap,
-    "    roleDefinitionId: previewRole.id",
-    "    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)",
+    "roleDefinitionId: previewRole.id",
+    "roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)",
     "preview-rights",
-    /preview: the identity of pull requests/,
+    /the identity of pull requests/,
   ),
   plant(
     bootstrap,

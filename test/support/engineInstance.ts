@@ -2,6 +2,12 @@ import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { makeHostLog } from "../../src/local/host/hostLog.ts";
 import { startQueueListener } from "../../src/local/host/queueTrigger.ts";
+import {
+  type Listener,
+  parseSchedule,
+  startTimer,
+  type TimerStore,
+} from "../../src/local/host/timerTrigger.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { LogEvent } from "../../src/model/log.ts";
 import { containersOf, type Names, poisonOf, queuesOf } from "../../src/model/names.ts";
@@ -28,6 +34,8 @@ export interface Role {
   readonly weather?: Weather<FarCall>;
   /** Default 5 s. */
   readonly tickEveryMs?: number;
+  /** Ticks each minute as on Azure instead, where the instances of an app share one timer. */
+  readonly timer?: (own: VirtualClock) => TimerStore;
   readonly budgetMs?: number;
   /** Pause of a leader between two polls when it polls fast. Default 100 ms. */
   readonly fastLoopMs?: number;
@@ -134,7 +142,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const tick = (startedBy: "tick" | "wake") =>
     coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });
 
-  const listeners: ReturnType<typeof startQueueListener>[] = [];
+  const listeners: Listener[] = [];
   const listen = (queue: string, work: (delivery: Delivery) => Promise<void>): void => {
     const listener = startQueueListener({
       ...{ queue, clock, random, queues: storage.queues },
@@ -160,13 +168,17 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   }
   if (role.leads !== false) {
     listen(names.wake, async () => void (await tick("wake")));
-    void (async () => {
-      await clock.sleep(random.number() * 1_000);
-      while (!stopping.signal.aborted) {
-        await tick("tick");
-        await clock.sleep(role.tickEveryMs ?? 5_000, stopping.signal);
-      }
-    })();
+    if (role.timer !== undefined) {
+      const schedule = parseSchedule("0 * * * * *");
+      listeners.push(startTimer({ schedule, clock, store: role.timer(clock), invoke: () => tick("tick") }));
+    } else
+      void (async () => {
+        await clock.sleep(random.number() * 1_000);
+        while (!stopping.signal.aborted) {
+          await tick("tick");
+          await clock.sleep(role.tickEveryMs ?? 5_000, stopping.signal);
+        }
+      })();
   }
 
   return {

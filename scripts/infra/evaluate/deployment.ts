@@ -6,23 +6,32 @@ import type { Declaration, Template } from "../template.ts";
 import { eachOf, evaluate, type Names } from "./expression.ts";
 import { type Fields, Resource, type Value } from "./values.ts";
 
+export const mainFile = "infra/main.bicep";
+export const bootstrapFile = "infra/bootstrap.bicep";
+
 /**
- * The resources that a deployment of `infra/main.bicep` with these parameters makes, in the order of the templates. Throws
+ * The resources that a deployment of a template with these parameters makes, in the order of the templates. Throws
  * where an expression cannot be evaluated: a name that is not there, the output of a module that is not deployed.
  *
  * Not promised: that Azure accepts them. What only Azure knows is a `Runtime`.
  */
-export function deployment(project: Project, parameters: Fields): readonly Resource[] {
-  const main = project.templates.get("infra/main.bicep");
-  if (main === undefined) throw new Error("there is no infra/main.bicep");
+export function deployment(project: Project, parameters: Fields, file = mainFile): readonly Resource[] {
+  const main = project.templates.get(file);
+  if (main === undefined) throw new Error(`there is no ${file}`);
   const made: Resource[] = [];
   evaluateTemplate(project, main, parameters, made);
   return made.filter(({ existing }) => !existing);
 }
 
+/** What azd puts in for its environment, as an example. */
+const azdEnvironment = "${AZURE_ENV_NAME}";
+export const asAzdReads = (text: string): string => text.replaceAll(azdEnvironment, "dev");
+
 /** The values of the parameters in a file. */
 export function parametersIn(text: string): Fields {
-  const { parameters = {} } = JSON.parse(text) as { parameters?: Record<string, { value: Value }> };
+  const { parameters = {} } = JSON.parse(asAzdReads(text)) as {
+    parameters?: Record<string, { value: Value }>;
+  };
   return Object.fromEntries(Object.entries(parameters).map(([name, { value }]) => [name, value]));
 }
 

@@ -70,8 +70,12 @@ export function evaluate(node: Node, names: Names): Value {
   }
 }
 
-/** The grammar reads `a ? b : c.d` as a member of the whole; it belongs to the last part. */
+/** The grammar reads `a ? b : c.d` and `x => c.d` as a member of the whole; it belongs to the last part. */
 function onLast(node: Node | undefined, names: Names, change: (value: Value) => Value): Value {
+  if (node?.type === "lambda_expression") {
+    const inner = lambda(node, names);
+    return (value) => change(inner(value));
+  }
   if (node?.type !== "ternary_expression") return change(evaluate(node as Node, names));
   const part = (name: string) => node.childForFieldName(name) as Node;
   return evaluate(part("condition"), names)

@@ -34,7 +34,9 @@ export const functions: Readonly<Record<string, (...given: Value[]) => Value>> =
     Object.entries(fields(object))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, value]) => ({ key, value })),
+  join: (all, between) => list(all).map(text).join(text(between)),
   length: (value) => (typeof value === "string" ? value.length : list(value).length),
+  map: (all, change) => list(all).map((one) => (change as Lambda)(one)),
   mapValues: (object, change) =>
     Object.fromEntries(
       Object.entries(fields(object)).map(([key, value]) => [key, (change as Lambda)(value)]),
@@ -42,10 +44,12 @@ export const functions: Readonly<Record<string, (...given: Value[]) => Value>> =
   max: (...numbers) => Math.max(...numbers.map(Number)),
   range: (start, count) => Array.from({ length: Number(count) }, (_, i) => Number(start) + i),
   replace: (whole, from, to) => text(whole).replaceAll(text(from), text(to)),
-  resourceGroup: () => ({ id: new Runtime("group") }),
+  resourceGroup: () => ({ id: new Runtime("group"), location: "northeurope" }),
   resourceId: (type, ...names) => nestedId(text(type), names.map(text)),
+  subscription: () => ({ subscriptionId: new Runtime("subscription") }),
   string: (value) => (typeof value === "object" ? JSON.stringify(value) : text(value)),
   subscriptionResourceId: (type, name) => `${text(type)}/${text(name)}`,
+  tenant: () => ({ tenantId: new Runtime("tenant") }),
   union: (...all) =>
     Array.isArray(all[0])
       ? [...new Set(all.flatMap(list))]

@@ -12,7 +12,7 @@ import {
 /** Parameters that say by themselves what they take. */
 const free = new Set(["location", "tags", "zoneRedundant"]);
 
-/** `description`, `constraint`, `name-length` and `unique-first`. */
+/** `description`, `constraint` and `name-length`. */
 export function constraints(project: Project): Finding[] {
   return [...project.templates.values()].flatMap((template) => [
     ...described(template),
@@ -63,7 +63,7 @@ function constrained(template: Template): Finding[] {
   });
 }
 
-/** Names that modules limit are short enough for every input, and an app's name begins with what is unique. */
+/** Names that modules limit are short enough for every input. */
 function names(project: Project, template: Template): Finding[] {
   return template.declarations.flatMap((module) => {
     if (module.kind !== "module") return [];
@@ -86,12 +86,6 @@ function names(project: Project, template: Template): Finding[] {
             "name-length",
             `${key} may get ${longest} characters; ${module.target} takes ${limit}`,
           ),
-        );
-      }
-      if (key === "name" && module.target?.endsWith("functionApp.bicep") && !uniqueFirst(template, value)) {
-        const why = "two apps whose first 32 characters agree share a host id and shut each other down";
-        found.push(
-          findingAt(place, "unique-first", `the app's name must begin with uniqueString(…): ${why}`),
         );
       }
       return found;
@@ -157,14 +151,3 @@ const sum = (parts: readonly (number | undefined)[]): number | undefined =>
   parts.some((part) => part === undefined)
     ? undefined
     : parts.reduce<number>((total, part) => total + (part ?? 0), 0);
-
-/** At most three letters, then `uniqueString(…)`, through variables. */
-function uniqueFirst(template: Template, value: Expression): boolean {
-  const expanded = (text: string): string =>
-    text.replace(/^'?([a-z]{0,3})\$\{(\w+)\}/, (_, letters: string, name: string) => {
-      const inner =
-        template.declarations.find((one) => one.kind === "var" && one.name === name)?.value?.text ?? name;
-      return letters + expanded(inner);
-    });
-  return /^'?[a-z]{0,6}uniqueString\(/.test(expanded(value.text).replaceAll("'", ""));
-}

@@ -92,6 +92,13 @@ function azd({ files, templates }: Project): Finding[] {
       ),
     );
   }
+  const given = "infra/main.parameters.json";
+  const values = files.get(given) ?? "";
+  if (!/"environmentName": \{ "value": "\$\{AZURE_ENV_NAME\}" \}/.test(values)) {
+    const says =
+      "azd finds what it deployed by the tag azd-env-name: environmentName must be ${AZURE_ENV_NAME}";
+    findings.push(findingAt(placeOfText(given, values, '"environmentName"'), "azd-service", says));
+  }
   if (!/^ {2}path: infra$/m.test(text) || !/^ {2}module: main$/m.test(text)) {
     findings.push(at("infra", "azd-service", "infra/main.bicep is not what azd deploys"));
   }
@@ -116,14 +123,12 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   ).map((name) => `${name}.cjs`);
   const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
   // Their sources may be there at any time.
-  const sources = [facts.own.source, "any.ts", "any.test.mts"].filter((name) => !left(name));
+  const sources = [facts.own.source, "any.ts", "any.test.mts", ".azure"].filter((name) => !left(name));
   const inDist = [...built, ...folders]
     .filter((name) => !facts.bundle.some((one) => one === name || one.startsWith(`${name}/`)))
     .map((name) => `dist/${name}`);
   return [
-    ...sources.map((name) =>
-      at("", `${name} would be in the package: the build makes ${facts.own.built} of it`),
-    ),
+    ...sources.map((name) => at("", `${name} would be in the package; it may be there at any time`)),
     ...extra.map((name) => at("", `${name} would be in the package; name it here`)),
     ...inDist
       .filter((name) => !matches(name))

@@ -1,21 +1,28 @@
 import type { Node } from "web-tree-sitter";
 import { messageOf } from "../../../src/model/errors.ts";
-import { deployment, expressionValue, parametersIn } from "../evaluate/deployment.ts";
+import {
+  bootstrapFile,
+  deployment,
+  expressionValue,
+  mainFile,
+  parametersIn,
+} from "../evaluate/deployment.ts";
 import { at, type Fields, type Resource } from "../evaluate/values.ts";
 import type { Project } from "../project.ts";
 import { offers } from "../regions.ts";
 import { type Finding, findingAt, namedChildren, placeOfText, type RuleName } from "../syntax.ts";
 import { bodyOf, propertyAt, stringOf } from "../template.ts";
 import { appFile, find, sharedFile } from "./driftSettings.ts";
-
-const mainFile = "infra/main.bicep";
+import { raced, refused } from "./refused.ts";
 
 /**
  * Rules on what the templates deploy, evaluated for each parameter file: `deployment`, `resource-name`, `publish-path`,
- * `redundancy`; and `peering-order` on the templates themselves.
+ * `redundancy`, those of refusals, and on the bootstrap `preview-rights`; and `peering-order` on the templates themselves.
  */
 export function deployed(project: Project): Finding[] {
-  const texts = [...project.files].filter(([file]) => /^infra\/.*\.(bicep|kql|parameters\.json)$/.test(file));
+  const texts = [...project.files].filter(([file]) =>
+    /^(infra\/.*\.(bicep|kql|parameters\.json)|docs\/DEPLOY\.md)$/.test(file),
+  );
   const key = JSON.stringify(texts);
   const known = found.get(key) ?? findingsOf(project);
   found.set(key, known);
@@ -37,14 +44,47 @@ function findingsOf(project: Project): Finding[] {
     }
     for (const more of variants) found.push(...ofDeployment(project, file, { ...given, ...more }));
   }
+  for (const given of bootstraps) found.push(...ofBootstrap(project, given));
   const unique = new Map(found.map((one) => [JSON.stringify(one), one]));
-  return [...unique.values(), ...redundancy(project), ...peerings(project)];
+  return [...unique.values(), ...redundancy(project), ...peerings(project), ...raced(project)];
+}
+
+const repository = "owner/name";
+/** With subjects as GitHub makes them for old repositories and for new ones. */
+const bootstraps: readonly Fields[] = [{ repository }, { repository, subjectPrefix: "repo:owner@1/name@2" }];
+
+/** What Azure would refuse of the bootstrap; and the identity of pull requests gets one role, which can change nothing. */
+function ofBootstrap(project: Project, given: Fields): Finding[] {
+  let resources: readonly Resource[];
+  try {
+    resources = deployment(project, given, bootstrapFile);
+  } catch (error) {
+    return [findingAt({ file: bootstrapFile, line: 1, column: 1 }, "deployment", messageOf(error))];
+  }
+  const own = resources.find(({ type }) => type === "Microsoft.Authorization/roleDefinitions")?.id;
+  const more = resources
+    .filter(({ type }) => type === "Microsoft.Authorization/roleAssignments")
+    .filter(({ body }) => String(at(body, "properties", "principalId")).includes("-previewer."))
+    .filter(({ body }) => at(body, "properties", "roleDefinitionId") !== own);
+  const text = project.files.get(bootstrapFile) ?? "";
+  return [
+    ...refused(project, resources, given),
+    ...more.map(() =>
+      findingAt(
+        placeOfText(bootstrapFile, text, "module previewerRoles"),
+        "preview-rights",
+        "the identity of pull requests gets previewRole and no other",
+      ),
+    ),
+  ];
 }
 
 const variants: readonly Fields[] = [
   {},
   { privateNetwork: true, publicHttp: false, logStorage: true, lock: true, alertEmail: "a@example.org" },
   { monitoring: false, zoneRedundant: true },
+  // A region without zones.
+  { regions: [{ name: "westus", short: "wu" }], zoneRedundant: true },
 ];
 
 function ofDeployment(project: Project, file: string, given: Fields): Finding[] {
@@ -58,7 +98,7 @@ function ofDeployment(project: Project, file: string, given: Fields): Finding[] 
   const tell = (resource: Resource, rule: RuleName, about: string, says: string) =>
     findingAt(placeOfText(resource.file, text(resource.file), about), rule, says);
   const seen = new Set<string>();
-  return resources.flatMap((one) => {
+  const ofEach = resources.flatMap((one) => {
     const twice = seen.has(one.id);
     seen.add(one.id);
     return [
@@ -67,17 +107,15 @@ function ofDeployment(project: Project, file: string, given: Fields): Finding[] 
       ...publishProblems(one).map((says) => tell(one, "publish-path", "publicNetworkAccess", says)),
     ];
   });
+  return [...ofEach, ...refused(project, resources, given)];
 }
 
-/**
- * Lengths and characters of names (learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules). An app
- * has 32 at most, by which the host tells apps apart.
- */
+/** Lengths and characters of names (learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules). */
 const nameRules: Readonly<Record<string, RegExp>> = {
   "Microsoft.Storage/storageAccounts": /^[a-z0-9]{3,24}$/,
   "Microsoft.Storage/storageAccounts/blobServices/containers": /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
   "Microsoft.Storage/storageAccounts/queueServices/queues": /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
-  "Microsoft.Web/sites": /^[a-zA-Z0-9][a-zA-Z0-9-]{0,30}[a-zA-Z0-9]$/,
+  "Microsoft.Web/sites": /^[a-zA-Z0-9][a-zA-Z0-9-]{0,58}[a-zA-Z0-9]$/,
   "Microsoft.Web/serverfarms": /^[a-zA-Z0-9-]{1,60}$/,
   "Microsoft.ManagedIdentity/userAssignedIdentities": /^[a-zA-Z0-9][a-zA-Z0-9_-]{2,127}$/,
   "Microsoft.OperationalInsights/workspaces": /^[a-zA-Z0-9][a-zA-Z0-9-]{2,61}[a-zA-Z0-9]$/,

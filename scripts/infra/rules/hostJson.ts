@@ -49,7 +49,7 @@ const requestsMaxPercent = 10;
 
 /**
  * Alerts are told by traces and exceptions, so none of those is sampled; requests and the host's lines on each message are
- * the bulk, so the first are sampled and the second off, but not what the app itself says there.
+ * the bulk, so the first are sampled and the second off, but not what the app itself says there. So are the lines of a start.
  */
 function telemetry({ facts }: Project, text: string): [about: string, says: string][] {
   const { logLevel = {}, applicationInsights } = (JSON.parse(text) as { logging?: Logging }).logging ?? {};
@@ -77,6 +77,12 @@ function telemetry({ facts }: Project, text: string): [about: string, says: stri
           ] as [string, string],
         ]
       : []),
+    ...["Host.Startup", "Microsoft.Azure.WebJobs.Hosting"]
+      .filter((category) => levelOf(category) !== "Warning")
+      .map((category): [string, string] => [
+        "logLevel",
+        `${category} must be Warning: a tick on a cold instance starts a host, which logs dozens of lines there`,
+      ]),
     ...workers.flatMap((name): [string, string][] => [
       ...(levelOf(`Function.${name}`) === "Warning"
         ? []

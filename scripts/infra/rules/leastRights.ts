@@ -23,8 +23,13 @@ function appRights(project: Project): Finding[] {
     const right = key === "inputs" ? reader : contributor;
     return value === right ? [] : [at("least-rights", `${key}: an app needs ${right} there, not ${value}`)];
   });
-  const past = assignmentsOf(project.templates.get("infra/modules/appRoles.bicep")).filter(({ value }) =>
-    (propertyAt(bodyOf(value), "properties", "roleDefinitionId")?.value.text ?? "").includes("'Storage Blob"),
+  // The account of the host is the app's own.
+  const past = assignmentsOf(project.templates.get("infra/modules/appRoles.bicep")).filter(
+    ({ value }) =>
+      propertyAt(bodyOf(value), "scope")?.value.text !== "hostStorage" &&
+      (propertyAt(bodyOf(value), "properties", "roleDefinitionId")?.value.text ?? "").includes(
+        "'Storage Blob",
+      ),
   );
   return [
     ...table,
@@ -125,19 +130,6 @@ function previewRights(project: Project): Finding[] {
     ...[...needed]
       .filter((one) => permissions !== undefined && !listed.has(one))
       .map((one) => at(template, permissions as Node, `a preview needs ${one}`)),
-    ...assignmentsOf(template).flatMap(({ value, name, place }) => {
-      const properties = propertyAt(bodyOf(value), "properties")?.value;
-      const to = propertyAt(properties, "principalId")?.value.text ?? "";
-      const what = propertyAt(properties, "roleDefinitionId")?.value.text;
-      if (!to.startsWith("previewer.") || what === "previewRole.id") return [];
-      return [
-        findingAt(
-          place,
-          "preview-rights",
-          `${name}: the identity of pull requests gets previewRole and no other`,
-        ),
-      ];
-    }),
     ...(deploying === undefined ? [] : itemsOf(deploying))
       .filter((one) => stringOf(one) === environment)
       .map((one) =>

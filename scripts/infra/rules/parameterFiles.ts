@@ -1,4 +1,5 @@
 import type { Node } from "web-tree-sitter";
+import { asAzdReads } from "../evaluate/deployment.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, namedChildren, placeOfText } from "../syntax.ts";
 import { type Declaration, propertiesOf, stringOf, type Template } from "../template.ts";
@@ -21,7 +22,7 @@ function checkFile(project: Project, main: Template, file: string, text: string)
     findingAt(placeOfText(file, text, `"${about}"`), "parameter-file", message);
   let parameters: Record<string, { value?: unknown }>;
   try {
-    parameters = (JSON.parse(text) as { parameters?: typeof parameters }).parameters ?? {};
+    parameters = (JSON.parse(asAzdReads(text)) as { parameters?: typeof parameters }).parameters ?? {};
   } catch {
     return [tell("", "this is no JSON")];
   }

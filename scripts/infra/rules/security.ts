@@ -19,7 +19,6 @@ const hardening: Readonly<Record<string, readonly (readonly [path: string, ...ri
     ["properties.httpsOnly", "true"],
     ["properties.siteConfig.minTlsVersion", "'1.2'", "'1.3'"],
     ["properties.siteConfig.scmMinTlsVersion", "'1.2'", "'1.3'"],
-    ["properties.siteConfig.ftpsState", "'Disabled'"],
     ["properties.siteConfig.remoteDebuggingEnabled", "false"],
     ["properties.functionsRuntimeAdminIsolationEnabled", "true"],
   ],
@@ -43,15 +42,14 @@ const secretTexts = /AccountKey=|SharedAccessSignature=|DefaultEndpointsProtocol
 const endpoints =
   /\b(core\.windows\.net|azurewebsites\.net|(?:blob|queue|table)\.storage\.azure|database\.windows\.net)\b/;
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const goneOnFlex =
-  /^(FUNCTIONS_|WEBSITE_|SCM_|ENABLE_ORYX)|^(linuxFxVersion|AzureWebJobsStorage|DataStorage)$/;
+/** Connections by their one name, which wins over the identity of those with `__`. */
+const connections = /^(AzureWebJobsStorage|DataStorage)$/;
 
-/** `secret`, `endpoint`, `hardening`, `flex-setting`, `role-id`, `role-name` and `principal-type`. */
+/** `secret`, `endpoint`, `hardening`, `role-id`, `role-name` and `principal-type`. */
 export function security(project: Project): Finding[] {
   return [...project.templates.values()].flatMap((template) => [
     ...secretsAndEndpoints(template),
     ...hardened(template),
-    ...flexSettings(template),
     ...roles(project, template),
   ]);
 }
@@ -67,6 +65,10 @@ function secretsAndEndpoints(template: Template): Finding[] {
         ? [at(node, "secret", `${name} reads a key; use an identity and a role`)]
         : [];
     }
+    if (node.type === "object")
+      return propertiesOf(node)
+        .filter(({ key }) => connections.test(key))
+        .map(({ key, keyNode }) => at(keyNode, "secret", `${key} as one text would win over the identity`));
     if (node.type !== "string") return [];
     if (secretTexts.test(node.text)) return [at(node, "secret", "a connection string with a key in it")];
     const host = endpoints.exec(node.text)?.[0];
@@ -92,23 +94,6 @@ function hardened(template: Template): Finding[] {
       return [findingAt(place, "hardening", `${resource.name}: ${path} must be ${right.join(" or ")}`)];
     });
   });
-}
-
-/** Flex reads these from `functionAppConfig`, and a connection string would win over the identity. */
-function flexSettings(template: Template): Finding[] {
-  return [...everyNode(template.root)].flatMap((node) =>
-    node.type !== "object"
-      ? []
-      : propertiesOf(node)
-          .filter(({ key }) => goneOnFlex.test(key))
-          .map(({ key, keyNode }) =>
-            findingAt(
-              placeOf(template.file, keyNode),
-              "flex-setting",
-              `${key} does not belong into an app on Flex`,
-            ),
-          ),
-  );
 }
 
 function roles(project: Project, template: Template): Finding[] {

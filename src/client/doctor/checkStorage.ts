@@ -12,6 +12,8 @@ const dayMs = 86_400_000;
 const offsetWarnMs = 5_000;
 const offsetWrongMs = 300_000;
 const leaderlessMaxS = 180;
+/** As infra/modules/dataStorage.bicep sets it. */
+const restorableDays = 7;
 
 /** Checks the service itself, its clock, and whether it keeps what Leasefold deletes and rewrites. */
 export async function checkService({ storage, names, clock }: Client): Promise<readonly Finding[]> {
@@ -23,13 +25,15 @@ export async function checkService({ storage, names, clock }: Client): Promise<r
   if (facts.server !== "") ok(`the blob service is ${facts.server}`);
   if (facts.softDeleteDays === undefined)
     skipped("soft delete and clock: this identity may not read the account's properties");
-  else if (facts.softDeleteDays > 0) {
+  else if (facts.softDeleteDays > restorableDays) {
     warning({
       what: `blob soft delete is on (${facts.softDeleteDays} days)`,
-      why: "each deleted partial is kept, and billed, for this time",
-      cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-delete-retention false",
+      why: `each deleted partial is kept, and billed, for this time; the templates keep it for ${restorableDays} days`,
+      cure: `az storage account blob-service-properties update --account-name ACCOUNT --enable-delete-retention true --delete-retention-days ${restorableDays}`,
     });
-  } else ok("blob soft delete is off");
+  } else if (facts.softDeleteDays > 0) {
+    ok(`what was deleted or overwritten can be restored for ${facts.softDeleteDays} days`);
+  } else ok("blob soft delete is off: what was deleted is gone");
   if (versioned === undefined) skipped("blob versioning: nothing has been written yet");
   else if (versioned) {
     warning({

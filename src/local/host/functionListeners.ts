@@ -13,7 +13,7 @@ import {
 import type { Invoker } from "./invoker.ts";
 import { triggerMetadata } from "./queueDelivery.ts";
 import { type QueueTriggerOptions, startQueueListener } from "./queueTrigger.ts";
-import { type Listener, parseSchedule, startTimer } from "./timerTrigger.ts";
+import { type Listener, parseSchedule, startTimer, type TimerStore } from "./timerTrigger.ts";
 
 /** What the listeners of one instance share. */
 export interface Surroundings {
@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly log: HostLog;
   /** The key of HTTP functions that are not anonymous. */
   readonly functionKey: string;
+  /** What instances share of a timer, as on Azure; without it each instance ticks. */
+  readonly timers?: (functionName: string) => TimerStore;
 }
 
 /**
@@ -96,12 +98,13 @@ function bodyBytes(body: TypedData | undefined): Uint8Array {
   return Buffer.from(body?.string ?? body?.json ?? "", "utf8");
 }
 
-function timerListener(one: RegisteredFunction, { env, clock, invoker }: Surroundings): () => Listener {
+function timerListener(one: RegisteredFunction, around: Surroundings): () => Listener {
+  const { env, clock, invoker, timers } = around;
   const [input, binding] = triggerOf(one);
   const schedule = parseSchedule(bindingText(binding, "schedule", one.metadata.name, env));
   return () =>
     startTimer({
-      ...{ schedule, clock },
+      ...{ schedule, clock, store: timers?.(one.metadata.name), monitor: binding["useMonitor"] !== false },
       invoke: (data) => invoker.invoke(one, { inputData: [{ name: input, data }] }),
     });
 }

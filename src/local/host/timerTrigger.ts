@@ -38,23 +38,47 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/**
- * Fires by a one-shot timer for each occurrence and never overlaps itself. Occurrences missed during a long invocation
- * collapse into one that follows at once.
- *
- * Not promised, unlike on Azure: that a timer fires on one instance only (here it fires on each), and a status, so no
- * occurrence is ever past due.
- */
-export function startTimer(options: {
+/** What the host's own storage holds of one timer of an app, for all of its instances. */
+export interface TimerStore {
+  /** Whether this instance has the timer from now on, until it releases it or dies. */
+  take(): Promise<boolean>;
+  release(): Promise<void>;
+  /** When it is due, in ms since the epoch; undefined before its first start. */
+  due(): Promise<number | undefined>;
+  setDue(ms: number): Promise<void>;
+}
+
+/** How often an instance asks for a timer that another has (`listenerLockRecoveryPollingInterval`). */
+const takeAgainMs = 60_000;
+const minuteMs = 60_000;
+
+interface TimerOptions {
   readonly schedule: Schedule;
   readonly clock: Clock;
   /** Never rejects. */
   readonly invoke: (input: TypedData) => Promise<unknown>;
-}): Listener {
-  const { schedule, clock, invoke } = options;
+  /** Without it the timer fires on each instance, and no occurrence is ever past due. */
+  readonly store?: TimerStore | undefined;
+  /** `useMonitor` of the binding; the host has it on by default. */
+  readonly monitor?: boolean;
+}
+
+/**
+ * Fires by a one-shot timer for each occurrence and never overlaps itself. Occurrences missed during a long invocation
+ * collapse into one that follows at once.
+ *
+ * With a store it does as on Azure (TimerListener, SingletonListener and ScheduleMonitor of azure-webjobs-sdk and
+ * -extensions): one instance of an app has the timer, and an occurrence that no instance met is past due and fires as soon
+ * as one has it. Without a monitor, and where a schedule fires twice a minute, an instance counts from its own start.
+ */
+export function startTimer({ schedule, clock, invoke, store, monitor = true }: TimerOptions): Listener {
   let cancel: () => void = () => undefined;
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
+  let taken = false;
+  const startedMs = clock.wallMs();
+  const secondMs = schedule.nextAfter(schedule.nextAfter(startedMs) ?? startedMs) ?? Number.POSITIVE_INFINITY;
+  const kept = monitor && secondMs - startedMs > minuteMs ? store : undefined;
 
   const arm = (dueMs: number | undefined) => {
     if (stopped || dueMs === undefined) return;
@@ -62,24 +86,46 @@ export function startTimer(options: {
     cancel = clock.after(waitMs, () => {
       // A timer may fire a little early by the wall clock, and the longest waits come in pieces.
       if (clock.wallMs() < dueMs) arm(dueMs);
-      else current = fire();
+      else current = fire(false);
     });
   };
 
-  const fire = async () => {
+  const fire = async (isPastDue: boolean) => {
     const nextMs = schedule.nextAfter(clock.wallMs());
-    await invoke(jsonData({ Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false }));
+    const dueMs = await kept?.due();
+    const status = dueMs === undefined ? null : { Next: new Date(dueMs).toISOString() };
+    const input = { Schedule: { AdjustForDST: true }, ScheduleStatus: status, IsPastDue: isPastDue };
+    await invoke(jsonData(input));
+    if (nextMs !== undefined) await kept?.setDue(nextMs);
     // The next occurrence after the start: in the past after an overrun, which makes it fire at once.
     arm(nextMs);
   };
 
-  arm(schedule.nextAfter(clock.wallMs()));
+  const begin = async () => {
+    taken = store === undefined || (await store.take());
+    if (stopped) return;
+    if (!taken) {
+      cancel = clock.after(takeAgainMs, () => {
+        current = begin();
+      });
+      return;
+    }
+    const dueMs = await kept?.due();
+    if (dueMs !== undefined && dueMs < clock.wallMs()) return fire(true);
+    const nextMs = schedule.nextAfter(clock.wallMs());
+    if (nextMs !== undefined) await kept?.setDue(nextMs);
+    arm(nextMs);
+  };
+
+  if (store === undefined) arm(schedule.nextAfter(startedMs));
+  else current = begin();
 
   return {
     async stop() {
       stopped = true;
       cancel();
       await current;
+      if (taken) await store?.release();
     },
   };
 }

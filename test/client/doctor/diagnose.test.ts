@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { diagnose } from "../../../src/client/doctor/diagnose.ts";
 import { StorageError } from "../../../src/model/errors.ts";
@@ -96,10 +98,26 @@ test("containers and queues that the app has not needed yet are no warning after
 });
 
 test.each([
-  [about({ softDeleteDays: 7 }), "warning", "blob soft delete is on (7 days)"],
+  [about({ softDeleteDays: 8 }), "warning", "blob soft delete is on (8 days)"],
   [about({ softDeleteDays: 0 }, true), "warning", "blob versioning is on"],
 ])("account: %#", async (change, state, what) => {
   expect(bad(await examined(change))).toMatchObject([{ state, what }]);
+});
+
+test("the protection that the templates switch on is no warning", async () => {
+  const template = readFileSync(
+    join(import.meta.dirname, "../../../infra/modules/dataStorage.bicep"),
+    "utf8",
+  );
+  const days = /deleteRetentionPolicy: \{\s+enabled: true\s+days: (\d+)/.exec(template)?.[1];
+  const findings = await examined(about({ softDeleteDays: Number(days) }));
+  expect(bad(findings)).toEqual([]);
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      state: "ok",
+      what: `what was deleted or overwritten can be restored for ${days} days`,
+    }),
+  );
 });
 
 test.each([

@@ -74,6 +74,7 @@ const operators: Readonly<Record<string, (a: Value, b: Value) => Value>> = {
   endswith: (a, b) => lower(a).endsWith(lower(b)),
   contains: (a, b) => lower(a).includes(lower(b)),
   "!contains": (a, b) => !lower(a).includes(lower(b)),
+  "=~": (a, b) => lower(a) === lower(b),
   has: hasTerm,
   "!has": (a, b) => !hasTerm(a, b),
   "+": (a, b) => (isNull(a) || isNull(b) ? null : Number(a) + Number(b)),

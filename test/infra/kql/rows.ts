@@ -25,6 +25,23 @@ export const said = (minutes: number, { level, event, fields }: LogEvent, more: 
 export const elected = (minutes: number, kind: string, fields: LogEvent["fields"]): Row =>
   said(minutes, logEvents.election("info", kind, fields));
 
+/**
+ * Categories of rows as the host's sources name them (github.com/Azure/azure-functions-host at 89dc438, paths below src).
+ * Those of the two classes are their full names, because they take an `ILogger<T>`; host#7419 shows the first in a workspace.
+ */
+export const categories = {
+  /** azure-webjobs-sdk, Loggers/LogCategories.cs; host#6564 shows both rows of one failed invocation. */
+  failedInvocation: ["Host.Results", "Function.worker"],
+  /** WebJobs.Script/Host/ScriptHost.cs: LogCategories.Startup. */
+  startup: "Host.Startup",
+  /** WebJobs.Script/Workers/Rpc/RpcWorkerProcessFactory.cs. */
+  process: "Worker.rpcWorkerProcess.node.3f2a",
+  /** WebJobs.Script.WebHost/WebScriptHostExceptionHandler.cs. */
+  unhandled: "Microsoft.Azure.WebJobs.Script.WebHost.WebScriptHostExceptionHandler",
+  /** WebJobs.Script/Host/HostIdValidator.cs. */
+  hostId: "Microsoft.Azure.WebJobs.Script.HostIdValidator",
+} as const;
+
 /** A line of the host itself. */
 export const hostSaid = (minutes: number, category: string, message: string, severity = 3): Row => ({
   ...{ TimeGenerated: before(minutes), Message: message, SeverityLevel: severity, OperationName: "" },
@@ -32,10 +49,16 @@ export const hostSaid = (minutes: number, category: string, message: string, sev
 });
 
 /** An exception that the host logged: the innermost message is that of what was thrown first. */
-export const thrown = (minutes: number, type: string, outer: string, innermost = outer): Row => ({
+export const thrown = (
+  minutes: number,
+  category: string,
+  type: string,
+  outer: string,
+  innermost = outer,
+): Row => ({
   ...{ TimeGenerated: before(minutes), OuterType: type, OuterMessage: outer, InnermostMessage: innermost },
   ...{ SeverityLevel: 3, AppRoleName: "app-ne", OperationName: "", ItemCount: 1 },
-  Properties: { Category: "Host.Startup" },
+  Properties: { Category: category },
 });
 
 const folder = join(import.meta.dirname, "../../../infra/queries");

@@ -5,6 +5,10 @@ import type { Clock, Random } from "../../../src/storage/ports.ts";
  * wanted are as many as messages in the queue over what one instance runs at once, and none of what lies there is
  * counted while no message is visible; a decision adds only a few (functions-target-based-scaling), and there is one
  * every half minute for queue triggers (event-driven-scaling, "new instance rate"; learn.microsoft.com/azure/azure-functions).
+ *
+ * What one instance runs at once is batchSize + newBatchThreshold since Storage.Queues 5.3.1 (Azure/azure-sdk-for-net#44661,
+ * QueueTargetScaler), which the extension bundle of host.json has; the page above still says batchSize alone, as it was
+ * before. `dividesBy` tries the other.
  */
 export interface Scaling {
   readonly warm?: number;
@@ -15,6 +19,8 @@ export interface Scaling {
   readonly stepMax: number;
   /** From the decision until the instance takes its first message. */
   readonly coldStartMs: number;
+  /** Messages of one instance in the decision, where they are not as many as it runs at once. */
+  readonly dividesBy?: number;
 }
 
 export const azureScaling: Scaling = {
@@ -38,7 +44,7 @@ export function decideInstances(
 
 export interface Instance {
   readonly idle: () => boolean;
-  /** Takes no further message; what it has begun goes on. */
+  /** Drained: it takes no further message; what it has begun goes on. */
   stop(): void;
 }
 
@@ -49,7 +55,11 @@ export interface Fleet {
   stop(): void;
 }
 
-/** Keeps a fleet at what the platform decides. Only an idle instance is taken away. */
+/**
+ * Keeps a fleet at what the platform decides. Instances that are too many are drained, idle ones first: they take nothing
+ * more, and are gone when what they have begun has ended. Azure drains busy ones as well, since it counts visible messages
+ * only (Azure/azure-functions-host#11890, #12007).
+ */
 export function startFleet(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   scaling: Scaling,
@@ -57,7 +67,12 @@ export function startFleet(
   look: () => Promise<{ readonly messages: number; readonly visible: number }>,
   start: () => Instance,
 ): Fleet {
-  const live: { readonly instance: Instance; readonly sinceMs: number }[] = [];
+  interface Life {
+    readonly instance: Instance;
+    readonly sinceMs: number;
+  }
+  const live: Life[] = [];
+  let drained: Life[] = [];
   const stopping = new AbortController();
   const { alwaysReady = 0 } = scaling;
   let starting = 0;
@@ -72,24 +87,30 @@ export function startFleet(
     live.push({ instance: start(), sinceMs: clock.monotonicMs() });
     peak = Math.max(peak, live.length);
   };
-  const removeIdle = (count: number): void => {
-    for (let at = live.length - 1, left = count; at >= 0 && left > 0; at -= 1) {
-      const one = live[at];
-      if (one === undefined || !one.instance.idle()) continue;
+  const drain = (count: number): void => {
+    const busyLast = [...live].sort((a, b) => Number(b.instance.idle()) - Number(a.instance.idle()));
+    for (const one of busyLast.slice(0, count)) {
       one.instance.stop();
-      goneMs += clock.monotonicMs() - one.sinceMs;
-      live.splice(at, 1);
-      left -= 1;
+      live.splice(live.indexOf(one), 1);
+      drained.push(one);
     }
+  };
+  const lifeOf = ({ sinceMs }: Life): number => clock.monotonicMs() - sinceMs;
+  const leave = (): void => {
+    for (const one of drained.filter(({ instance }) => instance.idle())) goneMs += lifeOf(one);
+    drained = drained.filter(({ instance }) => !instance.idle());
   };
   const scale = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const queue = await look();
+      leave();
       const now = live.length + starting;
-      const wanted = Math.max(alwaysReady, decideInstances(now, queue, takesEach, scaling));
+      const each = scaling.dividesBy ?? takesEach;
+      const wanted = Math.max(alwaysReady, decideInstances(now, queue, each, scaling));
       for (let more = now; more < wanted; more += 1)
         void add(scaling.coldStartMs * (0.75 + random.number() / 2));
-      if (wanted < live.length) removeIdle(live.length - wanted);
+      if (wanted < live.length) drain(live.length - wanted);
+      leave();
       await clock.sleep(scaling.decideEveryMs, stopping.signal);
     }
   };
@@ -102,7 +123,7 @@ export function startFleet(
   }
 
   return {
-    instanceMs: () => goneMs + live.reduce((sum, { sinceMs }) => sum + clock.monotonicMs() - sinceMs, 0),
+    instanceMs: () => goneMs + [...live, ...drained].reduce((sum, one) => sum + lifeOf(one), 0),
     peak: () => peak,
     stop() {
       stopping.abort();

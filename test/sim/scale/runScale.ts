@@ -126,7 +126,10 @@ function scalingOf({ workers, apart }: Scaled, queue: "wake" | "urgent" | "packs
   return queue !== "both" && apart?.ready.includes(queue) === true ? { ...scaling, alwaysReady: 1 } : scaling;
 }
 
-/** The way of the wakes to the leader's process: nothing comes until the platform has started an instance for them. */
+/**
+ * The way of the wakes to the leader's process: nothing comes while no instance listens for them. While somebody leads no
+ * wake is visible, so the platform drains the instance; what leads goes on in it.
+ */
 function wokenHost(
   storage: FarStorage,
   scale: Scaled,
@@ -134,17 +137,22 @@ function wokenHost(
   names: Names,
   near: Storage,
 ): FarStorage {
-  let awake = false;
+  let awake = 0;
   const ports = { clock: world.clock(), random: world.random };
   const look = () => lengthOf(near, [names.wake]);
   startFleet(ports, scalingOf(scale, "wake"), 1, look, () => {
-    awake = true;
-    return { idle: () => false, stop() {} };
+    awake += 1;
+    return {
+      idle: () => true,
+      stop() {
+        awake -= 1;
+      },
+    };
   });
   const queues = {
     ...storage.queues,
     receive: async (...given: Parameters<Storage["queues"]["receive"]>) =>
-      awake ? await storage.queues.receive(...given) : [],
+      awake > 0 ? await storage.queues.receive(...given) : [],
   };
   return { ...storage, queues };
 }

@@ -10,6 +10,7 @@ import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
 import { sharedMessages } from "./sharedMessages.ts";
+import { sharedTimer } from "./sharedTimer.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
 
@@ -30,4 +31,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...rest,
   ...calm,
   ...sharedMessages,
+  ...sharedTimer,
 };

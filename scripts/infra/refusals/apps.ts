@@ -1,0 +1,131 @@
+import { at, isFields } from "../evaluate/values.ts";
+import { offers } from "../regions.ts";
+import { keysOf, not, prop, type Refusal } from "./refusal.ts";
+
+const site = "Microsoft.Web/sites";
+
+/**
+ * What a site on Flex Consumption may say in `siteConfig`: what Terraform's provider sends for one (hashicorp/
+ * terraform-provider-azurerm, ExpandSiteConfigFunctionFlexConsumptionAppV20250501), less the two that a thread calls refused
+ * or doubtful (Azure/terraform-azurerm-avm-res-web-site#353, #360).
+ */
+const flexSiteConfig: ReadonlySet<string> = new Set(
+  (
+    "acrUseManagedIdentityCreds apiDefinition apiManagementConfig appCommandLine appSettings cors defaultDocuments " +
+    "healthCheckPath http20Enabled ipSecurityRestrictions ipSecurityRestrictionsDefaultAction loadBalancing " +
+    "managedPipelineMode minTlsVersion numberOfWorkers remoteDebuggingEnabled remoteDebuggingVersion " +
+    "scmIpSecurityRestrictions scmIpSecurityRestrictionsDefaultAction scmIpSecurityRestrictionsUseMain scmMinTlsVersion " +
+    "vnetRouteAllEnabled webSocketsEnabled"
+  ).split(" "),
+);
+
+/** Regions in which an app may have fewer than 40 instances at most. */
+const fewInstances = new Set(["westeurope", "australiaeast", "westus2"]);
+
+/** What runs Flex Consumption beneath, so it has to be registered as well. */
+const beneath: Readonly<Record<string, string>> = { "Microsoft.Web": "Microsoft.App" };
+
+/** Plans, apps and their settings on Flex Consumption. */
+export const ofApps: readonly Refusal[] = [
+  {
+    rule: "refused-site-config",
+    by: "ARM",
+    code: "51021",
+    seen: [
+      ...(["Azure/azure-cli#31414", "microsoft/azure-pipelines-tasks#21032"] as const),
+      ...["Azure/terraform-azurerm-avm-res-web-site#345", "Azure/azure-functions-host#10643"],
+    ],
+    on: site,
+    wrong: (one) =>
+      keysOf(prop(one, "siteConfig"))
+        .filter((key) => !flexSiteConfig.has(key))
+        .map((key) => [`siteConfig.${key}: Flex Consumption does not take it, region by region`, `${key}:`]),
+  },
+  {
+    rule: "refused-app-setting",
+    by: "ARM",
+    code: "51021",
+    seen: ["microsoft/vscode-azurefunctions#4142"],
+    on: "Microsoft.Web/sites/config",
+    wrong: (one) =>
+      (one.name === "appsettings" ? keysOf(prop(one)) : [])
+        .filter((key) => /^(FUNCTIONS_|WEBSITE_|SCM_|ENABLE_ORYX)/.test(key))
+        .map((key) => [`${key}: Flex Consumption reads it from functionAppConfig`, key]),
+  },
+  {
+    rule: "refused-flex-config",
+    by: "ARM",
+    code: "BadRequest",
+    seen: ["Azure-Samples/azure-functions-flex-consumption-samples#7"],
+    on: site,
+    wrong: (one) =>
+      ["deployment", "runtime", "scaleAndConcurrency"].flatMap((part) =>
+        not(isFields(prop(one, "functionAppConfig", part)), `functionAppConfig needs ${part}`, "siteConfig:"),
+      ),
+  },
+  {
+    rule: "refused-instance-size",
+    by: "ARM",
+    code: "BadRequest",
+    seen: ["Azure/azure-rest-api-specs#40898"],
+    on: site,
+    wrong: (one) => {
+      const size = Number(prop(one, "functionAppConfig", "scaleAndConcurrency", "instanceMemoryMB"));
+      const says = `an instance of ${size} MB: sizes are 512 (refused in some regions until March 2026), 2048 and 4096`;
+      return not([512, 2048, 4096].includes(size), says, "instanceMemoryMB:");
+    },
+  },
+  {
+    rule: "refused-instance-count",
+    by: "ARM",
+    code: "BadRequest",
+    seen: ["Azure/azure-functions-host#10523", "MicrosoftDocs/azure-docs#128255"],
+    on: site,
+    wrong: (one) => {
+      const most = Number(prop(one, "functionAppConfig", "scaleAndConcurrency", "maximumInstanceCount"));
+      const holds = (most >= 40 && most <= 1_000) || fewInstances.has(String(at(one.body, "location")));
+      return not(holds, `at most ${most} instances: below 40 some regions only`, "maximumInstanceCount:");
+    },
+  },
+  {
+    rule: "refused-runtime",
+    by: "host",
+    code: "InternalServerError",
+    seen: ["Azure/Azure-Functions#2666"],
+    on: site,
+    wrong: (one) => {
+      const [name, version] = ["name", "version"].map((key) =>
+        prop(one, "functionAppConfig", "runtime", key),
+      );
+      // `az functionapp list-flexconsumption-runtimes` prints these; ARM itself takes any text. 24 runs: azure-functions-host#11828.
+      const holds = name === "node" && ["22", "24"].includes(String(version));
+      return not(holds, `the runtime ${name} ${version} is in no catalog, so no instance starts`, "runtime:");
+    },
+  },
+  {
+    rule: "refused-zones",
+    by: "ARM",
+    code: "400",
+    seen: ["Azure/terraform-azurerm-avm-res-web-serverfarm#134"],
+    on: "Microsoft.Web/serverfarms",
+    wrong: (one) => {
+      const region = String(at(one.body, "location"));
+      const holds = prop(one, "zoneRedundant") !== true || offers(region, "Standard_ZRS");
+      return not(holds, `${region} has no zones to spread over`, "zoneRedundant:");
+    },
+  },
+  {
+    rule: "refused-registration",
+    by: "ARM",
+    code: "MissingSubscriptionRegistration",
+    seen: ["Azure/azure-cli#33177", "hashicorp/terraform-provider-azurerm#30397"],
+    on: "*",
+    wrong: ({ type }, { page }) => {
+      const [said = ""] = /^Once per subscription register [\s\S]*?\n\n/m.exec(page) ?? [];
+      const own = type.split("/")[0] ?? "";
+      return [own, beneath[own] ?? own]
+        .filter((name) => name !== "Microsoft.Authorization" && !said.includes(`\`${name}\``))
+        .map((name) => [`docs/DEPLOY.md does not say to register ${name}`, own]);
+    },
+  },
+];
