@@ -3,7 +3,7 @@ import { type Plan, planSchema, segmentSchema, specSchema } from "../model/run.t
 import { runBlobs, specBlob } from "../model/runBlobs.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
-import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
+import { type Documents, DroppedError, OlderPlanError, StorageLostError } from "./ports.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */
 const documentsKept = 64;
@@ -33,6 +33,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
       return small(name, async () => {
         const plan = await readDocument(blobs, [runs, name], planSchema);
         if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
+        if (plan.value.fold === undefined) throw new OlderPlanError(run);
         return plan.value;
       });
     },

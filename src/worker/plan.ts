@@ -12,7 +12,7 @@ import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
-import type { Plan, Spec } from "../model/run.ts";
+import { type Plan, planVersion, type Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
@@ -50,7 +50,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   });
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
   const plan: Plan = {
-    v: wireVersion,
+    v: planVersion,
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
@@ -60,6 +60,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),
     fanIn: ports.tree.fanIn,
     packMs: chunkMs * packSize,
+    fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, starts } } : {}),
     calls: encodeCalls(ports.takeCalls()),
   };
