@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { calculationLimits, limits } from "../../src/model/limits.ts";
+import { limits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import type { UserCode } from "../../src/worker/threads/userCode.ts";
@@ -83,7 +83,7 @@ describe("a fold in batches", () => {
   });
 
   test("a pack whose spans are too large together fails for good, and the record says which sizes have one span", async () => {
-    const bytes = new Uint8Array(calculationLimits.partialBytesMax + 1);
+    const bytes = new Uint8Array(limits.foldBytesMax + 1);
     const world = await workerWorld({ ...inlineCode(joining), compute: async () => ({ bytes, ms: 1 }) });
     await world.submit({ calculation: "joining", params: { chunks: 9 }, packSize: 3 });
     await world.work({ ...common, kind: "plan" });
@@ -94,7 +94,7 @@ describe("a fold in batches", () => {
       code: "partial-too-large",
       final: true,
       message: expect.stringMatching(
-        /33554433 bytes together; the limit is 33554432 .*power of two has one span/,
+        /67108865 bytes together; the limit is 67108864 .*power of two has one span/,
       ),
     });
     expect(world.list("runs").filter((name) => name.startsWith("parts/"))).toEqual([]);

@@ -1,7 +1,7 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { accepts, type WantedCode } from "../../model/identity.ts";
-import { calculationLimits, limits } from "../../model/limits.ts";
+import { limits } from "../../model/limits.ts";
 import {
   decodeFoldFacts,
   type FoldFacts,
@@ -147,8 +147,8 @@ export interface Output extends Omit<OutputFacts, "calls"> {
 
 /**
  * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of other
- * code that is there counts as missing for every fold, and is replaced. The limit of a partial holds for its spans
- * together, because a fold reads all of them at once.
+ * code that is there counts as missing for every fold, and is replaced. Each span of it keeps the limit of a partial; they
+ * must fit into one fold together.
  */
 export async function writeOutput(
   ports: WorkerPorts,
@@ -156,9 +156,9 @@ export async function writeOutput(
   { bytes, metadata, ...facts }: Output,
   wanted: WantedCode,
 ): Promise<"created" | "existed" | "replaced"> {
-  const { partialBytesMax } = calculationLimits;
-  if (bytes.length > partialBytesMax) {
-    const why = `its spans have ${bytes.length} bytes together; the limit is ${partialBytesMax} (partialBytesMax)`;
+  const { foldBytesMax } = limits;
+  if (bytes.length > foldBytesMax) {
+    const why = `its spans have ${bytes.length} bytes together; the limit is ${foldBytesMax} (foldBytesMax)`;
     const fix = "a pack size that is a power of two has one span";
     throw new CalculationError("partial-too-large", `${why}; ${fix}`);
   }
