@@ -31,15 +31,16 @@ export interface Calculation<Params, Input, Part> {
   /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
   compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
   /**
-   * Folds two neighbors, `a` before `b`. Must be associative. An encoded partial has at most 32 MB, so the result must
-   * not grow with every partial folded into it.
+   * Folds two neighbors, `a` before `b`. It must be pure, but may change `a` and return it. Which partials are merged
+   * depends on chunk indices alone, so it need not be associative. An encoded partial has at most 32 MB, so the result
+   * must not grow with every partial folded into it.
    */
   merge(a: Part, b: Part, params: Params): Part;
-  /** The neutral partial, which is also that of a run without chunks. */
+  /** The partial of a run in which no chunk is folded; it is never merged. */
   zero(params: Params): Part;
   /** Makes the result from the folded partial; without it the partial is the result. */
   finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
-  /** Encodes partials; without it they are JSON. */
+  /** Encodes partials, which it must give back as they were; without it they are JSON. */
   readonly codec?: Codec<Part>;
 }
 

@@ -1,11 +1,12 @@
+import { coverOf } from "../model/foldTree.ts";
 import type { AnyCalculation, ResultBytes } from "./contract.ts";
 import { type Files, noFiles } from "./files.ts";
 import { runCompute, runFinish, runPlan } from "./runJob.ts";
 
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
- * parameters, sums, quantiles, random numbers and functions whose bits do not depend on where and in which order they are
- * computed, and for tests a run in one thread and the laws.
+ * parameters, exact sums, quantiles, random numbers and functions whose bits do not depend on where and in which order
+ * they are computed, and for tests a run in one thread and the laws.
  */
 export { z } from "zod";
 export {
@@ -41,7 +42,8 @@ export async function runSerially(
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
   const { chunks, list } = await runPlan(calculation, params, keep, { files });
   const pack = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
-  const parts = chunks === 0 ? [] : [await runCompute(calculation, pack, files)];
+  const cover = coverOf(pack, chunks);
+  const parts = chunks === 0 ? [] : [{ ...cover, bytes: await runCompute(calculation, pack, files) }];
   const result = await runFinish(calculation, { params, parts, folded: chunks, count: chunks });
   return { ...result, chunks };
 }

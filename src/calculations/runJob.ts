@@ -1,10 +1,10 @@
 import { CalculationError } from "../model/errors.ts";
+import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
-import { rangeText } from "../model/packs.ts";
+import { powerFrom, type Range, rangeText } from "../model/packs.ts";
 import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
 import {
   checkBytes,
-  decodePart,
   encodeJson,
   encodePart,
   guarded,
@@ -13,6 +13,7 @@ import {
   resultBytes,
 } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
+import { type CoveringPart, encodeSpans, foldParts, treeOf } from "./foldParts.ts";
 import type { ChunkRange, PlannedChunks } from "./timeChunks.ts";
 
 const { inputsPerBatch, batchBytesMax, chunksMax } = calculationLimits;
@@ -82,7 +83,7 @@ export interface ComputeHooks {
 
 type Pack = ChunkRange & { readonly params: unknown };
 
-/** Computes the chunks of a pack and folds them in index order. An error names the chunk that caused it. */
+/** Computes the chunks of a pack and folds them by the tree of spans. An error names the chunk that caused it. */
 export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
@@ -99,15 +100,14 @@ export async function runCompute(
       onChunk(undefined);
     }
   };
-  let folded: unknown;
-  for (let index = from; index < to; index += 1) {
-    const part = await computeChunk(index);
-    folded = index === from ? part : await guarded("merge", () => calculation.merge(folded, part, params));
-  }
+  const tree = treeOf(calculation, params, from);
+  for (let index = from; index < to; index += 1)
+    await tree.add({ from: index, size: 1 }, await computeChunk(index));
   const name = to - from === 1 ? `chunk ${from}` : `chunks ${rangeText(pack)}`;
   return naming(name, async () => {
+    const spans = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
     try {
-      return await encodePart(calculation, folded);
+      return await encodeSpans(calculation, spans);
     } catch (error) {
       for (let index = from; index < to && to - from > 1 && searchOn(); index += 1) {
         // A chunk that throws now did not throw before, so nothing is certain and the first error counts.
@@ -129,19 +129,26 @@ async function naming<T>(chunks: string, run: (chunks: string) => Promise<T>): P
   }
 }
 
+/** Folds partials in index order into one that covers a range; chunks of it that none of them covers are gaps. */
 export async function runFold(
   calculation: AnyCalculation,
   params: unknown,
-  parts: readonly Uint8Array[],
+  { from, to, parts }: Range & { readonly parts: readonly CoveringPart[] },
 ): Promise<Uint8Array> {
-  return encodePart(calculation, await foldParts(calculation, params, parts), "a merged partial");
+  const tree = await foldParts(calculation, params, from, parts);
+  return encodeSpans(calculation, await tree.end(to), "a merged partial");
 }
 
+/** Folds partials of the whole run, and makes the result of the one partial that this gives, or of zero. */
 export async function runFinish(
   calculation: AnyCalculation,
-  { parts, ...context }: FinishContext<unknown> & { readonly parts: readonly Uint8Array[] },
+  { parts, ...context }: FinishContext<unknown> & { readonly parts: readonly CoveringPart[] },
 ): Promise<ResultBytes> {
-  const part = await foldParts(calculation, context.params, parts);
+  const { params } = context;
+  const tree = await foldParts(calculation, params, 0, parts);
+  const [root] = await tree.end(powerFrom(parts.at(-1)?.to ?? 0));
+  const isThere = root !== undefined && "part" in root;
+  const part = isThere ? root.part : await guarded("zero", () => calculation.zero(params));
   const finish = calculation.finish?.bind(calculation) ?? ((only: Result) => only);
   const result = await guarded("finish", () => finish(part, context));
   const made = resultBytes(result) ?? jsonResult(result);
@@ -153,20 +160,6 @@ function jsonResult(result: Result): ResultBytes {
   refuseSilentLoss(result, "the result");
   const body = encodeJson(result, "the result", 1);
   return { body, contentType: "application/json", extension: "json" };
-}
-
-async function foldParts(
-  calculation: AnyCalculation,
-  params: unknown,
-  parts: readonly Uint8Array[],
-): Promise<unknown> {
-  if (parts.length === 0) return guarded("zero", () => calculation.zero(params));
-  let folded: unknown;
-  for (const [i, bytes] of parts.entries()) {
-    const part = await guarded("decode", () => decodePart(calculation, bytes));
-    folded = i === 0 ? part : await guarded("merge", () => calculation.merge(folded, part, params));
-  }
-  return folded;
 }
 
 function checkChunks(chunks: number): void {

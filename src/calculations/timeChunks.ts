@@ -17,6 +17,8 @@ export interface ChunkRange {
   readonly to: number;
   /** Chunks of the whole run. */
   readonly count: number;
+  /** The partial covers the chunks up to here, which is more than `to` where the last chunk is among them (`coverOf`). */
+  readonly coverTo?: number;
   /** `inputs[i]` belongs to chunk `from + i`. */
   readonly inputs?: readonly unknown[];
 }

@@ -14,7 +14,10 @@ export const idSchema = z
 /** SHA-256 in hex. */
 export const sha256Pattern = /^[0-9a-f]{64}$/;
 
-/** The wire version that this code writes and reads. Stored documents carry it as `v`. */
+/**
+ * The wire version that this code writes and reads. Stored documents carry it as `v`; a schema whose documents are ahead
+ * says so in its meta data.
+ */
 export const wireVersion = 1;
 
 /**
@@ -35,7 +38,8 @@ export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, wha
 /** Decodes a value that was parsed already, like `decodeJson`. */
 export function decodeValue<T>(schema: ZodType<T>, value: unknown, what: string): T {
   const version = (value as { v?: unknown } | null)?.v;
-  if (typeof version === "number" && version > wireVersion) {
+  const known = schema.meta()?.["wireVersion"] ?? wireVersion;
+  if (typeof version === "number" && version > Number(known)) {
     const message = `${what} was written by a newer version (wire version ${version})`;
     throw new NewerVersionError("newer-version", message);
   }

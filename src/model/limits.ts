@@ -6,10 +6,10 @@ export const limits = {
   // The tree of partials.
   /** Packs that `finish` folds directly, without shards: one list page with metadata reads them all. */
   directPacksMax: 256,
-  /** Packs of one shard: ten shards are one list page. */
-  shardPacksMax: 500,
-  /** Nodes folded into one node of the next level, and by `finish`. */
-  fanIn: 1000,
+  /** Packs of one shard, a power of two: ten shards are about one list page. */
+  shardPacksMax: 512,
+  /** Nodes folded into one node of the next level, and by `finish`; a power of two. */
+  fanIn: 1024,
   /** Bytes of partials that a fold holds at once: two of the largest, so that any number can be folded. */
   foldBytesMax: 64 * 1024 * 1024,
   /** Bytes of a partial that also ride in its metadata, before base64url: metadata holds 8 KB with names
@@ -19,11 +19,14 @@ export const limits = {
   readsAtOnce: 16,
 
   // The size of packs.
-  /** Intended number of packs in a run: enough to balance a few hundred workers, few enough to cost nothing. */
-  packsAimed: 200,
+  /** Intended number of packs in a run: enough to balance a few hundred workers, few enough to cost nothing. As a pack
+   *  is a power of two of chunks, there are up to 1.42 times as many, which `finish` still folds directly. */
+  packsAimed: 180,
   /** The same where more packs would be shorter than `packMsShort`: short runs are computed by few workers. */
   packsAimedShort: 40,
   packMsShort: 500,
+  /** Where there would be fewer packs, they are rather too short than too long. */
+  packsFew: 20,
   /** A shorter pack is mostly overhead. */
   packMsMin: 250,
   /** A longer pack would be slow to balance; the host first renews a message after five minutes. */
@@ -44,6 +47,8 @@ export const limits = {
   // One loop of a leader.
   /** Names on one page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs). */
   listPageMax: 5_000,
+  /** Names of neighboring shards that are listed together: ten of the largest, whose last few may need a second page. */
+  namesTogetherMax: 5_120,
   /** List pages of one loop, over all runs. */
   pagesPerLoopMax: 25,
   /** Pages of a loop that remain for the runs, however long the list of markers is. */

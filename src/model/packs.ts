@@ -53,13 +53,24 @@ export const indexesOf = ({ from, to }: Range): number[] =>
 export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "fanIn", number>>;
 
 /**
- * The shard size for a number of packs: one shard while it can be folded directly, else about the square root. It is larger
- * from some thousand packs on: each loop lists the open shards, and the packs in flight of a fast run must lie in few.
+ * The shard size for a number of packs: one shard while it can be folded directly, else about the square root, as a power
+ * of two. It is larger from some thousand packs on: each loop lists the open shards, and the packs in flight of a fast run
+ * must lie in few.
  */
 export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =>
   packs <= tree.directPacksMax
     ? tree.directPacksMax
-    : Math.min(tree.shardPacksMax, Math.ceil(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
+    : Math.min(tree.shardPacksMax, powerFrom(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
+
+/** The least power of two that is not below `size`. */
+export function powerFrom(size: number): number {
+  let power = 1;
+  while (power < size) power *= 2;
+  return power;
+}
+
+/** The power of two whose ratio to `size` is the least. */
+const powerNear = (size: number): number => 2 ** Math.round(Math.log2(size));
 
 /** How many packs of so many ms one message carries while so many are left: a quarter second of them, fewer at the end. */
 export function packsPerMessage(packMs: number, left: number): number {
@@ -69,17 +80,22 @@ export function packsPerMessage(packMs: number, left: number): number {
 }
 
 /**
- * Chunks per pack: the total work divided by 200 packs, or by 40 while packs are shorter than half a second, but at least a
- * quarter second and at most 25 s for a pack, and never more than a quarter of the time limit of its attempt.
+ * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, but about a
+ * quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
+ * all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
  */
 export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): number {
   if (chunks === 0) return 1;
   const totalMs = Math.max(chunks * chunkMs, 0.001);
   const shortMs = Math.min(totalMs / limits.packsAimedShort, limits.packMsShort);
   const aimedMs = Math.max(totalMs / limits.packsAimed, shortMs, limits.packMsMin);
-  const packMs = Math.min(aimedMs, limits.packMsMax, limitMs * limits.packLimitShare);
-  const chunksPerPack = Math.round(packMs / Math.max(chunkMs, 0.000_001));
-  return Math.min(Math.max(chunksPerPack, 1), chunks);
+  const mostMs = Math.min(limits.packMsMax, limitMs * limits.packLimitShare);
+  const aimed = Math.min(aimedMs, mostMs) / Math.max(chunkMs, 0.000_001);
+  if (aimed >= chunks) return chunks;
+  const size = powerNear(aimed);
+  // Few packs balance better if they are smaller.
+  const isTooLong = size * chunkMs > mostMs || (size > aimed && chunks / size < limits.packsFew);
+  return Math.max(1, isTooLong ? size / 2 : size);
 }
 
 /** Chunk ranges of the packs that `has` lacks, ascending, with neighbors joined. */

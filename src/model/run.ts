@@ -54,27 +54,40 @@ export const layoutSchema = z.object({
   fanIn: z.int().min(2).default(1000),
   /** Mean time of a pack, measured on samples, in ms. */
   packMs: z.number().nonnegative(),
+  /** The rule of the fold (`foldTree.ts`); plans of version 1 have none, and were folded pack by pack. */
+  fold: z.literal("spans").optional(),
 });
 
+/** Version 2 keeps instances of the version before from folding by their own rule. */
+export const planVersion = 2;
+
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
-export const planSchema = z.object({
-  v: version,
-  run: idSchema,
-  uid: idSchema,
-  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
-  origin: z.int().positive().optional(),
-  /** Identity of the code that planned, see `identity.ts`: the same code computes. */
-  code: z.string().optional(),
-  /** SHA-256 of the spec that was planned. */
-  spec: sha256.optional(),
-  ...layoutSchema.shape,
-  /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
-  segments: z
-    .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
-    .optional(),
-  calls: z.string(),
-});
+export const planSchema = z
+  .object({
+    v: z.union([version, z.literal(planVersion)]),
+    run: idSchema,
+    uid: idSchema,
+    /** The generation that planned; absent for the first. It names plan, partials and nodes. */
+    origin: z.int().positive().optional(),
+    /** Identity of the code that planned, see `identity.ts`: the same code computes. */
+    code: z.string().optional(),
+    /** SHA-256 of the spec that was planned. */
+    spec: sha256.optional(),
+    ...layoutSchema.shape,
+    /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
+    segments: z
+      .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
+      .optional(),
+    calls: z.string(),
+  })
+  .meta({ wireVersion: planVersion });
 export type Plan = z.infer<typeof planSchema>;
+
+/** What becomes of a run whose plan has no rule that this version folds by. */
+export const olderPlan = (run: string) => ({
+  code: "older-plan",
+  message: `run ${run} was planned by an earlier version, which folds by another rule: retry it with --recompute`,
+});
 
 /** `{id}/{uid}/plan/{attempt}/{segment}`: inputs of the chunks from `from` on. */
 export const segmentSchema = z.object({ v: version, from: count, inputs: z.array(z.unknown()) });

@@ -1,8 +1,10 @@
-import { type Layout, type Range, shardsOf, sizeOf } from "./packs.ts";
+import { coverOf } from "./foldTree.ts";
+import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
 
 /**
- * The tree by which partials become one result. Level 1 has one node per shard; each further level folds up to `fanIn`
- * neighbors of the level below; `finish` folds the top level. A run of one shard has no nodes: `finish` folds its packs.
+ * Who folds what: level 1 has one node per shard; each further level folds up to `fanIn` neighbors of the level below;
+ * `finish` folds the top level. A run of one shard has no nodes: `finish` folds its packs. `foldTree.ts` says in which
+ * order partials are merged, whoever folds them.
  */
 
 /** Nodes per level, level 1 first; empty if `finish` folds the packs. */
@@ -24,6 +26,19 @@ export const childrenOf = (layout: Layout, level: number, index: number): Range 
   from: index * layout.fanIn,
   to: Math.min((index + 1) * layout.fanIn, nodeCounts(layout)[level - 2] ?? 0),
 });
+
+/** What a pack's partial covers. */
+export const coverOfPack = (layout: Layout, pack: number): Range =>
+  coverOf(chunksOfPack(layout, pack), layout.chunks);
+
+/** What a node covers. */
+export function coverOfNode(layout: Layout, level: number, index: number): Range {
+  const shards = layout.fanIn ** (level - 1);
+  const first = packsOfShard(layout, index * shards).from;
+  const last = packsOfShard(layout, Math.min((index + 1) * shards, shardsOf(layout)) - 1).to - 1;
+  const chunks = { from: chunksOfPack(layout, first).from, to: chunksOfPack(layout, last).to };
+  return coverOf(chunks, layout.chunks);
+}
 
 /** Generations of neighboring nodes as text, with equal neighbors counted: `1x500,2,1x499`. */
 export function encodeGens(gens: readonly number[]): string {

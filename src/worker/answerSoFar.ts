@@ -27,6 +27,7 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const covers: Range[] = [];
   const fold = {
     task: { calculation, params },
+    from: 0,
     options: taskOptions(ports, attempt),
     leaveOutGone: true,
     onRead: (output: CoveringOutput) => void covers.push(...output.covers),

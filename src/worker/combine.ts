@@ -1,14 +1,14 @@
 import { attemptOf, type MessageOf } from "../model/message.ts";
 import { encodeFoldFacts } from "../model/output.ts";
 import { runBlobs } from "../model/runBlobs.ts";
-import { childrenOf, nodeCounts } from "../model/tree.ts";
+import { childrenOf, coverOfNode, nodeCounts } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks, writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 
 /**
- * Folds what lies directly below a node, in index order: the recorded members of a sealed shard, of which it also
+ * Folds what lies directly below a node: the recorded members of a sealed shard, of which it also
  * stores the hashes, or neighboring nodes of the level below in the generations that the message gives.
  */
 export async function combineNode(
@@ -29,14 +29,16 @@ export async function combineNode(
       : await wantedNodes(of, level - 1, childrenOf(plan, level, index), message);
 
   const code = ports.versionOf(calculation);
+  const cover = coverOfNode(plan, level, index);
   const fold = {
     task: { calculation, params },
+    from: cover.from,
     options: taskOptions(ports, attempt),
     code,
     keepHashes: level === 1,
   };
   const { parts, ms, options, facts, hashes } = await foldBounded(ports, fold, below);
-  const folded = await ports.userCode.fold({ calculation, params, parts }, options);
+  const folded = await ports.userCode.fold({ calculation, params, ...cover, parts }, options);
   await stillWanted(ports, message, "write");
   if (level === 1) await writeHashes(ports, message, index, hashes);
   const output = {

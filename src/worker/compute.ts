@@ -5,12 +5,13 @@ import { encodeVerified, type Verified } from "../model/output.ts";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { coverOfPack } from "../model/tree.ts";
 import { writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import type { TaskOutput } from "./threads/userCode.ts";
 
-/** Computes the chunks of one pack, folded in index order, and writes their partial under the pack's own name. */
+/** Computes the chunks of one pack, folds them, and writes their partial under the pack's own name. */
 export async function computePack(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"compute">>,
@@ -56,7 +57,8 @@ async function computed(
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const inputs = await ports.documents.inputs(plan, from, to);
-  const task = { calculation, params, from, to, count: plan.chunks };
+  const coverTo = coverOfPack(plan, message.pack).to;
+  const task = { calculation, params, from, to, count: plan.chunks, coverTo };
   const options = taskOptions(ports, attempt, delivery.urgent);
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }

@@ -35,6 +35,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   const top = await topOfTree({ ports, plan, wanted }, message);
   const fold = {
     task: { calculation, params },
+    from: 0,
     options: taskOptions(ports, attempt),
     code: ports.versionOf(calculation),
     keepHashes: foldsPacksDirectly(plan),

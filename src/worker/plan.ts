@@ -12,7 +12,7 @@ import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
-import type { Plan, Spec } from "../model/run.ts";
+import { type Plan, planVersion, type Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
@@ -52,7 +52,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   });
   const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
   const plan: Plan = {
-    v: wireVersion,
+    v: planVersion,
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
@@ -63,6 +63,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),
     fanIn: ports.tree.fanIn,
     packMs: chunkMs * packSize,
+    fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     calls: encodeCalls(ports.takeCalls()),
   };

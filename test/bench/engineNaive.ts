@@ -7,6 +7,7 @@ import { addCalls, type CallCounts } from "../../src/model/calls.ts";
 import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
 import type { BlobStore } from "../../src/storage/ports.ts";
 import { chain, serialChain } from "../support/chain.ts";
+import { chunkParts } from "../support/coveringParts.ts";
 import { cpuSecondsOf } from "./cpu.ts";
 
 /**
@@ -64,7 +65,7 @@ export async function naiveRun(count: number): Promise<NaiveRun> {
       const found = await blobs.read(places.container, nameOf(chunk));
       if (found.kind === "found") parts[chunk] = found.body;
     });
-    const { body } = await runFinish(chain, { params, parts, folded: count, count });
+    const { body } = await runFinish(chain, { params, parts: chunkParts(parts), folded: count, count });
     const seconds = (performance.now() - startedMs) / 1000;
     const azuriteShare = (cpuSecondsOf(pid) - cpuBefore) / seconds;
     if (Buffer.from(body).toString() !== (await serialChain(count)))

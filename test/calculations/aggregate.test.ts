@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { aggregate } from "../../src/calculations/aggregate.ts";
+import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { parseParams } from "../../src/calculations/params.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
+import { runFinish, runPlan } from "../../src/calculations/runJob.ts";
+import { computePart, foldPart } from "../support/coveringParts.ts";
 import { lineitemCsv } from "../support/lineitem.ts";
 import { memoryFiles } from "../support/memoryFiles.ts";
 
@@ -131,7 +133,7 @@ describe("aggregate", () => {
     const params = given({ aggregates: "sum(b)" });
     const inputs: unknown[] = [];
     await runPlan(aggregate, params, async (batch) => void inputs.push(...batch), { files });
-    const part = await runCompute(aggregate, { params, from: 0, to: 1, count: 2, inputs }, files);
+    const part = await computePart(aggregate, { params, from: 0, to: 1, count: 2, inputs }, files);
     const soFar = await runFinish(aggregate, { params, parts: [part], folded: 1, count: 2 });
     expect(JSON.parse(Buffer.from(soFar.body).toString())).toMatchObject({ report: { absent: ["b"] } });
     await expect(runFinish(aggregate, { params, parts: [part], folded: 2, count: 2 })).rejects.toThrow(
@@ -162,17 +164,17 @@ describe("aggregate", () => {
     expect(chunks).toBeGreaterThan(8);
     const serial = Buffer.from((await runSerially(aggregate, params, files)).body).toString();
     for (const packs of [[1, 1, 1], [5], [2, 3, 4]]) {
-      const parts: Uint8Array[] = [];
+      const parts: CoveringPart[] = [];
       for (let from = 0, turn = 0; from < chunks; turn++) {
         const to = Math.min(chunks, from + (packs[turn % packs.length] as number));
         const job = { params, from, to, count: chunks, inputs: inputs.slice(from, to) };
-        parts.push(await runCompute(aggregate, job, files));
+        parts.push(await computePart(aggregate, job, files));
         from = to;
       }
       const middle = Math.ceil(parts.length / 3);
       const nodes = [
-        await runFold(aggregate, params, parts.slice(0, middle)),
-        await runFold(aggregate, params, parts.slice(middle)),
+        await foldPart(aggregate, params, parts.slice(0, middle) as [CoveringPart]),
+        await foldPart(aggregate, params, parts.slice(middle) as [CoveringPart]),
       ];
       const { body } = await runFinish(aggregate, { params, parts: nodes, folded: chunks, count: chunks });
       expect(Buffer.from(body).toString()).toBe(serial);

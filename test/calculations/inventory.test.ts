@@ -6,12 +6,14 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FileFact, type Files, filesOver } from "../../src/calculations/files.ts";
+import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { inventory, inventoryFilesMax, merkleRoot } from "../../src/calculations/inventory.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { parseParams } from "../../src/calculations/params.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
+import { runCompute, runFinish, runPlan } from "../../src/calculations/runJob.ts";
 import { CalculationError, StorageError } from "../../src/model/errors.ts";
 import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
+import { chunkParts, computePart, foldPart } from "../support/coveringParts.ts";
 import { memoryFiles } from "../support/memoryFiles.ts";
 
 const textOf = (body: Uint8Array): string => Buffer.from(body).toString();
@@ -121,17 +123,18 @@ describe("inventory", () => {
           const { chunks } = await runPlan(inventory, params, async (one) => void inputs.push(...one), {
             files,
           });
-          const parts: Uint8Array[] = [];
+          const parts: CoveringPart[] = [];
           for (let from = 0, pack = 0; from < chunks; pack += 1) {
             const to = Math.min(chunks, from + (packs[pack % packs.length] as number));
             const job = { params, from, to, count: chunks, inputs: inputs.slice(from, to) };
-            parts.push(await runCompute(inventory, job, files));
+            parts.push(await computePart(inventory, job, files));
             from = to;
           }
           // As a tree folds: neighbours first, then their nodes.
           const middle = Math.floor(parts.length / 2);
+          const halves = [parts.slice(0, middle), parts.slice(middle)].filter(({ length }) => length > 0);
           const nodes = await Promise.all(
-            [parts.slice(0, middle), parts.slice(middle)].map((some) => runFold(inventory, params, some)),
+            halves.map((some) => foldPart(inventory, params, some as [CoveringPart])),
           );
           const { body } = await runFinish(inventory, {
             params,
@@ -222,7 +225,7 @@ describe("inventory", () => {
 
   test("a manifest without some chunks has no root and counts them", async () => {
     const params = { source: "c/", batch: 1 };
-    const parts = [Buffer.from('{"path":"a","bytes":5,"sha256":"00"}\n')];
+    const parts = chunkParts([Buffer.from('{"path":"a","bytes":5,"sha256":"00"}\n')]);
     const { body, contentType, extension } = await runFinish(inventory, {
       params,
       parts,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { memoryFor } from "../../src/calculations/mandelbrot/palettes.ts";
 import { mandelbrot } from "../../src/calculations/mandelbrot.ts";
 import { parseParams } from "../../src/calculations/params.ts";
-import { runCompute, runFinish, runFold } from "../../src/calculations/runJob.ts";
+import { runFinish } from "../../src/calculations/runJob.ts";
+import { computePart, foldPart } from "../support/coveringParts.ts";
 import { readPng, serialRender } from "./mandelbrotReference.ts";
 
 const paramsOf = (raw: object) => mandelbrot.params.parse(raw);
@@ -79,7 +81,7 @@ describe("packs", () => {
   const params = paramsOf({ ...seahorses, width: 300, height: 200, samples: 1 });
   const count = 20;
   const job = { params, count };
-  const pack = (from: number, to: number) => runCompute(mandelbrot, { ...job, from, to });
+  const pack = (from: number, to: number) => computePart(mandelbrot, { ...job, from, to });
 
   test.each([1, 2, 3, 4, 5, 6])(
     "cut anywhere and folded in any tree give the same bytes, seed %i",
@@ -87,7 +89,7 @@ describe("packs", () => {
       const random = randomOf(seed);
       const serial = await runSerially(mandelbrot, params);
       expect(serial.chunks).toBe(count);
-      let parts: Uint8Array[] = [];
+      let parts: CoveringPart[] = [];
       for (let from = 0; from < count; ) {
         const to = Math.min(count, from + 1 + Math.floor(random() * 6));
         parts.push(await pack(from, to));
@@ -95,7 +97,7 @@ describe("packs", () => {
       }
       while (parts.length > 3) {
         const from = Math.floor(random() * parts.length);
-        const folded = await runFold(mandelbrot, params, parts.slice(from, from + 3));
+        const folded = await foldPart(mandelbrot, params, parts.slice(from, from + 3) as [CoveringPart]);
         parts = [...parts.slice(0, from), folded, ...parts.slice(from + 3)];
       }
       const { body } = await runFinish(mandelbrot, { params, parts, folded: count, count });
@@ -104,19 +106,18 @@ describe("packs", () => {
   );
 
   test("tiles of missing packs are transparent and the others unchanged", async () => {
-    const parts = [await pack(2, 5), await pack(9, 10), await pack(15, 20)];
-    const finish = (of: Uint8Array[]) => runFinish(mandelbrot, { params, parts: of, folded: 9, count });
-    const { pixels } = readPng((await finish(parts)).body);
+    const parts = [await pack(2, 5), await pack(9, 10), await pack(15, 20)] as const;
+    const finish = (of: CoveringPart[]) => runFinish(mandelbrot, { params, parts: of, folded: 9, count });
+    const { pixels } = readPng((await finish([...parts])).body);
     const full = serialRender(params);
     const there = pixels.filter((one) => one !== 0).length;
     // Eight tiles of 64 × 64 at least, and some of them lie at the edges.
     expect(there).toBeGreaterThan(9 * 64 * 8);
     expect(there).toBeLessThan(full.length / 2);
     expect(pixels.every((one, at) => one === 0 || one === full[at])).toBe(true);
-    const apart = await runFold(mandelbrot, params, [parts[0] as Uint8Array, parts[1] as Uint8Array]);
-    expect(
-      Buffer.compare((await finish([apart, parts[2] as Uint8Array])).body, (await finish(parts)).body),
-    ).toBe(0);
+    const apart = await foldPart(mandelbrot, params, [parts[0], parts[1]]);
+    const [some, all] = [await finish([apart, parts[2]]), await finish([...parts])];
+    expect(Buffer.compare(some.body, all.body)).toBe(0);
   });
 
   test("a picture without packs is transparent", async () => {

@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { options } from "../../src/calculations/options.ts";
 import { parseParams } from "../../src/calculations/params.ts";
-import { runCompute, runFinish, runFold } from "../../src/calculations/runJob.ts";
+import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
+import { computePart, foldPart } from "../support/coveringParts.ts";
 
 interface Answer {
   readonly price: number;
@@ -30,15 +32,15 @@ describe("an option's price", () => {
         fc.array(fc.nat()),
         async (cuts, joins) => {
           const borders = [...new Set([0, ...cuts, chunks])].sort((a, b) => a - b);
-          const parts: Uint8Array[] = [];
+          const parts: CoveringPart[] = [];
           for (let i = 1; i < borders.length; i++) {
             const [from = 0, to = 0] = borders.slice(i - 1);
-            parts.push(await runCompute(options, { params: all, from, to, count: chunks }));
+            parts.push(await computePart(options, { params: all, from, to, count: chunks }));
           }
           for (const join of joins) {
             const at = join % parts.length;
-            const two = parts.slice(at, at + 2);
-            parts.splice(at, 2, await runFold(options, all, two));
+            const two = parts.slice(at, at + 2) as [CoveringPart];
+            parts.splice(at, 2, await foldPart(options, all, two));
           }
           const finished = await runFinish(options, { params: all, parts, folded: chunks, count: chunks });
           expect(Buffer.from(finished.body).toString()).toBe(Buffer.from(body).toString());
@@ -72,7 +74,7 @@ describe("an option's price", () => {
   test("the interval narrows while the run works, and the result names the number of paths so far", async () => {
     const all = params({ paths: 1_000_000 });
     const parts = [0, 1, 2, 3].map((from) =>
-      runCompute(options, { params: all, from, to: from + 1, count: 4 }),
+      computePart(options, { params: all, from, to: from + 1, count: 4 }),
     );
     const done = await Promise.all(parts);
     const widths: number[] = [];

@@ -2,8 +2,11 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
 import { noFiles } from "../../src/calculations/files.ts";
+import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
 import { calculationLimits } from "../../src/model/limits.ts";
+import { chunkParts, computePart, foldOfChunks, foldPart } from "../support/coveringParts.ts";
+import { treeText } from "../support/plainTree.ts";
 
 /** Joins chunk indexes into text, so that order and completeness show. */
 const text = defineCalculation<object, unknown, string>({
@@ -22,7 +25,37 @@ const encode = (value: string) => new TextEncoder().encode(JSON.stringify(value)
 
 describe("a pack", () => {
   test("a pack is computed in index order, each chunk with its input", async () => {
-    expect(read(await runCompute(text, { ...job, inputs: ["a", "b", "c"] }))).toBe('"2a,3b,4c"');
+    const inputs = ["a", "b", "c", "d"];
+    expect(read(await runCompute(text, { ...job, from: 4, to: 8, inputs }))).toBe('"4a,5b,6c,7d"');
+  });
+
+  test("a pack that is no span keeps its spans apart, and they join with those of its neighbors", async () => {
+    const whole = but({ merge: (a: string, b: string) => `(${a} ${b})`, finish: (part: string) => part });
+    const packs = [0, 3, 5, 11].map((from, at, all) => ({ from, to: all[at + 1] ?? 13 }));
+    const parts = await Promise.all(
+      packs.map((pack) => computePart(whole, { params: {}, ...pack, count: 13 })),
+    );
+    expect(parts.map(({ from, to }) => [from, to])).toEqual([
+      [0, 3],
+      [3, 5],
+      [5, 11],
+      [11, 16],
+    ]);
+    const [first, second, ...last] = parts as [CoveringPart, CoveringPart, ...CoveringPart[]];
+    const node = await foldPart(whole, {}, [first, second]);
+    const bodies = [parts, [node, ...last]].map(
+      async (some) => (await runFinish(whole, { params: {}, parts: some, folded: 13, count: 13 })).body,
+    );
+    for (const body of await Promise.all(bodies))
+      expect(JSON.parse(read(body))).toBe(treeText(13, () => true));
+  });
+
+  test("bytes of another range are refused", async () => {
+    const { bytes } = await computePart(text, job);
+    for (const wrong of [bytes.subarray(1), bytes.subarray(0, 5), Buffer.concat([bytes, bytes]), encode("a")])
+      await expect(runFold(text, {}, { ...job, parts: [{ ...job, bytes: wrong }] })).rejects.toMatchObject({
+        code: "bad-partial",
+      });
   });
 
   test.each([
@@ -56,7 +89,7 @@ describe("a pack", () => {
         compute: () => "x".repeat(calculationLimits.partialBytesMax / 2),
         merge: (a, b) => `${a}${b}`,
       }),
-      /^chunks 2–4: the partial has 50331650 bytes; the limit is 33554432/,
+      /^chunks 2–4: the partial has 33554434 bytes; the limit is 33554432/,
     ],
     [
       "a codec that throws",
@@ -194,17 +227,24 @@ describe("a plan", () => {
 });
 
 describe("a fold", () => {
-  test("a fold keeps the order of its partials, and a fold of none is zero", async () => {
-    expect(read(await runFold(text, {}, ["a", "b", "c"].map(encode)))).toBe('"a,b,c"');
-    expect(read(await runFold(text, {}, []))).toBe('"none"');
+  test("a fold keeps the order of its partials; that of none has no bytes, and its result is zero", async () => {
+    expect(read(await runFold(text, {}, foldOfChunks(["a", "b", "c"].map(encode))))).toBe('"a,b,c"');
+    expect(await runFold(text, {}, foldOfChunks([]))).toHaveLength(0);
+    const { body } = await runFinish(text, { params: {}, parts: [], folded: 0, count: 3 });
+    expect(read(body)).toBe('"none"\n');
   });
 
   test("a fold of bytes that cannot be decoded fails with the code's error", async () => {
-    await expect(runFold(text, {}, [Buffer.from("{")])).rejects.toThrow(/^decode: /);
+    await expect(runFold(text, {}, foldOfChunks([Buffer.from("{")]))).rejects.toThrow(/^decode: /);
   });
 
   test("the result is JSON of the partial, or what finish makes of it", async () => {
-    const finished = await runFinish(text, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
+    const finished = await runFinish(text, {
+      params: {},
+      parts: chunkParts([encode("a")]),
+      folded: 1,
+      count: 1,
+    });
     expect({ ...finished, body: read(finished.body) }).toEqual({
       body: '"a"\n',
       contentType: "application/json",
@@ -212,15 +252,15 @@ describe("a fold", () => {
     });
     const counted = but({ finish: (() => ({ counts: new Map([["a", 1]]) })) as never });
     await expect(
-      runFinish(counted, { params: {}, parts: [encode("a")], folded: 1, count: 1 }),
+      runFinish(counted, { params: {}, parts: chunkParts([encode("a")]), folded: 1, count: 1 }),
     ).rejects.toThrow("the result cannot be JSON: counts is a Map, which would become {}");
     const dated = but({ finish: (() => ({ at: new Date(0), seen: new Set() })) as never });
-    await expect(runFinish(dated, { params: {}, parts: [encode("a")], folded: 1, count: 1 })).rejects.toThrow(
-      "seen is a Set, which would become {}",
-    );
+    await expect(
+      runFinish(dated, { params: {}, parts: chunkParts([encode("a")]), folded: 1, count: 1 }),
+    ).rejects.toThrow("seen is a Set, which would become {}");
     const textual = but({ finish: () => ({ body: "a", contentType: "text/plain", extension: "txt" }) });
     await expect(
-      runFinish(textual, { params: {}, parts: [encode("a")], folded: 1, count: 1 }),
+      runFinish(textual, { params: {}, parts: chunkParts([encode("a")]), folded: 1, count: 1 }),
     ).rejects.toThrow("finish gave a body of text: give new TextEncoder().encode(text)");
     const csv = but({
       finish: (part: string) => ({
@@ -229,7 +269,7 @@ describe("a fold", () => {
         extension: "csv",
       }),
     });
-    const other = await runFinish(csv, { params: {}, parts: [encode("a")], folded: 1, count: 1 });
+    const other = await runFinish(csv, { params: {}, parts: chunkParts([encode("a")]), folded: 1, count: 1 });
     expect({ ...other, body: read(other.body) }).toEqual({
       body: "a;",
       contentType: "text/csv",

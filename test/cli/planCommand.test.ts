@@ -20,7 +20,7 @@ describe("leasefold plan", () => {
     expect(out).toMatch(/^sum \{"to":1000000,.*\}$/m);
     expect(out).toMatch(/^ {2}chunks +1,000,000, each about 10 ms on this machine$/m);
     expect(out).toMatch(/^ {2}packs +10,000 of 100, each about 1 s$/m);
-    expect(out).toMatch(/^ {2}shards +64$/m);
+    expect(out).toMatch(/^ {2}shards +40$/m);
     expect(out).toMatch(/^ {2}compute +2 h 46 min of one thread$/m);
     expect(out).toMatch(/^ {2}expected +5\d s with 200 packs at once \(--workers\)$/m);
     expect(out).toMatch(

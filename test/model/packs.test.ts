@@ -49,25 +49,30 @@ describe("packs and shards", () => {
   test.each([
     [1, 256],
     [256, 256],
-    [257, 17],
+    [257, 32],
     [4_096, 64],
-    [10_000, 157],
-    [32_000, 400],
-    [1_000_000, 500],
-    [10_000_000, 500],
+    [10_000, 256],
+    [32_000, 512],
+    [1_000_000, 512],
+    [10_000_000, 512],
   ])("%i packs make shards of %i", (packs, size) => {
     expect(shardSizeFor(packs)).toBe(size);
   });
 
   test.each([
     // The work of a run in ms per chunk, and the pack that comes of it.
-    { chunks: 1_000_000, chunkMs: 1, packSize: 5_000, why: "200 packs of five seconds" },
-    { chunks: 20_000, chunkMs: 1, packSize: 500, why: "40 packs of half a second" },
-    { chunks: 12_000, chunkMs: 1, packSize: 300, why: "40 packs of less" },
-    { chunks: 60_000, chunkMs: 1, packSize: 500, why: "fewer than 200 packs, since they would be shorter" },
-    { chunks: 4_000, chunkMs: 1, packSize: 250, why: "packs of a quarter second" },
+    { chunks: 1_000_000, chunkMs: 1, packSize: 4_096, why: "244 packs of four seconds" },
+    { chunks: 20_000, chunkMs: 1, packSize: 512, why: "40 packs of half a second" },
+    { chunks: 12_000, chunkMs: 1, packSize: 256, why: "47 packs of less" },
+    { chunks: 60_000, chunkMs: 1, packSize: 512, why: "fewer than 200 packs, since they would be shorter" },
+    {
+      chunks: 4_000,
+      chunkMs: 1,
+      packSize: 128,
+      why: "few packs of less than a quarter second rather than fewer of more",
+    },
     { chunks: 1_000, chunkMs: 0.01, packSize: 1_000, why: "less than a quarter second is one pack" },
-    { chunks: 100_000, chunkMs: 1_000, packSize: 25, why: "no pack is longer than 25 s" },
+    { chunks: 100_000, chunkMs: 1_000, packSize: 16, why: "no pack is longer than 25 s" },
     { chunks: 100, chunkMs: 60_000, packSize: 1, why: "a chunk is never divided" },
     { chunks: 10, chunkMs: 0, packSize: 10, why: "chunks too short to time" },
     { chunks: 0, chunkMs: 1, packSize: 1, why: "no chunks" },
@@ -76,10 +81,11 @@ describe("packs and shards", () => {
   });
 
   test.each([
-    [2_000, 500, 3_000, 2],
+    [2_000, 500, 4_000, 2],
+    [2_000, 500, 3_000, 1],
     [2_000, 500, 1_000, 1],
-    [1e6, 100, 40_000, 100],
-    [1e6, 100, 100_000, 250],
+    [1e6, 100, 40_000, 64],
+    [1e6, 100, 100_000, 128],
   ])(
     "%d chunks of %d ms with a time limit of %d ms go into packs of %d",
     (chunks, chunkMs, limitMs, size) => {
@@ -87,7 +93,7 @@ describe("packs and shards", () => {
     },
   );
 
-  test("a pack of a planned run lasts at most the longest pack, or holds one chunk", () => {
+  test("a pack of a planned run lasts at most the longest pack or holds one chunk, and is a power of two", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000_000 }),
@@ -95,7 +101,10 @@ describe("packs and shards", () => {
         (chunks, chunkMs) => {
           const size = packSizeFor(chunks, chunkMs, limits.packLimitMs);
           expect(size).toBeGreaterThanOrEqual(1);
-          if (size > 1) expect(size * chunkMs).toBeLessThanOrEqual(limits.packMsMax + chunkMs);
+          if (size > 1) expect(size * chunkMs).toBeLessThanOrEqual(limits.packMsMax * (1 + 1e-9));
+          if (size < chunks) expect(Math.log2(size) % 1).toBe(0);
+          if (size < chunks && size * chunkMs * 2 < limits.packMsMax)
+            expect(Math.ceil(chunks / size)).toBeLessThanOrEqual(limits.directPacksMax);
         },
       ),
     );

@@ -26,7 +26,7 @@ export function localCode(
       return { bytes, ms };
     },
     async fold(job) {
-      return { bytes: await runFold(calculations.get(job.calculation), job.params, job.parts), ms: 0 };
+      return { bytes: await runFold(calculations.get(job.calculation), job.params, job), ms: 0 };
     },
     async finish(job) {
       return { ...(await runFinish(calculations.get(job.calculation), job)), ms: 0 };

@@ -1,11 +1,24 @@
+import { hash } from "node:crypto";
 import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
+import { type CoveringPart, encodeSpans, foldParts, treeOf } from "../../src/calculations/foldParts.ts";
 import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import type { Calculations } from "../../src/calculations/registry.ts";
 import { CalculationError } from "../../src/model/errors.ts";
+import { coverOf } from "../../src/model/foldTree.ts";
+import { powerFrom } from "../../src/model/packs.ts";
 import type { Clock, Random } from "../../src/storage/ports.ts";
 import { urgentFirst } from "../../src/worker/threads/urgentFirst.ts";
 import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import { wholeTree } from "./plainTree.ts";
+
+interface Part {
+  readonly ranges: Ranges;
+  /** Tells by which tree it was merged: the chunk itself, or `shapeOf` the two sides. */
+  readonly shape: string;
+  /** The codes that have made it. */
+  readonly codes: readonly string[];
+}
 
 /** From, to, and which plan listed the chunks, where the plan is a list. */
 type Ranges = [from: number, to: number, plan?: string][];
@@ -29,6 +42,8 @@ export interface RangesOptions {
   readonly code?: string | undefined;
   /** Every result says in a line which which attempt made it, as a result with a timestamp would. */
   readonly signed?: boolean;
+  /** Every result tells in a second line by which tree it was merged: `treeShape` of its chunks. */
+  readonly shaped?: boolean;
 }
 
 export interface DoomedTask {
@@ -47,9 +62,10 @@ interface RangesParams {
 
 /**
  * User code for simulations, in virtual time on a number of threads. A partial is the list of chunk ranges it
- * holds; folding joins neighbours and throws when one comes twice or too late. So the result of a run of N chunks
- * is exactly `[[0,N]]`, or says which chunks are missing. A plan that is a list gives other inputs each time, and
- * a fold of chunks from two plans throws as well.
+ * holds; merging joins neighbours and throws when one comes twice or too late. So the result of a run of N chunks
+ * is exactly `[[0,N]]`, or says which chunks are missing. Its merge is neither associative nor commutative, which the
+ * shape of a partial tells. A plan that is a list gives other inputs each time, and a fold of chunks from two plans
+ * throws as well.
  */
 export function rangesCode(
   clock: Clock,
@@ -88,17 +104,35 @@ export function rangesCode(
     }
   }
 
-  const stamp = (parts: readonly Uint8Array[]): string => {
+  const stampOf = (codes: readonly string[]): string => {
     if (options.code === undefined) return "";
-    const codes = parts.flatMap((part) => codesIn(Buffer.from(part).toString()));
     return `\n${[...new Set([...codes, options.code])].sort().join(",")}`;
   };
-  const encode = (ranges: Ranges, from: readonly Uint8Array[] = []) =>
-    Buffer.from(JSON.stringify(ranges) + " ".repeat(options.padding ?? 0) + stamp(from));
-  const fold = (parts: readonly Uint8Array[]): Ranges => {
-    const all = joined(parts.flatMap(rangesIn));
-    options.onFold?.(all);
-    return all;
+  const calculation: AnyCalculation = {
+    ...ranges,
+    merge: (a: Part, b: Part): Part => ({
+      ranges: joined([...a.ranges, ...b.ranges]),
+      shape: shapeOf(a.shape, b.shape),
+      codes: [...a.codes, ...b.codes],
+    }),
+    codec: {
+      contentType: "text/plain",
+      encode: ({ ranges, shape, codes }: Part) =>
+        Buffer.from(
+          `${JSON.stringify(ranges)}${" ".repeat(options.padding ?? 0)}\n${shape}${stampOf(codes)}`,
+        ),
+      decode(bytes): Part {
+        const [ranges = "", shape = "", stamp = ""] = Buffer.from(bytes).toString().split("\n");
+        return { ranges: JSON.parse(ranges), shape, codes: codesIn(stamp) };
+      },
+    },
+  };
+  /** Folds partials by the engine's tree; `to` as `TreeFold` has it. */
+  const fold = async (from: number, to: number, parts: readonly CoveringPart[]) => {
+    const spans = await (await foldParts(calculation, {}, from, parts)).end(to);
+    const held = spans.flatMap((span) => ("part" in span ? [span.part as Part] : []));
+    options.onFold?.(joined(held.flatMap((part) => part.ranges)));
+    return { spans, held };
   };
 
   return {
@@ -119,40 +153,42 @@ export function rangesCode(
         }
         return { chunks, list };
       }),
-    compute: ({ from, to, inputs }, task) =>
+    compute: ({ from, to, inputs, count, coverTo }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended) => {
         let ms = 0;
-        const ranges: Ranges = [];
+        const tree = treeOf(calculation, {}, from);
         for (let chunk = from; chunk < to; chunk += 1) {
           ms += options.chunkMs?.(chunk, random) ?? 100;
           options.onChunk?.(chunk);
           const input = inputs?.[chunk - from] as { at: number; plan: string } | undefined;
           if (input !== undefined && input.at !== chunk)
             throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
-          ranges.push(input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]);
+          const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
+          await tree.add({ from: chunk, size: 1 }, { ranges: range, shape: `${chunk}`, codes: [] });
         }
         await clock.sleep(ms, ended);
-        return { bytes: encode(joined(ranges)), ms };
+        const spans = await tree.end(coverTo ?? coverOf({ from, to }, count).to);
+        return { bytes: await encodeSpans(calculation, spans), ms };
       }),
-    fold: ({ parts }, task) =>
-      onThread(task, { kind: "fold", chunks: chunksIn(parts) }, async () => {
+    fold: ({ parts, from, to }, task) =>
+      onThread(task, { kind: "fold", chunks: chunksOf(parts) }, async () => {
         await clock.sleep(5);
-        return { bytes: encode(fold(parts), parts), ms: 5 };
+        return { bytes: await encodeSpans(calculation, (await fold(from, to, parts)).spans), ms: 5 };
       }),
     finish: ({ parts, folded }, task) =>
       onThread(task, { kind: "finish", chunks: folded }, async () => {
         await clock.sleep(5);
-        const ranges = fold(parts).map(([from, to]) => [from, to]);
-        const signature = options.signed === true ? `\n${random.uuid()}` : "";
-        const body = Buffer.from(`${JSON.stringify(ranges)}${signature}${stamp(parts)}`);
+        const { held } = await fold(0, powerFrom(parts.at(-1)?.to ?? 0), parts);
+        const [{ ranges = [], shape = "", codes = [] } = {}] = held;
+        const lines = [JSON.stringify(ranges.map(([from, to]) => [from, to]))];
+        if (options.shaped === true) lines.push(shape);
+        if (options.signed === true) lines.push(random.uuid());
+        const body = Buffer.from(lines.join("\n") + stampOf(codes));
         return { body, contentType: "application/json", extension: "json", ms: 5 };
       }),
     async stop() {},
   };
 }
-
-const rangesIn = (part: Uint8Array): Ranges =>
-  JSON.parse(Buffer.from(part).toString().split("\n")[0] ?? "") as Ranges;
 
 /** The codes that a partial or a result says it was made by. */
 export const codesIn = (text: string): string[] => {
@@ -160,8 +196,9 @@ export const codesIn = (text: string): string[] => {
   return last.includes("@") ? last.split(",") : [];
 };
 
-const chunksIn = (parts: readonly Uint8Array[]): number =>
-  parts.flatMap(rangesIn).reduce((sum, [from, to]) => sum + to - from, 0);
+/** A few more than are folded, where there are gaps. */
+const chunksOf = (parts: readonly CoveringPart[]): number =>
+  parts.reduce((sum, { from, to }) => sum + to - from, 0);
 
 /** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
 function limited<T>(
@@ -205,6 +242,13 @@ function joined(ranges: Ranges): Ranges {
   }
   return all;
 }
+
+/** A short text that another order or another parenthesis would make another. */
+const shapeOf = (left: string, right: string): string => hash("sha256", `(${left} ${right})`).slice(0, 12);
+
+/** The second line of a `shaped` result, by a plain recursion over the chunks that are folded. */
+export const treeShape = (chunks: number, has: (chunk: number) => boolean): string =>
+  wholeTree({ chunks, has, leaf: String, merge: shapeOf }) ?? "";
 
 const ranges: AnyCalculation = defineCalculation({
   name: "ranges",

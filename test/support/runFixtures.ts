@@ -1,10 +1,10 @@
 import { newRunNotes } from "../../src/coordinator/decide/draft.ts";
 import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/poll/seen.ts";
 import { noCalls } from "../../src/model/calls.ts";
+import { limits } from "../../src/model/limits.ts";
 import type { Marker } from "../../src/model/marker.ts";
 import { outputContentType } from "../../src/model/output.ts";
-import { shardSizeFor } from "../../src/model/packs.ts";
-import type { Manifest, Plan, Spec } from "../../src/model/run.ts";
+import { type Manifest, type Plan, planVersion, type Spec } from "../../src/model/run.ts";
 import type { Work } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { requestHashOf } from "../../src/model/storedSpec.ts";
@@ -18,15 +18,20 @@ export const specOf = (spec: Omit<Spec, "v" | "requestHash">): Spec => ({
 export const spec = specOf({ run: "r", uid: "u", calculation: "sum", params: {} });
 export const marker: Marker = { uid: "u", want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
 
+/** Small shards, and of any number of packs: only the fold would notice that it is no power of two. */
+const shardSizeOf = (packs: number): number =>
+  packs <= limits.directPacksMax ? limits.directPacksMax : Math.ceil(Math.sqrt(packs));
+
 export const planOf = (chunks: number, packSize = 1): Plan => ({
-  v: 1,
+  v: planVersion,
   run: "r",
   uid: "u",
   chunks,
   packSize,
-  shardSize: shardSizeFor(Math.ceil(chunks / packSize)),
+  shardSize: shardSizeOf(Math.ceil(chunks / packSize)),
   fanIn: 1000,
   packMs: 500,
+  fold: "spans",
   calls: "0.0.0.0.0.0",
 });
 
@@ -95,9 +100,9 @@ export const manifest: Manifest = {
 
 /** A run of so many packs whose plan is known and of which nothing was sent. */
 export function computing(chunks: number, packSize = 1): State {
-  const { packMs, shardSize, fanIn } = planOf(chunks, packSize);
+  const { packMs, shardSize, fanIn, fold } = planOf(chunks, packSize);
   const state = firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
-  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs } };
+  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs, fold } };
 }
 
 export const runNotes = () => newRunNotes(0);

@@ -1,15 +1,17 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import type { MessageOf, WorkMessage } from "../../src/model/message.ts";
 import { answerSchema } from "../../src/model/run.ts";
+import { treeText } from "../support/plainTree.ts";
 import { at, common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 /** Sixteen chunks in packs of one: four shards of four. */
-async function working(params: object = {}) {
+async function working(params: object = {}, calculation: AnyCalculation = joining) {
   const tree = { directPacksMax: 2, shardPacksMax: 4, fanIn: 2 };
-  const world = await workerWorld(inlineCode(joining), { tree, foldBytesMax: 60 });
+  const world = await workerWorld(inlineCode(calculation), { tree, foldBytesMax: 60 });
   await world.submit({ calculation: "joining", params: { chunks: 16, ...params }, packSize: 1 });
   await world.work({ ...common, kind: "plan" });
   const plan = await world.plan();
@@ -62,6 +64,17 @@ describe("an answer while the run works", () => {
     expect(world.list("runs")).toEqual(before);
     const answers = world.list("results").filter((name) => name.startsWith("answers/"));
     expect(answers).toEqual(["answers/t", expect.stringMatching(/^answers\/t\.1-1-[0-9a-f]{8}\.json$/)]);
+  });
+
+  test("merges as a run would that ended with these chunks", async () => {
+    const merge: AnyCalculation["merge"] = (a, b) => ({ text: `(${a.text} ${b.text})`, pad: "" });
+    const { world, compute, combine, text } = await working({}, { ...joining, merge });
+    const chunks = [0, 1, 3, 6, 7, 11, 12, 13, 14, 15];
+    await compute(...chunks);
+    await combine(0, "Cw");
+    await combine(3);
+    await world.work(asking([0, 3], [1, 2]));
+    expect(await text()).toMatchObject({ text: treeText(16, (chunk) => chunks.includes(chunk)) });
   });
 
   test("reads nodes in the generations that the message gives", async () => {

@@ -18,7 +18,7 @@ async function foldedWith(foldBytesMax: number, pad = padBytes) {
   const watched: UserCode = {
     ...code,
     async fold(job, task) {
-      const bytes = job.parts.reduce((sum, part) => sum + part.length, 0);
+      const bytes = job.parts.reduce((sum, part) => sum + part.bytes.length, 0);
       folds.push({ parts: job.parts.length, bytes });
       const folded = await code.fold(job, task);
       unfolded = folded.bytes.length;
@@ -26,10 +26,10 @@ async function foldedWith(foldBytesMax: number, pad = padBytes) {
     },
   };
   const world = await workerWorld(watched, { tree: oneShard, foldBytesMax });
-  await world.submit({ calculation: "joining", params: { chunks: 81, pad }, packSize: 1 });
+  await world.submit({ calculation: "joining", params: { chunks: 64, pad }, packSize: 1 });
   await world.work({ ...common, kind: "plan" });
   const plan = await world.plan();
-  for (let pack = 0; pack < 81; pack += 1) await world.work(computeOf(plan, pack));
+  for (let pack = 0; pack < 64; pack += 1) await world.work(computeOf(plan, pack));
   const { read } = world.storage.blobs;
   const counted: BlobStore["read"] = async (...args) => {
     if (!args[1].includes("/parts/")) return read(...args);
@@ -49,22 +49,22 @@ async function foldedWith(foldBytesMax: number, pad = padBytes) {
   return { folds, reads, node: JSON.parse(node) as { text: string } };
 }
 
-// Nine shards of nine packs: the first shard is folded here.
-const expected = Array.from({ length: 9 }, (_, index) => index).join(",");
+// Shards of eight packs: the first shard is folded here.
+const expected = Array.from({ length: 8 }, (_, index) => index).join(",");
 
 describe("a fold in batches", () => {
   test("is one call if all outputs fit", async () => {
     const { folds, node, reads } = await foldedWith(limits.foldBytesMax);
-    expect(folds.map(({ parts }) => parts)).toEqual([9]);
+    expect(folds.map(({ parts }) => parts)).toEqual([8]);
     expect(node.text).toBe(expected);
     expect(reads.most).toBeGreaterThan(1);
   });
 
   test("never holds more bytes than the limit, and gives the same bytes as one fold", async () => {
-    const limit = 3.5 * padBytes;
+    const limit = 4.5 * padBytes;
     const { folds, node, reads } = await foldedWith(limit);
-    // What was folded before and two more fit; the first batch has three.
-    expect(folds.map(({ parts }) => parts)).toEqual([3, 3, 3, 3]);
+    // Four are one span, and three more fit beside it. They are three spans then, and the last one fits beside those.
+    expect(folds.map(({ parts }) => parts)).toEqual([4, 4, 2]);
     expect(Math.max(...folds.map(({ bytes }) => bytes))).toBeLessThanOrEqual(limit);
     expect(reads.mostBytes).toBeLessThanOrEqual(limit);
     expect(node.text).toBe(expected);
@@ -72,7 +72,7 @@ describe("a fold in batches", () => {
 
   test("folds two outputs at a time if the limit is too small for any", async () => {
     const { folds, node } = await foldedWith(1);
-    expect(folds.map(({ parts }) => parts)).toEqual([2, 2, 2, 2, 2, 2, 2, 2]);
+    expect(folds.map(({ parts }) => parts)).toEqual([2, 2, 2, 2, 2, 2, 2]);
     expect(node.text).toBe(expected);
   });
 
@@ -80,6 +80,24 @@ describe("a fold in batches", () => {
     const { node, reads } = await foldedWith(limits.foldBytesMax, 0);
     expect(node.text).toBe(expected);
     expect(reads.count).toBe(0);
+  });
+
+  test("a pack whose spans are too large together fails for good, and the record says which sizes have one span", async () => {
+    const bytes = new Uint8Array(limits.foldBytesMax + 1);
+    const world = await workerWorld({ ...inlineCode(joining), compute: async () => ({ bytes, ms: 1 }) });
+    await world.submit({ calculation: "joining", params: { chunks: 9 }, packSize: 3 });
+    await world.work({ ...common, kind: "plan" });
+    await world.work(computeOf(await world.plan(), 1));
+    const [record = ""] = world.list("runs").filter((name) => name.startsWith("failed/"));
+    const text = Buffer.from(await world.bytesOf(world.names.runs, `r/u/${record}`)).toString();
+    expect(JSON.parse(text)).toMatchObject({
+      code: "partial-too-large",
+      final: true,
+      message: expect.stringMatching(
+        /67108865 bytes together; the limit is 67108864 .*power of two has one span/,
+      ),
+    });
+    expect(world.list("runs").filter((name) => name.startsWith("parts/"))).toEqual([]);
   });
 
   test("has one time limit for all of its folds", async () => {

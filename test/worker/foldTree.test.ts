@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../src/model/packs.ts";
 import type { Plan } from "../../src/model/run.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../src/model/tree.ts";
+import { treeText } from "../support/plainTree.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 /** Which packs were folded, and in which generation each node was made: what a leader would have recorded. */
@@ -69,23 +71,25 @@ class Leader {
     return { childGens: encodeGens(gens) };
   }
 
-  /** The result and manifest of a generation against a plain loop over the chunks. */
+  /** The result and manifest of a generation against a plain recursion over the chunks. */
   async expectRight(gen: number): Promise<void> {
     const { plan, world, done } = this;
     const manifest = await world.manifest(gen);
     const result: unknown = JSON.parse(
       Buffer.from(await world.bytesOf(world.names.results, manifest.blob)).toString(),
     );
-    const folded: number[] = [];
+    let folded = 0;
+    const has = (chunk: number): boolean => done.has(Math.floor(chunk / plan.packSize));
     const missing: { from: number; to: number }[] = [];
     for (let chunk = 0; chunk < plan.chunks; chunk += 1) {
-      if (done.has(Math.floor(chunk / plan.packSize))) folded.push(chunk);
+      if (has(chunk)) folded += 1;
       else if (missing.at(-1)?.to === chunk) (missing.at(-1) as { to: number }).to = chunk + 1;
       else missing.push({ from: chunk, to: chunk + 1 });
     }
-    expect(result).toEqual({ text: folded.join(","), folded: folded.length, count: plan.chunks });
+    const text = treeText(plan.chunks, has) ?? "";
+    expect(result).toEqual({ text, folded, count: plan.chunks });
     expect(manifest).toMatchObject({
-      ...{ missing, folded: folded.length, chunks: plan.chunks, complete: missing.length === 0 },
+      ...{ missing, folded, chunks: plan.chunks, complete: missing.length === 0 },
       ...{ generation: gen, packs: packsOf(plan), terms: [{ term: 4, holder: "i" }] },
       attempts: [...done].reduce((sum, pack) => sum + 1 + (pack % 3), 0),
       code: ["code 1"],
@@ -106,8 +110,8 @@ interface Shape {
 }
 
 const shapes: fc.Arbitrary<Shape> = fc.record({
-  chunks: fc.nat(70),
-  packSize: fc.integer({ min: 1, max: 3 }),
+  chunks: fc.nat(90),
+  packSize: fc.integer({ min: 1, max: 6 }),
   directPacksMax: fc.integer({ min: 1, max: 6 }),
   shardPacksMax: fc.integer({ min: 1, max: 5 }),
   fanIn: fc.integer({ min: 2, max: 4 }),
@@ -116,16 +120,22 @@ const shapes: fc.Arbitrary<Shape> = fc.record({
   failing: fc.array(fc.constantFrom("never", "once", "always"), { minLength: 1, maxLength: 9 }),
 });
 
+/** Shows its own parenthesis, so that any other order or grouping gives another text. */
+const grouping: AnyCalculation = {
+  ...joining,
+  merge: (a, b) => ({ text: `(${a.text} ${b.text})`, pad: a.pad }),
+};
+
 async function plannedWorld(shape: Shape) {
   const { chunks, packSize, pad, foldBytesMax, failing: _, ...tree } = shape;
-  const world = await workerWorld(inlineCode(joining), { tree, foldBytesMax });
+  const world = await workerWorld(inlineCode(grouping), { tree, foldBytesMax });
   await world.submit({ calculation: "joining", params: { chunks, pad }, packSize });
   await world.work({ ...common, kind: "plan" });
   return { world, plan: await world.plan() };
 }
 
 describe("a tree of nodes", { timeout: 30_000 }, () => {
-  test("of any shape, with gaps and a retry, gives what one loop over the chunks gives", async () => {
+  test("of any shape, with gaps and a retry, gives what a plain recursion over the chunks gives", async () => {
     const depths = new Set<number>();
     const checked = fc.asyncProperty(shapes, async (shape) => {
       const { world, plan } = await plannedWorld(shape);

@@ -107,7 +107,7 @@ describe("a planner that fails halfway", () => {
       }
     }
     const world = await workerWorld(inlineCode(listing(inputs)));
-    await world.submit({ packSize: 1_000 });
+    await world.submit({ packSize: 1_024 });
     await world.work(message);
     expect(await world.messages("urgent")).toEqual(firstDies ? [{ ...message, tries: 1 }] : []);
     const seen = segmentsRead(world);
@@ -122,16 +122,16 @@ describe("a planner that fails halfway", () => {
     expect(folders.size).toBe(2);
     const plan = await world.plan();
     expect(plan).toMatchObject({ chunks: 7_000, segments: { starts: [0, 5_000] } });
-    expect(await textOf(world, 4, "r/u/parts/00000/00000004")).toMatch(/^b4000,b4001,.*,b4999$/);
-    expect(await textOf(world, 6, "r/u/parts/00000/00000006")).toMatch(/^b6000,.*,b6999$/);
+    expect(await textOf(world, 4, "r/u/parts/00000/00000004")).toMatch(/^b4096,b4097,.*,b5119$/);
+    expect(await textOf(world, 6, "r/u/parts/00000/00000006")).toMatch(/^b6144,.*,b6999$/);
     expect(seen.every((name) => name.startsWith(`${plan.segments?.attempt}/`))).toBe(true);
-    expect(seen).toHaveLength(2);
+    expect(new Set(seen).size).toBe(2);
   });
 
   test("that comes second leaves the first plan as it is", async () => {
     const { world, seen } = await twoAttempts(false);
     expect(await world.plan()).toMatchObject({ chunks: 12_000, segments: { starts: [0, 5_000, 10_000] } });
-    expect(await textOf(world, 11, "r/u/parts/00000/00000011")).toMatch(/^a11000,.*,a11999$/);
+    expect(await textOf(world, 11, "r/u/parts/00000/00000011")).toMatch(/^a11264,.*,a11999$/);
     expect(seen).toHaveLength(1);
   });
 

@@ -9,6 +9,7 @@ import { loadCalculations } from "../../src/calculations/registry.ts";
 import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
 import { threadPool } from "../../src/worker/threads/threadPool.ts";
 import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import { chunkParts, foldOfChunks } from "../support/coveringParts.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const task: TaskOptions = { urgent: false, limitMs: 20_000 };
@@ -40,7 +41,7 @@ afterAll(async () => {
 });
 
 const failing = (changed: object = {}) => ({ calculation: "failing", params: { ...defaults, ...changed } });
-const chunks = (changed: object = {}, from = 0, to = 3) => ({ ...failing(changed), from, to, count: 10 });
+const chunks = (changed: object = {}, from = 0, to = 3) => ({ ...failing(changed), from, to, count: to });
 const read = ({ bytes }: { bytes: Uint8Array }): unknown => JSON.parse(Buffer.from(bytes).toString());
 const encode = (sum: number) => new TextEncoder().encode(JSON.stringify({ sum, ballast: "" }));
 const failureOf = (running: Promise<unknown>): Promise<CalculationError> =>
@@ -108,13 +109,15 @@ describe("a pool of threads", () => {
   });
 
   test("computes chunks, folds partials and makes the result", async () => {
-    const computed = await pool.compute(chunks({}, 2, 5), task);
+    const computed = await pool.compute(chunks({}, 4, 6), task);
     expect(read(computed)).toMatchObject({ sum: 9 });
     expect(computed.ms).toBeGreaterThanOrEqual(0);
-    const folded = await pool.fold({ ...failing(), parts: [encode(1), encode(2)] }, task);
+    const folded = await pool.fold({ ...failing(), ...foldOfChunks([encode(1), encode(2)]) }, task);
     expect(read(folded)).toMatchObject({ sum: 3 });
-    expect(read(await pool.fold({ ...failing(), parts: [] }, task))).toMatchObject({ sum: 0 });
-    const result = await pool.finish({ ...failing(), parts: [encode(7)], folded: 9, count: 10 }, task);
+    const result = await pool.finish(
+      { ...failing(), parts: chunkParts([encode(7)]), folded: 9, count: 10 },
+      task,
+    );
     expect(result).toMatchObject({ contentType: "application/json", extension: "json" });
     expect(read({ bytes: result.body })).toEqual({ sum: 7, folded: 9, count: 10 });
   });
@@ -156,12 +159,12 @@ describe("a pool of threads", () => {
   ])("when %s only that attempt fails", async (_, params, code, message) => {
     const [error, beside] = await Promise.all([
       failureOf(pool.compute(chunks(params), task)),
-      pool.compute(chunks({ busyMs: 20 }, 3, 5), task),
+      pool.compute(chunks({ busyMs: 20 }, 4, 6), task),
     ]);
     expect(error).toBeInstanceOf(CalculationError);
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
-    expect(read(beside)).toMatchObject({ sum: 7 });
+    expect(read(beside)).toMatchObject({ sum: 9 });
     expect(read(await pool.compute(chunks(), task))).toMatchObject({ sum: 3 });
   });
 
@@ -172,7 +175,7 @@ describe("a pool of threads", () => {
 
   test("a plan and a finish that throw fail like a chunk", async () => {
     const plan = await failureOf(pool.plan(failing({ planThrows: "yes" }), async () => {}, task));
-    const parts = [encode(1)];
+    const parts = chunkParts([encode(1)]);
     const job = { ...failing({ finishThrows: "yes" }), parts, folded: 1, count: 1 };
     const finish = await failureOf(pool.finish(job, task));
     expect([plan.code, finish.code]).toEqual(["calculation-threw", "calculation-threw"]);

@@ -108,9 +108,9 @@ export function inlineCode(calculation: AnyCalculation): UserCode {
       await task.onStart?.();
       return { bytes: await runCompute(calculation, job), ms: 1 };
     },
-    async fold({ params, parts }, task) {
+    async fold(job, task) {
       await task.onStart?.();
-      return { bytes: await runFold(calculation, params, parts), ms: 1 };
+      return { bytes: await runFold(calculation, job.params, job), ms: 1 };
     },
     async finish(job, task) {
       await task.onStart?.();

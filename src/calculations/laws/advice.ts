@@ -4,6 +4,7 @@ import type { Result } from "../contract.ts";
 import { jsonLosses, resultBytes } from "../encodePart.ts";
 import { runFinish } from "../runJob.ts";
 import type { Finding } from "./findings.ts";
+import { orderedMerge } from "./mergeLaws.ts";
 import { foldedBytes } from "./partialLaws.ts";
 import { decoded, type Subject } from "./subject.ts";
 
@@ -19,6 +20,8 @@ export async function adviceOn(
 ): Promise<readonly Advice[]> {
   const advice: Advice[] = [];
   const say = (law: Advice["law"], text: string): void => void advice.push({ law, outcome: "advice", text });
+  const ordered = await orderedMerge(subject);
+  if (ordered !== undefined) say("order", `(a·b)·c is not a·(b·c), ${ordered}: ${orderIsFine}`);
   const empty = await emptyRun(subject);
   if (empty !== undefined) say("empty", empty);
   const changed = await changedInResult(subject);
@@ -36,6 +39,9 @@ export async function adviceOn(
   }
   return advice;
 }
+
+const orderIsFine =
+  "your merge depends on the order of joining; that is fine here, because chunk indices alone fix that order";
 
 /** A plan may be empty, and a result so far may be requested before the first chunk is done. */
 async function emptyRun({ calculation, params, count }: Subject): Promise<string | undefined> {
@@ -62,6 +68,9 @@ async function changedInResult(subject: Subject): Promise<string | undefined> {
   return `${loss.path || "it"} is ${loss.was}, which becomes ${loss.becomes}${others}: return what you mean`;
 }
 
+/** What a few sums may grow to by their digits alone. */
+const digitsBytes = 128;
+
 /** Partials that grow with every chunk reach the limit if there are enough chunks. */
 async function growthOf(subject: Subject): Promise<string | undefined> {
   const { partials } = subject;
@@ -74,7 +83,7 @@ async function growthOf(subject: Subject): Promise<string | undefined> {
   ];
   const mean = partials.reduce((sum, { length }) => sum + length, 0) / chunks;
   const each = (all.length - some.length) / (chunks - half);
-  if (each < mean / 4 || all.length < 4 * mean) return undefined;
+  if (each < mean / 4 || all.length < Math.max(4 * mean, digitsBytes)) return undefined;
   const reach = Math.floor(calculationLimits.partialBytesMax / each);
   const compared = reach < subject.count ? "fewer" : "more";
   return `merged partials grow by ${Math.ceil(each)} bytes a chunk; 32 MB hold about ${reach.toLocaleString("en-US")}, ${compared} than this run has`;

@@ -5,7 +5,7 @@ import { computeLaw, stateLaw } from "./computeLaws.ts";
 import { broken, type Finding, type LawName, laws, type Verdict } from "./findings.ts";
 import { finishLaw, packsLaw, serialResult } from "./foldLaws.ts";
 import { inputsLaw, paramsLaw, planLaw, throughJson } from "./inputLaws.ts";
-import { argumentsLaw, associativeLaw, zeroLaw } from "./mergeLaws.ts";
+import { argumentsLaw } from "./mergeLaws.ts";
 import { codecLaw, sizeLaw, tooLarge } from "./partialLaws.ts";
 import { type LawOptions, type Subject, subjectOf } from "./subject.ts";
 
@@ -36,8 +36,6 @@ const checks: Record<LawName, (subject: Subject, parsed: unknown) => Promise<Ver
   codec: codecLaw,
   arguments: argumentsLaw,
   size: sizeLaw,
-  zero: zeroLaw,
-  merge: associativeLaw,
   finish: finishLaw,
   packs: packsLaw,
 };

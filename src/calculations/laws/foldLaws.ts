@@ -1,5 +1,7 @@
-import { rangeText } from "../../model/packs.ts";
+import { coverOf } from "../../model/foldTree.ts";
+import { type Range, rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
+import type { CoveringPart } from "../foldParts.ts";
 import { runCompute, runFinish, runFold } from "../runJob.ts";
 import { shrink, wholeBetween } from "./draw.ts";
 import { broken, reasonOf, sidesOf, type Verdict } from "./findings.ts";
@@ -83,39 +85,47 @@ function* smallerFoldings(folding: Folding): Generator<Folding> {
 
 async function foldedResult(subject: Subject, { cuts, fanIn, computed }: Folding): Promise<ResultBytes> {
   const { calculation, params, partials } = subject;
-  let level: Uint8Array[] = [];
+  const fold = async (range: Range, parts: readonly CoveringPart[]): Promise<CoveringPart> => ({
+    ...range,
+    bytes: await runFold(calculation, params, { ...range, parts }),
+  });
+  const [first, last] = [cuts[0] as number, cuts.at(-1) as number];
+  let level: CoveringPart[] = [];
   for (const [at, to] of cuts.slice(1).entries()) {
-    const from = cuts[at] as number;
-    const pack = computed
-      ? packOf(subject, from, to)
-      : runFold(calculation, params, partials.slice(from, to));
-    level.push(await pack);
+    const pack = { from: cuts[at] as number, to };
+    const chunks = partials.slice(pack.from, to).map((bytes, i) => chunkPart(pack.from + i, bytes));
+    level.push(await (computed ? packOf(subject, pack, last) : fold(coverOf(pack, last), chunks)));
   }
   while (level.length > fanIn) {
-    const above: Uint8Array[] = [];
+    const above: CoveringPart[] = [];
     for (let at = 0; at < level.length; at += fanIn) {
-      above.push(await runFold(calculation, params, level.slice(at, at + fanIn)));
+      const some = level.slice(at, at + fanIn);
+      above.push(await fold({ from: some[0]?.from ?? 0, to: some.at(-1)?.to ?? 0 }, some));
     }
     level = above;
   }
-  return finishOf(subject, level, (cuts.at(-1) as number) - (cuts[0] as number));
+  return finishOf(subject, level, last - first);
 }
 
-/** Computes a pack as a worker does. */
-function packOf(subject: Subject, from: number, to: number): Promise<Uint8Array> {
+const chunkPart = (index: number, bytes: Uint8Array): CoveringPart => ({ from: index, to: index + 1, bytes });
+
+/** Computes a pack as a worker does, in a run of so many chunks. */
+async function packOf(subject: Subject, { from, to }: Range, chunks: number): Promise<CoveringPart> {
   const { calculation, params, count, inputs, files } = subject;
   const listed =
     inputs === undefined ? {} : { inputs: [...Array(to - from).keys()].map((at) => inputs.get(from + at)) };
-  return runCompute(calculation, { params, from, to, count, ...listed }, files);
+  const cover = coverOf({ from, to }, chunks);
+  const pack = { params, from, to, count, coverTo: cover.to, ...listed };
+  return { ...cover, bytes: await runCompute(calculation, pack, files) };
 }
 
-const finishOf = ({ calculation, params, count }: Subject, parts: readonly Uint8Array[], folded: number) =>
+const finishOf = ({ calculation, params, count }: Subject, parts: readonly CoveringPart[], folded: number) =>
   runFinish(calculation, { params, parts, folded, count });
 
 /** Compares two results of the same partial, the second a moment later. */
 export async function finishLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
-  const parts = partials.slice(0, 1);
+  const parts = partials.slice(0, 1).map((bytes) => chunkPart(0, bytes));
   const first = await finishOf(subject, parts, parts.length);
   await subject.options.clock?.sleep(pauseMs);
   const again = await finishOf(subject, parts, parts.length);
@@ -132,7 +142,8 @@ export async function finishLaw(subject: Subject): Promise<Verdict> {
 /** The result that a run over the sampled chunks must have on any number of workers. */
 export async function serialResult(subject: Subject): Promise<ResultBytes> {
   const chunks = subject.partials.length;
-  return finishOf(subject, chunks === 0 ? [] : [await packOf(subject, 0, chunks)], chunks);
+  const parts = chunks === 0 ? [] : [await packOf(subject, { from: 0, to: chunks }, chunks)];
+  return finishOf(subject, parts, chunks);
 }
 
 const packsShown = 4;

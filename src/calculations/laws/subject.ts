@@ -101,9 +101,6 @@ export const decoded = (subject: Subject, bytes: Uint8Array): Promise<unknown> =
 export const mergeOf = (subject: Subject, a: unknown, b: unknown): Promise<unknown> =>
   guarded("merge", () => subject.calculation.merge(a, b, subject.params));
 
-export const zeroOf = (subject: Subject): Promise<unknown> =>
-  guarded("zero", () => subject.calculation.zero(subject.params));
-
 export const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** Random runs of one law stop after this time, if there is a clock. */

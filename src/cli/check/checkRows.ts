@@ -13,6 +13,7 @@ export interface CheckRow {
 }
 
 const adviceSays = {
+  order: "order of joining",
   empty: "a run of no chunks",
   result: "the result as JSON",
   growth: "size of partials",

@@ -54,13 +54,12 @@ export default defineCalculation({
     return longest;
   },
 
-  // merge folds two neighbors, a before b. Partials are merged in any grouping, so merge must be associative to the last
-  // bit: (a·b)·c = a·(b·c). Sums of floating-point numbers are not; whole numbers, minima, maxima, counts, and exactSum
-  // and quantileSketch of "leasefold" are. A tie here goes to the smaller number, which is a's. A merged partial has at
-  // most 32 MB.
+  // merge folds two neighbors, a before b, into one partial. Which neighbors are merged depends on chunk indices alone, so
+  // sums of floating-point numbers have the same bits for any number of workers. It may change a and return it, and
+  // nothing else. A tie here goes to the smaller number, which is a's. A merged partial has at most 32 MB.
   merge: (a: Longest, b: Longest): Longest => (b.steps > a.steps ? b : a),
 
-  // zero is the neutral partial of merge, and the partial of a run of no chunks.
+  // zero is the partial of a run of no chunks. It is never merged.
   zero: (): Longest => ({ start: 0, steps: -1 }),
 
   // finish turns the last partial into the result: JSON, or any bytes as

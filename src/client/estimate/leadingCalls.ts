@@ -106,7 +106,7 @@ export function leadingPerMinute(pace: LeadingPace, run: RunShape): CallCounts {
 /** Packs in flight lie in one or two neighboring groups of shards; one list covers a group. */
 function pagesPerLoop({ layout, packMs, workers }: RunShape): number {
   let group = layout.shardSize;
-  while (group * 10 <= limits.listPageMax) group *= 10;
+  while (group * 10 <= limits.namesTogetherMax) group *= 10;
   const inFlight = Math.min(workers * (2 + limits.windowAheadMs / Math.max(packMs, 1)), limits.capDefault);
   return 1 + Math.min(inFlight, packsOf(layout)) / group;
 }

@@ -12,6 +12,7 @@ import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
+import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
@@ -21,12 +22,16 @@ import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 /** Takes over the plan once a worker has written it: from here the run computes. */
 export function trackPlan(draft: Draft, { plan, planHash }: Pick<Seen, "plan" | "planHash">): void {
   const { state } = draft;
-  if (state.phase !== "planning" || plan === undefined) return;
-  const { chunks, packSize, shardSize, fanIn, packMs, code } = plan;
+  if (plan === undefined) return;
+  const { chunks, packSize, shardSize, fanIn, packMs, fold, code } = plan;
+  if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
+  // A leader of an earlier version has written the state and dropped what it did not know.
+  else if (state.layout !== undefined) state.layout.fold = fold;
+  if (fold === undefined || state.phase !== "planning") return;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
-  state.layout = { chunks, packSize, shardSize, fanIn, packMs };
+  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold };
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
   delete state.tasks["plan"];

@@ -80,7 +80,8 @@ export function wantedOf(state: State, notes: RunNotes, { localMs, nowMs, limitM
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   return {
-    plan: state.phase === "planning" && "plan" in state.tasks,
+    // A layout without a rule may be that of an earlier version.
+    plan: layout === undefined ? "plan" in state.tasks : layout.fold === undefined,
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
     nodes: computing ? nodesToPoll(state, layout, localMs - notes.nodesMs) : [],
     failures:
@@ -128,14 +129,14 @@ const groupsWanted = 2;
 
 /**
  * Joins neighbors while there are more than two calls to make, because a list is paid by the page: names are sorted
- * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than fit on a page, which also brings the
- * names of sealed shards beside.
+ * as text, so the shards 00010 to 00019 share the prefix `0001`. But no more than about fit on a page, which also brings
+ * the names of sealed shards beside.
  */
 export function groupsOf(shards: readonly number[], shardSize: number): ShardGroup[] {
   let groups = shards.map((shard) => ({ shard, digits: 0 }));
   for (let digits = 1; groups.length > groupsWanted && digits <= 4; digits += 1) {
     const width = 10 ** digits;
-    if (shardSize * width > limits.listPageMax) break;
+    if (shardSize * width > limits.namesTogetherMax) break;
     const firsts = new Set(shards.map((shard) => Math.floor(shard / width) * width));
     groups = [...firsts].map((shard) => ({ shard, digits }));
   }

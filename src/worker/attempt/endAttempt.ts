@@ -13,6 +13,7 @@ import {
   type Delivery,
   DroppedError,
   MalformedWorkError,
+  OlderPlanError,
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
@@ -77,7 +78,7 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
   // A client learns at once that this code cannot answer.
-  if (error instanceof OtherCodeError && asked) return "end";
+  if ((error instanceof OtherCodeError || error instanceof OlderPlanError) && asked) return "end";
   // Storage that is away and an instance that stops are no failures of the work.
   if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "enqueue-again";
   // The leader decides whether work that takes too long is given another attempt.

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import pMap from "p-map";
+import type { CoveringPart } from "../../calculations/foldParts.ts";
 import { limits } from "../../model/limits.ts";
 import type { MessageOf } from "../../model/message.ts";
 import type { FoldFacts } from "../../model/output.ts";
@@ -11,6 +12,8 @@ import type { FoundOutput } from "./outputs.ts";
 
 interface Fold<Output extends FoundOutput> {
   readonly task: CalculationTask;
+  /** The first chunk that is folded, or a gap. */
+  readonly from: number;
   readonly options: TaskOptions;
   /** Identity of the code that folds, where it counts. */
   readonly code?: string;
@@ -25,10 +28,10 @@ interface Fold<Output extends FoundOutput> {
 /**
  * Reads outputs in the order given and folds them as far as needed to hold at most `foldBytesMax` at once. The caller
  * folds the `parts` that are left under the `options` that are left, since one attempt has one time limit: all parts if
- * they are small, else what was folded so far and the last batch. Each fold begins with what was folded before, so the
- * result is the very same as that of one fold of all.
+ * they are small, else what was folded so far and the last batch. An output in which nothing is folded has no part.
  *
- * Not promised: the limit where two partials alone exceed it, because each fold must make progress.
+ * Not promised: the limit where one more partial exceeds it together with the spans that are not whole yet, because each
+ * fold must make progress.
  */
 export async function foldBounded<Output extends FoundOutput>(
   ports: WorkerPorts,
@@ -38,7 +41,7 @@ export async function foldBounded<Output extends FoundOutput>(
   const code = new Set(fold.code === undefined ? [] : [fold.code]);
   const hashes: Uint8Array[] = [];
   let [folded, attempts, heldBytes, ms] = [0, 0, 0, 0];
-  let parts: Uint8Array[] = [];
+  let parts: CoveringPart[] = [];
   let batch: Output[] = [];
   const options = (): TaskOptions => ({
     ...fold.options,
@@ -46,7 +49,7 @@ export async function foldBounded<Output extends FoundOutput>(
   });
 
   function add(output: Output, bytes: Uint8Array): void {
-    parts.push(bytes);
+    if (output.facts.folded > 0) parts.push({ ...output.cover, bytes });
     folded += output.facts.folded;
     attempts += output.facts.attempts;
     for (const one of output.facts.code) code.add(one);
@@ -69,9 +72,10 @@ export async function foldBounded<Output extends FoundOutput>(
     const { bytes } = output.blob;
     if (parts.length + batch.length >= 2 && heldBytes + bytes > ports.foldBytesMax) {
       await readBatch();
-      const done = await ports.userCode.fold({ ...fold.task, parts }, options());
+      const cover = { from: fold.from, to: parts.at(-1)?.to ?? fold.from };
+      const done = await ports.userCode.fold({ ...fold.task, ...cover, parts }, options());
       ms += done.ms;
-      parts = [done.bytes];
+      parts = [{ ...cover, bytes: done.bytes }];
       heldBytes = done.bytes.length;
     }
     batch.push(output);

@@ -1,4 +1,5 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
+import { CalculationError } from "../../model/errors.ts";
 import { accepts, type WantedCode } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import {
@@ -11,7 +12,7 @@ import {
 import { chunksOfPack, indexesOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
-import { decodeGens } from "../../model/tree.ts";
+import { coverOfNode, coverOfPack, decodeGens } from "../../model/tree.ts";
 import { pagesOf, persist } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports.ts";
@@ -28,6 +29,8 @@ export interface OutputsOf {
 /** A partial or node as a list with metadata shows it: a small one with its bytes, each with its facts. */
 export interface FoundOutput {
   readonly blob: ListedBlob;
+  /** The chunks that it covers, gaps among them. */
+  readonly cover: Range;
   readonly facts: FoldFacts;
 }
 
@@ -94,7 +97,8 @@ export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: numbe
     const { attempt, code } = parseOutputFacts(blob.contentType);
     if (!accepts(wanted, code)) continue;
     const folded = sizeOf(chunksOfPack(plan, pack));
-    found.set(pack, { blob, facts: { folded, attempts: attempt, code: code === undefined ? [] : [code] } });
+    const facts = { folded, attempts: attempt, code: code === undefined ? [] : [code] };
+    found.set(pack, { blob, cover: coverOfPack(plan, pack), facts });
   }
   return found;
 }
@@ -115,7 +119,8 @@ export async function findNodes(
       const index = lastNumberOf(blob.name);
       if (generations.get(index) !== generation) continue;
       const facts = decodeFoldFacts(blob.metadata, blob.name);
-      if (facts.code.every((one) => accepts(code, one))) found.set(index, { blob, facts });
+      const cover = coverOfNode(plan, level, index);
+      if (facts.code.every((one) => accepts(code, one))) found.set(index, { blob, cover, facts });
     }
   }
   return found;
@@ -142,7 +147,8 @@ export interface Output extends Omit<OutputFacts, "calls"> {
 
 /**
  * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of other
- * code that is there counts as missing for every fold, and is replaced.
+ * code that is there counts as missing for every fold, and is replaced. Each span of it keeps the limit of a partial; they
+ * must fit into one fold together.
  */
 export async function writeOutput(
   ports: WorkerPorts,
@@ -150,6 +156,12 @@ export async function writeOutput(
   { bytes, metadata, ...facts }: Output,
   wanted: WantedCode,
 ): Promise<"created" | "existed" | "replaced"> {
+  const { foldBytesMax } = limits;
+  if (bytes.length > foldBytesMax) {
+    const why = `its spans have ${bytes.length} bytes together; the limit is ${foldBytesMax} (foldBytesMax)`;
+    const fix = "a pack size that is a power of two has one span";
+    throw new CalculationError("partial-too-large", `${why}; ${fix}`);
+  }
   const inline = bytes.length <= limits.inlineBytesMax;
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};

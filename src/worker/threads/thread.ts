@@ -118,7 +118,7 @@ function work(task: ThreadTask, calculation: Calculation, files: Files, sink: In
         onChunk: (index) => markChunk(task.mark, index),
       });
     case "fold":
-      return runFold(calculation, task.params, task.parts);
+      return runFold(calculation, task.params, task);
     case "finish":
       return runFinish(calculation, task);
   }

@@ -1,5 +1,7 @@
 import type { ResultBytes } from "../../calculations/contract.ts";
+import type { CoveringPart } from "../../calculations/foldParts.ts";
 import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculations/timeChunks.ts";
+import type { Range } from "../../model/packs.ts";
 
 /**
  * The port through which the engine runs a user's calculation: a pool of worker threads, or code in this process for
@@ -19,9 +21,9 @@ export interface UserCode {
    * `sink` has settled. A count never calls it.
    */
   plan(task: CalculationTask, sink: InputSink, options: TaskOptions): Promise<PlannedChunks>;
-  /** Computes chunks `[from, to)` and folds them in index order. */
+  /** Computes chunks `[from, to)` and folds them by the tree of spans. */
   compute(task: ComputeTask, options: TaskOptions): Promise<TaskOutput>;
-  /** Folds encoded partials in the given order; none gives the calculation's zero. */
+  /** Folds encoded partials, which are in index order, into one that covers a range. */
   fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
   finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
   stop(): Promise<void>;
@@ -34,11 +36,14 @@ export interface CalculationTask {
 
 export type ComputeTask = CalculationTask & ChunkRange;
 
-export interface FoldTask extends CalculationTask {
-  readonly parts: readonly Uint8Array[];
+/** `[from, to)`: what the fold covers. */
+export interface FoldTask extends CalculationTask, Range {
+  readonly parts: readonly CoveringPart[];
 }
 
-export interface FinishTask extends FoldTask {
+/** The result of the parts together; none give the calculation's zero. */
+export interface FinishTask extends CalculationTask {
+  readonly parts: readonly CoveringPart[];
   /** Chunks that the parts contain. */
   readonly folded: number;
   /** Chunks of the whole run. */

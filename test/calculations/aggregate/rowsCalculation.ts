@@ -7,6 +7,7 @@ import { foldRange } from "../../../src/calculations/aggregate/rows/foldRange.ts
 import { type Output, writeResult } from "../../../src/calculations/aggregate/writeResult.ts";
 import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
 import { runCompute, runFinish } from "../../../src/calculations/runJob.ts";
+import { chunkParts } from "../../support/coveringParts.ts";
 
 /** A table in memory. */
 export interface Table {
@@ -85,7 +86,12 @@ export const packOf = (calculation: AnyCalculation, inputs: readonly RowsInput[]
 export async function resultText(table: Table, query: RowsQuery): Promise<string> {
   const calculation = rowsCalculation(table, query);
   const parts = [await packOf(calculation, [{ from: 0, to: table.rows.length }])];
-  const { body } = await runFinish(calculation, { params: {}, parts, folded: 1, count: 1 });
+  const { body } = await runFinish(calculation, {
+    params: {},
+    parts: chunkParts(parts),
+    folded: 1,
+    count: 1,
+  });
   return Buffer.from(body).toString();
 }
 

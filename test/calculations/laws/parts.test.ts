@@ -33,8 +33,6 @@ describe("what JSON loses", () => {
 describe("the reason of a difference", () => {
   it.each([
     [{ a: 1, b: 2 }, { b: 2, a: 1 }, /insertion/],
-    [{ a: { sum: 0.1 + 0.2 } }, { a: { sum: 0.3 } }, /floating-point/],
-    [{ sum: 2 ** 53 + 2 }, { sum: 2 ** 53 }, /2\^53/],
     [{ rows: [1, 2] }, { rows: [2, 1] }, /another order/],
   ])("reasonOf explains the difference of %j and %j", (a, b, likely) => {
     expect(reasonOf(bytes(a), bytes(b))?.likely).toMatch(likely);

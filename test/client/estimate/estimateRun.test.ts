@@ -46,15 +46,15 @@ describe("the estimate of a run", () => {
   it("has the packs and shards that a planning worker would choose", async () => {
     expect(await estimate({}, 1)).toMatchObject({
       chunks: 1_000_000,
-      packs: 200,
-      packSize: 5_000,
+      packs: 245,
+      packSize: 4_096,
       shards: 1,
       chunkMs: 1,
-      packMs: 5_000,
+      packMs: 4_096,
       computeS: 1_000,
       params: { to: 1_000_000, label: "none" },
     });
-    expect(await estimate({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 64 });
+    expect(await estimate({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 40 });
   });
 
   it("is about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", async () => {

@@ -2,8 +2,8 @@ import type { BlobStore, Storage } from "../../../src/storage/ports.ts";
 import type { QueueStore } from "../../../src/storage/queuePort.ts";
 
 /**
- * Makes a process one of the next version: whatever it writes carries wire version 2 and a field that nobody knows
- * yet, and it reads both versions. Between the process and storage, so the code itself is the same.
+ * Makes a process one of the next version: whatever it writes carries the next wire version and a field that nobody
+ * knows yet, and it reads both versions. Between the process and storage, so the code itself is the same.
  */
 export function newerVersion(storage: Storage): Storage {
   const { blobs, queues } = storage;
@@ -64,14 +64,16 @@ const lower = (body: Uint8Array): Uint8Array => {
 /** Documents and messages are objects with `v`; anything else is left as it is. */
 function liftText(text: string): string {
   const value = objectIn(text);
-  return value?.["v"] === 1 ? JSON.stringify({ ...value, v: 2, sinceVersion2: "unknown before" }) : text;
+  const version = value?.["v"];
+  if (typeof version !== "number" || "sinceNextVersion" in (value ?? {})) return text;
+  return JSON.stringify({ ...value, v: version + 1, sinceNextVersion: "unknown before" });
 }
 
 function lowerText(text: string): string {
   const value = objectIn(text);
-  if (value?.["v"] !== 2) return text;
-  const { sinceVersion2: _known, ...rest } = value;
-  return JSON.stringify({ ...rest, v: 1 });
+  if (value === undefined || !("sinceNextVersion" in value)) return text;
+  const { sinceNextVersion: _known, ...rest } = value;
+  return JSON.stringify({ ...rest, v: Number(rest["v"]) - 1 });
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {

@@ -130,18 +130,18 @@ describe("a client verifies a run", () => {
   it("whose storage held a forged partial, and finds that pack: nothing else can tell it", async () => {
     const engine = engineWorld({ code: { chunkMs: () => 5 } });
     engine.start({ works: false });
-    await engine.submit({ id: "r", chunks: 500, packSize: 10 });
+    await engine.submit({ id: "r", chunks: 500, packSize: 8 });
     while ((await engine.state("r")) === undefined) await engine.world.advance(100);
     const { uid = "" } = (await engine.state("r")) ?? {};
     const write = { contentType: "application/json; ms=1; attempt=1" };
     const forged = runBlobs("r", uid).part(0, 7);
-    await engine.storage.blobs.create(simNames.runs, forged, "[[70,75]]", write);
+    await engine.storage.blobs.create(simNames.runs, forged, "[[56,61]]", write);
     engine.start();
     await engine.untilEnd("r");
-    expect(await engine.result("r")).toBe("[[0,75],[80,500]]");
+    expect(await engine.result("r")).toBe("[[0,61],[64,500]]");
     expect(await engine.manifest("r")).toMatchObject({ complete: true, folded: 500 });
     const found = await engine.world.finish(verify(engine.client, "r", everything), 600_000);
-    expect(found).toMatchObject({ packs: { drawn: 50, equal: 49, different: 1 }, allEqual: false });
+    expect(found).toMatchObject({ packs: { drawn: 63, equal: 62, different: 1 }, allEqual: false });
     expect(found.others).toEqual([expect.objectContaining({ pack: 7, outcome: "different" })]);
   });
 });

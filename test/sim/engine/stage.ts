@@ -93,6 +93,7 @@ export function stage(options: StageOptions): Stage {
   let onBegin: (handling: Handling) => void = () => {};
   const code: RangesOptions = {
     signed: true,
+    shaped: true,
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),

@@ -4,7 +4,7 @@ import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
 import type { Names } from "../../../src/model/names.ts";
 import { outputContentType } from "../../../src/model/output.ts";
 import { shardOf, shardSizeFor } from "../../../src/model/packs.ts";
-import type { Manifest, Plan } from "../../../src/model/run.ts";
+import { type Manifest, type Plan, planVersion } from "../../../src/model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
 import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/storage/ports.ts";
 
@@ -124,7 +124,8 @@ const unevenness = (pack: number): number => ((Math.imul(pack, 2_654_435_761) >>
 
 const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan => ({
   ...{
-    v: 1,
+    v: planVersion,
+    fold: "spans",
     run: id,
     uid,
     chunks: packs,

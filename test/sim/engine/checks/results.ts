@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 import { chunksOfPack, packsOf, type Range } from "../../../../src/model/packs.ts";
 import type { Manifest } from "../../../../src/model/run.ts";
+import { treeShape } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "the result is the fold of what the manifest says";
 
 /**
- * A manifest names a result that holds exactly the chunks which it says are folded, in order, each once; it is
- * complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word, or
+ * A manifest names a result that holds exactly the chunks which it says are folded, in order, each once, merged by the
+ * tree of spans; it is complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word, or
  * was given up: it was not there when somebody asked to end the run with what was done.
  */
 export const resultIsTheFold =
@@ -37,11 +38,14 @@ function* wrongWith(
   if (sha256 !== manifest.sha256) yield "the bytes are not those of its hash";
   if (chunks !== run.plan?.chunks) yield `it has ${chunks} chunks, the plan ${run.plan?.chunks}`;
   const wanted = JSON.stringify(rest(chunks, missing));
-  // What follows the first line says which attempt made it.
-  const got = Buffer.from(bytes as Uint8Array)
+  // What follows these lines says which attempt made it.
+  const [got, shape] = Buffer.from(bytes as Uint8Array)
     .toString()
-    .split("\n")[0];
+    .split("\n");
   if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
+  const isFolded = (chunk: number): boolean => !missing.some(({ from, to }) => from <= chunk && chunk < to);
+  if (got === wanted && shape !== treeShape(chunks, isFolded))
+    yield `the chunks are merged in another order than that of the tree`;
   const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
   if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;

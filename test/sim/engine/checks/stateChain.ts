@@ -44,7 +44,7 @@ function* wrongWith(before: State, next: State): Generator<string> {
 }
 
 /** Everything but who wrote it, in which version, and how far another may have sent before. */
-function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): string {
+function decisionsIn(state: State & { readonly sinceNextVersion?: unknown }): string {
   const {
     term: _1,
     termid: _2,
@@ -53,7 +53,7 @@ function decisionsIn(state: State & { readonly sinceVersion2?: unknown }): strin
     updatedMs: _5,
     v: _6,
     doubtUpTo: _7,
-    sinceVersion2: _8,
+    sinceNextVersion: _8,
     ...rest
   } = state;
   return canonicalJson(rest);

@@ -26,6 +26,8 @@ export function oldRunIsNeverMet({ ledger, nowMs, by, report }: Scene): Check {
     const gone = goneMs.get(uid);
     // Where the marker cannot be read, a record too many is better than a send that never ends; it is swept.
     if (place.rest.startsWith("failed/")) return;
+    // A submit that was on its way for very long has put its marker back: work is wanted until a leader meets it.
+    if (ledger.current(place.id, "marker")?.uid === uid) return;
     if (gone !== undefined && handling.beganMs > gone + limits.markerTrustMs) {
       report(
         checker,

@@ -152,7 +152,7 @@ export const rules10to12: readonly Mutant[] = [
     rule: 12,
     killedBy: "a newer version is respected",
     cases: ["old workers give a newer leader's messages back"],
-    edits: edit("model/decode.ts", "version > wireVersion", "version > 1_000 * wireVersion"),
+    edits: edit("model/decode.ts", "version > Number(known)", "version > 1_000 * Number(known)"),
   },
   {
     without: "giving a newer message back",

@@ -175,4 +175,15 @@ export const rules14to25: readonly Mutant[] = [
       "Math.max(1, state.rate * 0.02)",
     ),
   },
+  {
+    without: "waiting for the other half of a span",
+    rule: 30,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "model/foldTree.ts",
+      "while (held.at(-1)?.size === whole.size && (whole.from / whole.size) % 2 === 1)",
+      "while (held.length > 0)",
+    ),
+  },
 ];
