@@ -1,3 +1,7 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { CalculationError, ConfigError, messageOf } from "../../../model/errors.ts";
 
@@ -7,12 +11,6 @@ import { CalculationError, ConfigError, messageOf } from "../../../model/errors.
  *
  * One thread and insertion order make every answer a function of the rows, their order and the memory limit alone.
  */
-export interface SessionOptions {
-  /** The absolute path of the one folder whose files statements may read and write; without it they see no file. */
-  readonly folder?: string;
-  /** What DuckDB's buffers may take, in bytes; it never spills to a disk. */
-  readonly memoryBytes: number;
-}
 
 /** When a statement ends early. */
 export interface Stop {
@@ -25,60 +23,79 @@ export interface Stop {
 export type Row = Readonly<Record<string, unknown>>;
 
 export class Session {
+  /** The one folder whose files statements may read and write; it is emptied after each use. */
+  readonly folder: string;
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
+  #stop: Stop = {};
+  #names = 0;
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+  private constructor(folder: string, instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.folder = folder;
     this.#instance = instance;
     this.#connection = connection;
   }
 
-  static async open({ folder, memoryBytes }: SessionOptions): Promise<Session> {
+  static async open(): Promise<Session> {
     const { DuckDBInstance } = await loadDuck();
+    const folder = await mkdtemp(join(tmpdir(), "leasefold-sql-"));
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const instance = await DuckDBInstance.create(":memory:", {
       ...{ threads: "1", preserve_insertion_order: "true", temp_directory: "" },
-      ...{ memory_limit: `${Math.floor(memoryBytes / 1024)}KiB`, max_expression_depth: "250" },
+      ...{ memory_limit: `${memoryMb}MiB`, max_expression_depth: `${expressionDepthMax}` },
       ...{ autoinstall_known_extensions: "false", autoload_known_extensions: "false" },
     });
-    const connection = await instance.connect();
-    const session = new Session(instance, connection);
+    const session = new Session(folder, instance, await instance.connect());
     // Times and sorted texts must not depend on the machine.
     await session.run("set timezone = 'UTC'");
-    if (folder !== undefined) await session.run(`set allowed_directories = [${textLiteral(folder)}]`);
+    await session.run(`set allowed_directories = [${textLiteral(folder)}]`);
     await session.run("set enable_external_access = false; set lock_configuration = true");
     return session;
   }
 
+  /** A name for a file of the folder that no other file had: DuckDB keeps contents by name. */
+  nextName(): string {
+    this.#names += 1;
+    return `f${this.#names}`;
+  }
+
   /** Runs statements of this program, or a query that `readQuery` accepted. Throws `CalculationError`. */
-  async run(sql: string, stop: Stop = {}): Promise<void> {
-    await this.#guarded(stop, () => this.#connection.run(sql));
+  async run(sql: string): Promise<void> {
+    await this.#guarded(() => this.#connection.run(sql));
   }
 
   /** The rows of a query, all in memory. */
-  async rows(sql: string, stop: Stop = {}): Promise<Row[]> {
-    const reader = await this.#guarded(stop, () => this.#connection.runAndReadAll(sql));
+  async rows(sql: string): Promise<Row[]> {
+    const reader = await this.#guarded(() => this.#connection.runAndReadAll(sql));
     return reader.getRowObjectsJson() as Row[];
   }
 
-  close(): void {
-    this.#connection.closeSync();
-    this.#instance.closeSync();
+  /** Runs `use`, with the limits of `stop` for each of its statements, and empties the folder. */
+  async use<T>(use: (session: Session) => Promise<T>, stop: Stop): Promise<T> {
+    this.#stop = stop;
+    try {
+      return await use(this);
+    } finally {
+      for (const name of await readdir(this.folder)) await rm(join(this.folder, name), { force: true });
+    }
   }
 
-  [Symbol.dispose](): void {
-    this.close();
+  async close(): Promise<void> {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   /** A thread cannot be ended while DuckDB works in it, so a statement is interrupted before its time is over. */
-  async #guarded<T>({ timeMs, signal }: Stop, work: () => Promise<T>): Promise<T> {
-    const ends = signal === undefined ? [] : [signal];
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    const { timeMs, signal } = this.#stop;
     const timeout = new AbortController();
     const timer = timeMs === undefined ? undefined : setTimeout(() => timeout.abort(), timeMs);
-    const end = AbortSignal.any([...ends, timeout.signal]);
+    const end = AbortSignal.any([...(signal === undefined ? [] : [signal]), timeout.signal]);
     const interrupt = (): void => this.#connection.interrupt();
     end.addEventListener("abort", interrupt);
     try {
-      if (end.aborted) throw new Error("INTERRUPT Error: Interrupted!");
+      if (end.aborted) throw new Error("it had ended before");
       return await work();
     } catch (error) {
       throw failureOf(error, end.aborted, timeMs);
@@ -87,6 +104,41 @@ export class Session {
       end.removeEventListener("abort", interrupt);
     }
   }
+}
+
+/**
+ * Memory of DuckDB's buffers in one thread. It is the same everywhere, since with less memory DuckDB may add doubles in
+ * another order.
+ */
+const memoryMb = 384;
+
+/** Calls within calls of one expression: the parser recurses, and a thread has 4 MB of stack. */
+const expressionDepthMax = 250;
+
+let opened: Promise<Session> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Gives `use` the session of this thread, which is opened with the first use; one use at a time. After an error the next
+ * use opens another, so that nothing is left of what failed.
+ */
+export function withSession<T>(use: (session: Session) => Promise<T>, stop: Stop = {}): Promise<T> {
+  const run = last.then(async () => {
+    opened ??= Session.open();
+    const session = await opened.catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    try {
+      return await session.use(use, stop);
+    } catch (error) {
+      opened = undefined;
+      await session.close();
+      throw error;
+    }
+  });
+  last = run.catch(() => {});
+  return run;
 }
 
 /** A text as a literal of SQL. */
