@@ -35,7 +35,7 @@ export interface Calculation<Params, Input, Part> {
    * depends on chunk indices alone, so it need not be associative. An encoded partial has at most 32 MB, so the result
    * must not grow with every partial folded into it.
    */
-  merge(a: Part, b: Part, params: Params): Part;
+  merge(a: Part, b: Part, params: Params): Part | Promise<Part>;
   /** The partial of a run in which no chunk is folded; it is never merged. */
   zero(params: Params): Part;
   /** Makes the result from the folded partial; without it the partial is the result. */
