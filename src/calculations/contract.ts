@@ -96,6 +96,8 @@ export interface ResultBytes {
   readonly contentType: string;
   /** File name extension without the dot, such as `csv`: 1 to 16 letters and digits. */
   readonly extension: string;
+  /** What whoever reads the result should know, such as how many records were left out: at most 10 lines of 500 characters. */
+  readonly notes?: readonly string[];
 }
 
 export interface Codec<Part> {

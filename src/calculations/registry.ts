@@ -12,8 +12,9 @@ import { describeParams, type ParamRow, parseParams } from "./params.ts";
 import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
+import { sql } from "./sql.ts";
 
-const builtIn: readonly AnyCalculation[] = [primes, queens, options, aggregate, inventory, mandelbrot];
+const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, aggregate, inventory, mandelbrot];
 
 /** The calculations that a process can run. */
 export interface Calculations {

@@ -11,6 +11,7 @@ import {
   joinRejects,
   type Rejects,
   refuseRejects,
+  rejectNotes,
   takeBadLines,
   takeRejects,
 } from "./sql/sources/rejects.ts";
@@ -30,43 +31,46 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
   params: sqlParams,
   plan: (given, { files }) => planQuery(given, files),
-  compute: ({ input, params: given, files }) =>
-    withSession(async (session) => {
-      const { map, columns } = await statementsOf(given, session);
+  async compute({ input, params: given, files }) {
+    const { map, reads } = await statementsOf(given);
+    return withSession(async (session) => {
       await loadTables(input.tables, files, session);
-      const partial = await mapChunk(map, { input, columns, files }, session);
+      const partial = await mapChunk(map, { input, columns: reads.columns, files }, session);
       refuseRejects(partial.rejects, given.rejectsMax);
       return partial;
-    }),
-  merge: (a, b, given) =>
-    withSession(async (session) => {
-      const rejects = joinRejects(a.rejects, b.rejects);
-      refuseRejects(rejects, given.rejectsMax);
+    });
+  },
+  async merge(a, b, given) {
+    const { reduce } = await statementsOf(given);
+    const rejects = joinRejects(a.rejects, b.rejects);
+    refuseRejects(rejects, given.rejectsMax);
+    return withSession(async (session) => {
       await loadParts([a, b], session);
-      return storeRows((await statementsOf(given, session)).reduce, rejects, session);
-    }),
+      return storeRows(reduce, rejects, session);
+    });
+  },
   zero: () => nothing,
-  finish: (partial, { params: given }) =>
-    withSession(async (session) => {
-      if (partial === nothing)
-        throw new CalculationError("no-chunks", "no chunk of the run could be computed");
+  async finish(partial, { params: given }) {
+    if (partial === nothing) throw new CalculationError("no-chunks", "no chunk of the run could be computed");
+    const { finish } = await statementsOf(given);
+    return withSession(async (session) => {
       await loadParts([partial], session);
-      const { finish } = await statementsOf(given, session);
-      return { ...(await writeRows(finish, given.resultFormat, session)) };
-    }),
+      const made = await writeRows(finish, given.resultFormat, session);
+      return { ...made, notes: rejectNotes(partial.rejects) };
+    });
+  },
   codec: { contentType: "application/octet-stream", encode: encodePartial, decode: decodePartial },
 });
 
 async function* planQuery(given: SqlParams, files: Files): AsyncGenerator<SqlInput> {
-  // A session is one task's at a time, and what reads a plan may wait between two inputs.
-  const inputs = await withSession(async (session) => {
-    const { columns } = await statementsOf(given, session);
+  const { reads } = await statementsOf(given);
+  // A session is one task's at a time, and who reads a plan may wait between two inputs.
+  yield* await withSession(async (session) => {
     const tables = await findTables(given.table, files);
     const source = await openSource(given, files, session);
     const { chunkBytes } = given;
-    return Array.fromAsync(planChunks(source, { chunkBytes, columns, tables }, files, session));
+    return Array.fromAsync(planChunks(source, { chunkBytes, reads, tables }, files, session));
   });
-  yield* inputs;
 }
 
 interface ChunkToMap {

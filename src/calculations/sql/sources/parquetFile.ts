@@ -64,17 +64,17 @@ async function bytesOf(file: FileFact, range: ByteRange, files: Files): Promise<
   return Buffer.concat(pieces);
 }
 
-/** Bytes of the needed columns of each row group, from a local file's metadata. */
+/** Bytes of the needed columns of each row group, from a local file's metadata, undefined for one that fails `test`. */
 export async function groupBytes(
   path: string,
-  columns: readonly string[] | "all",
+  { columns, test }: { readonly columns: readonly string[] | "all"; readonly test: string },
   session: Session,
-): Promise<number[]> {
+): Promise<(number | undefined)[]> {
   const rows = await session.rows(
-    `select sum(total_compressed_size) filter (${isNeeded(columns)}) as bytes
+    `select sum(total_compressed_size) filter (${isNeeded(columns)}) as bytes, ${test} as kept
      from parquet_metadata(${textLiteral(path)}) group by row_group_id order by row_group_id`,
   );
-  return rows.map(({ bytes }) => Number(bytes ?? 0));
+  return rows.map(({ bytes, kept }) => (kept === true ? Number(bytes ?? 0) : undefined));
 }
 
 /** Where the pages of the needed columns are, with their Bloom filters; what is near to each other is one range. */

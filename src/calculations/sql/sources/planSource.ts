@@ -2,6 +2,7 @@ import { pMapIterable } from "p-map";
 import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import type { Session } from "../duck/session.ts";
+import type { Reads } from "./conditions.ts";
 import { csvBorders } from "./csvRanges.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { findReader, type Reader } from "./findTypes.ts";
@@ -9,6 +10,7 @@ import { type HiveColumn, listSource, type SourceFile } from "./listSource.ts";
 import type { ChunkFile, SqlInput } from "./loadChunk.ts";
 import { newPath } from "./localFile.ts";
 import { fetchFooter, groupBytes } from "./parquetFile.ts";
+import { groupTest, pruneFiles } from "./prune.ts";
 import { parseReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
@@ -55,19 +57,19 @@ function oneKind(files: readonly FileFact[], asked: FileKind | "auto"): FileKind
  */
 export async function* planChunks(
   { files: listed, hive, reader }: OpenSource,
-  {
-    chunkBytes,
-    columns,
-    tables,
-  }: { chunkBytes: number; columns: readonly string[] | "all"; tables: SqlInput["tables"] },
+  { chunkBytes, reads, tables }: { chunkBytes: number; reads: Reads; tables: SqlInput["tables"] },
   files: Files,
   session: Session,
 ): AsyncGenerator<SqlInput> {
   const input = (chunk: readonly ChunkFile[]): SqlInput => ({ files: chunk, reader, hive, tables });
-  const parts = pMapIterable(listed, (one) => partsOf(one, { reader, chunkBytes, columns }, files, session), {
-    concurrency: looksAtOnce,
-    backpressure: 4 * looksAtOnce,
-  });
+  const inFolders = new Set(hive.map(([name]) => name));
+  const own = reader.columns.filter(([name]) => !inFolders.has(name));
+  const cut = { reader, chunkBytes, columns: reads.columns, test: groupTest(own, reads) };
+  const parts = pMapIterable(
+    await pruneFiles(listed, hive, reads, session),
+    (one) => partsOf(one, cut, files, session),
+    { concurrency: looksAtOnce, backpressure: 4 * looksAtOnce },
+  );
   let open: ChunkFile[] = [];
   let [bytes, names, none] = [0, 0, true];
   for await (const found of parts)
@@ -89,12 +91,21 @@ export async function* planChunks(
 
 type SizedPart = ChunkFile & { readonly bytes: number };
 
+/** How files are cut, and what of a Parquet file counts. */
+interface Cut extends Pick<Reads, "columns"> {
+  readonly reader: Reader;
+  readonly chunkBytes: number;
+  /** A test of a row group's statistics. */
+  readonly test: string;
+}
+
 async function partsOf(
   { file, hive }: SourceFile,
-  { reader, chunkBytes, columns }: { reader: Reader; chunkBytes: number; columns: readonly string[] | "all" },
+  cut: Cut,
   files: Files,
   session: Session,
 ): Promise<SizedPart[]> {
+  const { reader, chunkBytes } = cut;
   const own = { file, ...(Object.keys(hive).length === 0 ? {} : { hive }) };
   const { kind, compression } = fileFormat(file.path, reader.kind);
   const ranges = (borders: readonly number[]): SizedPart[] =>
@@ -105,7 +116,9 @@ async function partsOf(
   const whole = [{ ...own, bytes: file.bytes }];
   if (file.bytes <= chunkBytes || compression !== "none" || kind === "json") return whole;
   if (kind === "parquet") {
-    const groups = await groupsOf(file, columns, files, session);
+    const path = newPath(session);
+    await fetchFooter(file, undefined, path, files);
+    const groups = await groupBytes(path, cut, session);
     return packed(groups, chunkBytes).map((one) => ({ ...own, ...one }));
   }
   if (kind === "ndjson") {
@@ -125,18 +138,13 @@ function cutBy({ options }: Reader): string | undefined {
   return isUsual && !/utf-?16/i.test(encoding) ? delimiter : undefined;
 }
 
-async function groupsOf(file: FileFact, columns: readonly string[] | "all", files: Files, session: Session) {
-  const path = newPath(session);
-  await fetchFooter(file, undefined, path, files);
-  return groupBytes(path, columns, session);
-}
-
-/** Neighboring row groups of at most so many bytes together. */
-function packed(groups: readonly number[], bytesMax: number): { from: number; to: number; bytes: number }[] {
+/** Neighboring row groups of at most so many bytes together, without those that have none. */
+function packed(groups: readonly (number | undefined)[], bytesMax: number) {
   const parts: { from: number; to: number; bytes: number }[] = [];
   for (const [index, bytes] of groups.entries()) {
+    if (bytes === undefined) continue;
     const last = parts.at(-1);
-    if (last !== undefined && last.bytes + bytes <= bytesMax) {
+    if (last?.to === index && last.bytes + bytes <= bytesMax) {
       last.to = index + 1;
       last.bytes += bytes;
     } else parts.push({ from: index, to: index + 1, bytes });

@@ -45,7 +45,8 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
   const count = Number(row?.["n"] ?? 0);
   if (count === 0) return noRejects;
   const rows = await session.rows(
-    `select file_path, line_byte_position as byte, first(error_message order by column_idx) as why
+    `select file_path, line_byte_position as byte, first(case error_type when 'CAST' then 'the value of column "' || column_name || '" is not of its type'
+         else lower(error_type) || ': ' || error_message end order by column_idx) as why
      from reject_errors join reject_scans using (scan_id, file_id) group by all order by scan_id, file_id, byte
      limit ${sourceLimits.rejectsShown}`,
   );
@@ -61,6 +62,15 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
   first.sort((a, b) => a.index - b.index || a.byte - b.byte);
   return { count, first: first.map(({ index: _, ...reject }) => reject) };
 }
+
+/** What a result says of the records that it leaves out; empty if there are none. */
+export const rejectNotes = ({ count, first }: Rejects): string[] =>
+  count === 0
+    ? []
+    : [
+        `${count} record${count === 1 ? " is" : "s are"} left out because they do not fit the columns`,
+        ...first.map(({ file, byte, why }) => `left out: ${file}, byte ${byte}: ${why}`.slice(0, 500)),
+      ];
 
 /**
  * Takes the lines of local NDJSON files out that are no JSON objects. DuckDB fails at the first of them and does not say how
