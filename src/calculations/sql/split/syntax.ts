@@ -1,0 +1,121 @@
+import { InputError } from "../../../model/errors.ts";
+import { type Session, textLiteral, withSession } from "../duck/session.ts";
+
+/**
+ * Syntax trees of queries, as DuckDB's `json_serialize_sql` gives them and `json_deserialize_sql` takes them. Only SELECT
+ * statements have one. A tree is never changed: each step makes another.
+ */
+export interface Tree {
+  readonly [field: string]: Json;
+}
+export type Json = string | number | boolean | null | readonly Json[] | Tree;
+
+/** What a reader of queries needs to know of DuckDB: functions by kind, in lower case. */
+export interface Functions {
+  readonly aggregates: ReadonlySet<string>;
+  /** Functions whose answer depends on more than their arguments. */
+  readonly volatile: ReadonlySet<string>;
+}
+
+export const isTree = (value: Json | undefined): value is Tree =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const listOf = (value: Json | undefined): readonly Tree[] =>
+  Array.isArray(value) ? value.filter(isTree) : [];
+
+export const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+/** The error for a query that is not taken, as a sentence that says why. */
+export const refused = (why: string, advice = ""): InputError =>
+  new InputError("invalid", "bad-query", `query: ${why}${advice === "" ? "" : `. ${advice}`}`, {
+    field: "query",
+  });
+
+/** Reads one SELECT statement. Throws `InputError` for anything else. */
+export async function parseQuery(query: string): Promise<Tree> {
+  const answer = await ask(`json_serialize_sql(${textLiteral(query)})`);
+  const { error, error_message: message, statements } = readTree(answer);
+  if (error !== false) {
+    const isOther = String(message).startsWith("Only SELECT");
+    throw refused(isOther ? "only a SELECT statement is taken" : String(message));
+  }
+  const [first, ...more] = listOf(statements);
+  if (first === undefined || more.length > 0) throw refused("one SELECT statement is needed");
+  return first["node"] as Tree;
+}
+
+/** The text of a query's tree. */
+export async function printQuery(node: Tree): Promise<string> {
+  const statements = [{ node, named_param_map: [] }];
+  return ask(`json_deserialize_sql(${textLiteral(writeTree({ error: false, statements }))}::json)`);
+}
+
+/** The tree of an expression. */
+export async function parseExpression(text: string): Promise<Tree> {
+  const [only] = listOf((await parseQuery(`select ${text}`))["select_list"]);
+  if (only === undefined) throw refused(`${text} is no expression`);
+  return only;
+}
+
+/** The text of an expression's tree, without its alias. */
+export async function printExpression(tree: Tree): Promise<string> {
+  emptySelect ??= parseQuery("select 1");
+  const text = await printQuery({ ...(await emptySelect), select_list: [{ ...tree, alias: "" }] });
+  return text.slice("SELECT ".length);
+}
+let emptySelect: Promise<Tree> | undefined;
+
+/** The functions that DuckDB has. */
+export function knownFunctions(): Promise<Functions> {
+  functions ??= withSession(readFunctions);
+  return functions;
+}
+let functions: Promise<Functions> | undefined;
+
+async function readFunctions(session: Session): Promise<Functions> {
+  const rows = await session.rows("select function_name, function_type, stability from duckdb_functions()");
+  const named = (has: (row: (typeof rows)[number]) => boolean): Set<string> =>
+    new Set(rows.filter(has).map((row) => String(row["function_name"])));
+  return {
+    aggregates: named((row) => row["function_type"] === "aggregate"),
+    volatile: named((row) => row["function_type"] === "scalar" && row["stability"] !== "CONSISTENT"),
+  };
+}
+
+/** Replaces trees from the root down: what `change` gives for one is taken as it is, and undefined looks within it. */
+export function replaced<T extends Json>(value: T, change: (tree: Tree) => Json | undefined): T {
+  if (Array.isArray(value)) return value.map((one: Json) => replaced(one, change)) as unknown as T;
+  if (!isTree(value)) return value;
+  const other = change(value);
+  if (other !== undefined) return other as T;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replaced(one, change)])) as T;
+}
+
+/** All trees of a value, from the root down; `into` says whether to look within one. */
+export function* treesOf(
+  value: Json | undefined,
+  into: (tree: Tree) => boolean = () => true,
+): Generator<Tree> {
+  if (Array.isArray(value)) for (const one of value as readonly Json[]) yield* treesOf(one, into);
+  if (!isTree(value)) return;
+  yield value;
+  if (into(value)) for (const one of Object.values(value)) yield* treesOf(one, into);
+}
+
+/** Reads a tree without its positions. Whole numbers that a double would round become marked texts. */
+function readTree(json: string): Record<string, Json> {
+  const exact = (name: string, value: unknown, context?: { readonly source?: string }): unknown => {
+    if (name === "query_location") return undefined;
+    const isRounded = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+    return isRounded && context?.source !== undefined ? `${bigMark}${context.source}` : value;
+  };
+  return JSON.parse(json, exact) as Record<string, Json>;
+}
+
+const bigMark = "\u0000";
+const writeTree = (value: unknown): string => JSON.stringify(value).replace(/"\\u0000(-?[\d.e+]+)"/g, "$1");
+
+async function ask(expression: string): Promise<string> {
+  const [row] = await withSession((session) => session.rows(`select ${expression} as answer`));
+  return String(row?.["answer"]);
+}
