@@ -3,7 +3,15 @@ import { defineCalculation } from "./contract.ts";
 import type { Files } from "./files.ts";
 import { type Session, withSession } from "./sql/duck/session.ts";
 import { type SqlParams, sqlParams } from "./sql/params.ts";
-import { decodePartial, encodePartial, loadParts, nothing, type Partial, storeRows } from "./sql/partial.ts";
+import {
+  decodePartial,
+  encodePartial,
+  loadParts,
+  nothing,
+  type Partial,
+  type Rows,
+  storeRows,
+} from "./sql/partial.ts";
 import { loadChunk, type SqlInput } from "./sql/sources/loadChunk.ts";
 import { loadTables } from "./sql/sources/loadTables.ts";
 import { findTables, openSource, planChunks } from "./sql/sources/planSource.ts";
@@ -15,7 +23,7 @@ import {
   takeBadLines,
   takeRejects,
 } from "./sql/sources/rejects.ts";
-import { statementsOf } from "./sql/statements.ts";
+import { namedColumns, statementsOf } from "./sql/statements.ts";
 import { writeRows } from "./sql/writeRows.ts";
 
 /**
@@ -32,27 +40,29 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   params: sqlParams,
   plan: (given, { files }) => planQuery(given, files),
   async compute({ input, params: given, files }) {
-    const { map, reads } = await statementsOf(given);
+    const { named } = input;
+    const { map, reads } = await statementsOf(given, named);
     return withSession(async (session) => {
       await loadTables(input.tables, files, session);
       const partial = await mapChunk(map, { input, columns: reads.columns, files }, session);
       refuseRejects(partial.rejects, given.rejectsMax);
-      return partial;
+      return { ...partial, named };
     });
   },
   async merge(a, b, given) {
-    const { reduce } = await statementsOf(given);
+    const { named } = a;
+    const { reduce } = await statementsOf(given, named);
     const rejects = joinRejects(a.rejects, b.rejects);
     refuseRejects(rejects, given.rejectsMax);
     return withSession(async (session) => {
       await loadParts([a, b], session);
-      return storeRows(reduce, rejects, session);
+      return { ...(await storeRows(reduce, rejects, session)), named };
     });
   },
   zero: () => nothing,
   async finish(partial, { params: given }) {
     if (partial === nothing) throw new CalculationError("no-chunks", "no chunk of the run could be computed");
-    const { finish } = await statementsOf(given);
+    const { finish } = await statementsOf(given, partial.named);
     return withSession(async (session) => {
       await loadParts([partial], session);
       const made = await writeRows(finish, given.resultFormat, session);
@@ -63,14 +73,16 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
 });
 
 async function* planQuery(given: SqlParams, files: Files): AsyncGenerator<SqlInput> {
-  const { reads } = await statementsOf(given);
+  const { chunkBytes } = given;
+  const tables = await findTables(given.table, files);
+  const source = await withSession((session) => openSource(given, files, session));
+  const columns = [...source.reader.columns, ...source.hive].map(([name]) => name);
+  const named = namedColumns(given, columns);
+  const { reads } = await statementsOf(given, named);
   // A session is one task's at a time, and who reads a plan may wait between two inputs.
-  yield* await withSession(async (session) => {
-    const tables = await findTables(given.table, files);
-    const source = await openSource(given, files, session);
-    const { chunkBytes } = given;
-    return Array.fromAsync(planChunks(source, { chunkBytes, reads, tables }, files, session));
-  });
+  yield* await withSession((session) =>
+    Array.fromAsync(planChunks(source, { chunkBytes, reads, tables, named }, files, session)),
+  );
 }
 
 interface ChunkToMap {
@@ -79,11 +91,7 @@ interface ChunkToMap {
   readonly files: Files;
 }
 
-async function mapChunk(
-  map: string,
-  { input, columns, files }: ChunkToMap,
-  session: Session,
-): Promise<Partial> {
+async function mapChunk(map: string, { input, columns, files }: ChunkToMap, session: Session): Promise<Rows> {
   const local = await loadChunk(input, columns, files, session);
   const store = (rejects: Rejects) => storeRows(map, rejects, session);
   try {

@@ -21,6 +21,7 @@ describe("the registry", () => {
       "primes",
       "queens",
       "options",
+      "sql",
       "aggregate",
       "inventory",
       "mandelbrot",

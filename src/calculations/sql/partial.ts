@@ -10,17 +10,22 @@ import { noRejects, type Rejects } from "./sources/rejects.ts";
  */
 export interface Partial {
   readonly rejects: Rejects;
+  /** The columns of data that the query names. */
+  readonly named: readonly string[];
   /** Columns that are kept as text, and their types. */
   readonly texts: readonly (readonly [name: string, type: string])[];
   readonly rows: Uint8Array;
 }
+
+/** The rows of a partial, without what its header says of the query. */
+export type Rows = Omit<Partial, "named">;
 
 /** Types that Parquet changes or rounds. One within a list or struct counts as well. */
 const changed =
   /\b(U?HUGEINT|BIGNUM|VARINT|INTERVAL|BIT|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS|TIME WITH TIME ZONE|TIME_NS|ENUM|UNION|JSON|VARIANT|NULL)\b/;
 
 /** Stores the rows of a query. Their order is kept. */
-export async function storeRows(query: string, rejects: Rejects, session: Session): Promise<Partial> {
+export async function storeRows(query: string, rejects: Rejects, session: Session): Promise<Rows> {
   const path = newPath(session);
   await session.run(`create or replace temp table made as ${query}`);
   const columns = await session.rows("describe made");
@@ -63,11 +68,11 @@ export function decodePartial(bytes: Uint8Array): Partial {
   try {
     const end = 4 + all.readUInt32LE(0);
     const header = JSON.parse(all.toString("utf8", 4, end)) as Omit<Partial, "rows">;
-    return { rejects: header.rejects, texts: header.texts, rows: all.subarray(end) };
+    return { ...header, rows: all.subarray(end) };
   } catch (cause) {
     throw new CorruptDataError("bad-partial", "the partial is none of sql", { cause });
   }
 }
 
 /** The partial of a run in which no chunk is folded: it has no rows and no columns. */
-export const nothing: Partial = { rejects: noRejects, texts: [], rows: new Uint8Array() };
+export const nothing: Partial = { rejects: noRejects, named: [], texts: [], rows: new Uint8Array() };

@@ -29,6 +29,15 @@ const entries: Readonly<Record<string, Entry>> = {
     params: { source: "data/", by: "shop", aggregates: "count,sum(price),distinct(k)", chunkBytes: 65_536 },
     files: tables,
   },
+  sql: {
+    params: {
+      source: "data/",
+      query:
+        "select shop, count(*) n, sum(price) s, count(distinct k) d, avg(price / 3) m from data group by shop",
+      chunkBytes: 65_536,
+    },
+    files: tables,
+  },
   inventory: { params: { source: "data/", batch: 8 }, files: texts },
 };
 

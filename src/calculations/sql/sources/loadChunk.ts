@@ -24,6 +24,8 @@ export interface SqlInput {
   readonly hive: readonly HiveColumn[];
   /** The files of the tables that each chunk has, by name. */
   readonly tables: Readonly<Record<string, FileFact>>;
+  /** The columns that the query names. */
+  readonly named: readonly string[];
 }
 
 /** A local file, and where its bytes are from. */

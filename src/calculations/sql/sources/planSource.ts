@@ -57,11 +57,16 @@ function oneKind(files: readonly FileFact[], asked: FileKind | "auto"): FileKind
  */
 export async function* planChunks(
   { files: listed, hive, reader }: OpenSource,
-  { chunkBytes, reads, tables }: { chunkBytes: number; reads: Reads; tables: SqlInput["tables"] },
+  {
+    chunkBytes,
+    reads,
+    tables,
+    named,
+  }: Pick<SqlInput, "tables" | "named"> & { chunkBytes: number; reads: Reads },
   files: Files,
   session: Session,
 ): AsyncGenerator<SqlInput> {
-  const input = (chunk: readonly ChunkFile[]): SqlInput => ({ files: chunk, reader, hive, tables });
+  const input = (chunk: readonly ChunkFile[]): SqlInput => ({ files: chunk, reader, hive, tables, named });
   const inFolders = new Set(hive.map(([name]) => name));
   const own = reader.columns.filter(([name]) => !inFolders.has(name));
   const cut = { reader, chunkBytes, columns: reads.columns, test: groupTest(own, reads) };
