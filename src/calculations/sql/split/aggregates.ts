@@ -1,3 +1,4 @@
+import { approximateCount, approximateQuantile, histogram } from "./sketches.ts";
 import {
   type Functions,
   isTree,
@@ -83,8 +84,8 @@ const extreme =
   ({ args: [x, by], filter }) => ({
     states: [
       {
-        map: `${name}({v: ${x}, at: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
-        reduce: (column) => `${name}(${column}, ${column}.at)`,
+        map: `${name}({v: ${x}, m: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
+        reduce: (column) => `${name}(${column}, ${column}.m)`,
       },
     ],
     finish: ([state]) => `${state}.v`,
@@ -133,19 +134,6 @@ const pairs =
     finish: ([state]) => answer(`${state}`),
   });
 
-const histogram: Rule = ({ args, filter }) => ({
-  states: [
-    {
-      map: `histogram(${args[0]}) ${filter}`,
-      reduce: (column) => `flatten(list(map_entries(${column})) filter (where ${column} is not null))`,
-      tidy: (merged) =>
-        `(select map_from_entries(list({k: key, v: n} order by key)) from (select e.key as key, sum(e.value)::ubigint as n ` +
-        `from (select unnest(${merged}) as e) group by key) having count(*) > 0)`,
-    },
-  ],
-  finish: ([state]) => `${state}`,
-});
-
 const rules = new Map<string, Rule>([
   ...["min", "max", "sum", "any_value", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"].map(
     (name) => [name, itself] as const,
@@ -193,7 +181,12 @@ const rules = new Map<string, Rule>([
   ["corr", pairs((s) => `${s}.xy / nullif(sqrt(${s}.xx * ${s}.yy), 0)`)],
   ["regr_slope", pairs((s) => `${s}.xy / nullif(${s}.xx, 0)`)],
   ["regr_intercept", pairs((s) => `${s}.y - ${s}.xy / nullif(${s}.xx, 0) * ${s}.x`)],
-  ["histogram", histogram],
+  [
+    "histogram",
+    ({ args, filter }) => ({ states: [histogram(`${args[0]}`, filter)], finish: ([n]) => `${n}` }),
+  ],
+  ["approx_quantile", ({ args, filter }) => approximateQuantile(args, filter)],
+  ["approx_count_distinct", ({ args, filter }) => approximateCount(args, filter)],
 ]);
 
 /** Aggregates whose answer depends on the order of the values: after the order that is asked, that of the rows counts. */
@@ -234,7 +227,7 @@ export async function stepsOf(tree: Tree): Promise<Steps> {
 
 const usualArguments = new Map(
   ["arg_min", "argmin", "min_by", "arg_max", "argmax", "max_by", "arg_min_null", "arg_max_null"]
-    .concat(["covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept"])
+    .concat(["approx_quantile", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept"])
     .map((name) => [name, 2]),
 );
 

@@ -39,8 +39,9 @@ export function cutQuery(root: Tree, functions: Functions, standIn: (index: numb
     const entries = [...scope.values()]
       .filter(({ is, entry }) => is !== "answer" && "key" in entry)
       .map(({ entry }) => entry);
-    if (readsAnswer(node, scope) || timesRead(node, scope) > 1) throw twice();
-    cores.push({ node: { ...node, cte_map: { map: [] } }, entries });
+    const alone = { ...node, cte_map: { map: [] } };
+    if (readsAnswer(alone, scope) || timesRead(alone, scope) > 1) throw twice();
+    cores.push({ node: alone, entries });
     return standIn(cores.length - 1);
   };
 
