@@ -102,18 +102,18 @@ export function* treesOf(
   if (into(value)) for (const one of Object.values(value)) yield* treesOf(one, into);
 }
 
-/** Reads a tree without its positions. Whole numbers that a double would round become marked texts. */
+/** Reads a tree without its positions. Numbers that JavaScript would write otherwise, as 1.0 or 2^60, become marked texts. */
 function readTree(json: string): Record<string, Json> {
   const exact = (name: string, value: unknown, context?: { readonly source?: string }): unknown => {
     if (name === "query_location") return undefined;
-    const isRounded = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
-    return isRounded && context?.source !== undefined ? `${bigMark}${context.source}` : value;
+    const source = typeof value === "number" ? context?.source : undefined;
+    return source === undefined || source === String(value) ? value : `${numberMark}${source}`;
   };
   return JSON.parse(json, exact) as Record<string, Json>;
 }
 
-const bigMark = "\u0000";
-const writeTree = (value: unknown): string => JSON.stringify(value).replace(/"\\u0000(-?[\d.e+]+)"/g, "$1");
+const numberMark = "\u0000";
+const writeTree = (value: unknown): string => JSON.stringify(value).replace(/"\\u0000(-?\d[\d.eE+-]*)"/g, "$1");
 
 async function ask(expression: string): Promise<string> {
   const [row] = await withSession((session) => session.rows(`select ${expression} as answer`));
