@@ -89,28 +89,42 @@ export class Session {
   /** A thread cannot be ended while DuckDB works in it, so a statement is interrupted before its time is over. */
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
     const { timeMs, signal } = this.#stop;
-    const timeout = new AbortController();
-    const timer = timeMs === undefined ? undefined : setTimeout(() => timeout.abort(), timeMs);
-    const end = AbortSignal.any([...(signal === undefined ? [] : [signal]), timeout.signal]);
-    const interrupt = (): void => this.#connection.interrupt();
-    end.addEventListener("abort", interrupt);
+    let ended: Ended | undefined;
+    const endBy = (why: Ended): void => {
+      ended ??= why;
+      this.#connection.interrupt();
+    };
+    const onAbort = (): void => endBy("signal");
+    if (signal?.aborted) throw failureOf(undefined, "signal");
+    signal?.addEventListener("abort", onAbort);
+    const timer = timeMs === undefined ? undefined : setTimeout(endBy, timeMs, "time");
+    const before = process.memoryUsage.rss();
+    const watch = setInterval(() => {
+      if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
+    }, watchEveryMs);
     try {
-      if (end.aborted) throw new Error("it had ended before");
       return await work();
     } catch (error) {
-      throw failureOf(error, end.aborted, timeMs);
+      throw failureOf(error, ended, timeMs);
     } finally {
       clearTimeout(timer);
-      end.removeEventListener("abort", interrupt);
+      clearInterval(watch);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 }
+
+type Ended = "time" | "signal" | "memory";
 
 /**
  * Memory of DuckDB's buffers in one thread. It is the same everywhere, since with less memory DuckDB may add doubles in
  * another order.
  */
 const memoryMb = 384;
+
+/** Some states, such as those of a median, are outside of DuckDB's buffers: growth of the whole process ends a statement. */
+const grownMb = 2 * memoryMb;
+const watchEveryMs = 50;
 
 /** Calls within calls of one expression: the parser recurses, and a thread has 4 MB of stack. */
 const expressionDepthMax = 250;
@@ -158,11 +172,22 @@ async function loadDuck(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-function failureOf(error: unknown, stopped: boolean, timeMs: number | undefined): CalculationError {
+function failureOf(error: unknown, ended: Ended | undefined, timeMs = 0): CalculationError {
   const text = messageOf(error);
-  const what = stopped
-    ? `the query was ended${timeMs === undefined ? "" : ` at its time limit of ${timeMs / 1000} s`}`
-    : text.split("\n\n")[0];
-  const code = stopped ? "query-too-long" : /^Out of Memory/.test(text) ? "query-too-large" : "query-failed";
-  return new CalculationError(code, `sql: ${what}`, { cause: error });
+  const options = { cause: error };
+  if (ended === "memory" || text.startsWith("Out of Memory"))
+    return new CalculationError(
+      "query-too-large",
+      `sql: the query needs more than the ${memoryMb} MB of a thread`,
+      options,
+    );
+  if (ended !== undefined) {
+    const limit = ended === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
+    return new CalculationError("query-too-long", `sql: the query was ended${limit}`, options);
+  }
+  return new CalculationError(
+    "query-failed",
+    `sql: ${text.split("\n\n")[0]?.replaceAll("\n", " ")}`,
+    options,
+  );
 }

@@ -1,9 +1,23 @@
-import { type Functions, isTree, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+import { type Functions, isTree, listOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
 
 /** Table functions that make rows of their arguments. All others read files, settings or the catalog. */
 const tableFunctions = new Set(["unnest", "range", "generate_series", "repeat", "json_each", "json_tree"]);
 
 const otherFunctions = new Set(["combine", "finalize", "current_setting", "getvariable", "getenv"]);
+/** Functions that make much of little, and the index of the argument that says how much. */
+const growing = new Map(
+  Object.entries({
+    repeat: 1,
+    lpad: 1,
+    rpad: 1,
+    range: -1,
+    generate_series: -1,
+    list_resize: 1,
+    array_resize: 1,
+  }),
+);
+const growthMax = 100_000;
+
 const sources = new Set(["BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY"]);
 const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
 
@@ -16,6 +30,9 @@ export function checkQuery(root: Tree, tables: readonly string[], functions: Fun
   for (const tree of treesOf(root))
     if (isTree(tree["cte_map"]))
       for (const one of entriesOf(tree)) known.add(textOf(one["key"]).toLowerCase());
+  const inFrom = new Set(
+    [...treesOf(root)].filter(({ type }) => type === "TABLE_FUNCTION").map((one) => one["function"]),
+  );
   for (const tree of treesOf(root)) {
     const type = textOf(tree["type"]);
     if (type === "RECURSIVE_CTE_NODE") throw refused("a recursive query may never end");
@@ -23,6 +40,7 @@ export function checkQuery(root: Tree, tables: readonly string[], functions: Fun
     if (isTree(tree["sample"])) throw refused("a sample is random, so its answer is not repeatable");
     if (tree["class"] === "PARAMETER") throw refused("a parameter such as $1 has no value here");
     if (tree["class"] === "FUNCTION" || tree["class"] === "WINDOW") checkFunction(tree, functions);
+    if (tree["class"] === "FUNCTION" && !inFrom.has(tree)) checkGrowth(tree);
     if ("at_clause" in tree || "join_type" in tree || "show_type" in tree || isSource(tree))
       checkSource(tree, known);
   }
@@ -60,4 +78,23 @@ function checkFunction(tree: Tree, functions: Functions): void {
   if (tree["export_state"] === true || otherFunctions.has(name)) throw refused(`${name}() is not taken`);
   if (name !== "error" && functions.volatile.has(name))
     throw refused(`${name}() has another answer each time`, "Write the value itself");
+}
+
+/** DuckDB makes one value in one step, which nothing interrupts and whose memory it does not count. */
+function checkGrowth(tree: Tree): void {
+  const name = textOf(tree["function_name"]).toLowerCase();
+  const index = growing.get(name);
+  if (index === undefined) return;
+  const children = listOf(tree["children"]);
+  for (const count of index < 0 ? children : [children.at(index)]) {
+    const value =
+      count?.["class"] === "CONSTANT" && isTree(count["value"]) ? count["value"]["value"] : undefined;
+    if (typeof value !== "number" || Math.abs(value) > growthMax)
+      throw refused(`${name}() needs whole numbers up to ${growthMax}, as it makes one value of that size`);
+  }
+  const inner = children
+    .flatMap((child) => [...treesOf(child)])
+    .find((one) => growing.has(textOf(one["function_name"]).toLowerCase()));
+  if (inner !== undefined)
+    throw refused(`${name}() of ${textOf(inner["function_name"])}() may need any memory`);
 }

@@ -113,7 +113,8 @@ function readTree(json: string): Record<string, Json> {
 }
 
 const numberMark = "\u0000";
-const writeTree = (value: unknown): string => JSON.stringify(value).replace(/"\\u0000(-?\d[\d.eE+-]*)"/g, "$1");
+const writeTree = (value: unknown): string =>
+  JSON.stringify(value).replace(/"\\u0000(-?\d[\d.eE+-]*)"/g, "$1");
 
 async function ask(expression: string): Promise<string> {
   const [row] = await withSession((session) => session.rows(`select ${expression} as answer`));
