@@ -1,7 +1,7 @@
 import { CalculationError, InputError } from "../../model/errors.ts";
 import type { SqlParams } from "./params.ts";
 import { type Reads, readsOf } from "./sources/conditions.ts";
-import { splitQuery } from "./split/splitQuery.ts";
+import { readStatement, splitQuery } from "./split/splitQuery.ts";
 
 /** The statements of a run, and what the first reads of `data`. */
 export interface Statements {
@@ -38,7 +38,14 @@ async function split(
 ): Promise<Statements> {
   try {
     const tables = table.map((one) => one.slice(0, one.indexOf("=")));
-    const own = query === undefined ? { map, reduce, finish } : await splitQuery(query, { tables, columns });
+    const own =
+      query !== undefined
+        ? await splitQuery(query, { tables, columns })
+        : {
+            map: await readStatement(map, ["data", ...tables]),
+            reduce: await readStatement(reduce, ["parts"]),
+            finish: await readStatement(finish, ["parts"]),
+          };
     return { map: own.map, reduce: own.reduce, finish: own.finish, reads: await readsOf(own.map) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { CalculationError, ConfigError, messageOf } from "../../../model/errors.ts";
+import { attemptTime } from "../../attempt.ts";
 
 /**
  * DuckDB in the thread of the caller: in memory, with one core, no network, no extensions, and no file outside of one
@@ -134,9 +135,11 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Gives `use` the session of this thread, which is opened with the first use; one use at a time. After an error the next
- * use opens another, so that nothing is left of what failed.
+ * use opens another, so that nothing is left of what failed. In an attempt, statements end with its time.
  */
-export function withSession<T>(use: (session: Session) => Promise<T>, stop: Stop = {}): Promise<T> {
+export function withSession<T>(use: (session: Session) => Promise<T>, given: Stop = {}): Promise<T> {
+  const ending = attemptTime()?.ending;
+  const stop = ending === undefined ? given : { signal: ending, ...given };
   const run = last.then(async () => {
     opened ??= Session.open();
     const session = await opened.catch((error: unknown) => {

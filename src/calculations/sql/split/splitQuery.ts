@@ -73,6 +73,16 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   };
 }
 
+/**
+ * A statement that a user wrote as a step, as it is run. Throws `InputError` if it reads anything but `tables` or is not
+ * one SELECT.
+ */
+export async function readStatement(statement: string, tables: readonly string[]): Promise<string> {
+  const root = await parseQuery(statement);
+  checkQuery(root, tables, await knownFunctions());
+  return printQuery(root);
+}
+
 /** Several statements as one, whose column `part` says of which each row is. */
 const tagged = (statements: readonly string[]): string =>
   statements.length === 1

@@ -59,15 +59,16 @@ export async function parseExpression(text: string): Promise<Tree> {
 
 /** The text of an expression's tree, without its alias. */
 export async function printExpression(tree: Tree): Promise<string> {
-  emptySelect ??= parseQuery("select 1");
-  const text = await printQuery({ ...(await emptySelect), select_list: [{ ...tree, alias: "" }] });
+  const text = await printQuery({ ...(await parseQuery("select 1")), select_list: [{ ...tree, alias: "" }] });
   return text.slice("SELECT ".length);
 }
-let emptySelect: Promise<Tree> | undefined;
 
 /** The functions that DuckDB has. */
 export function knownFunctions(): Promise<Functions> {
-  functions ??= withSession(readFunctions);
+  functions ??= withSession(readFunctions).catch((error: unknown) => {
+    functions = undefined;
+    throw error;
+  });
   return functions;
 }
 let functions: Promise<Functions> | undefined;
