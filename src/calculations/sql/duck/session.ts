@@ -190,7 +190,16 @@ function failureOf(error: unknown, ended: Ended | undefined, timeMs = 0): Calcul
   }
   return new CalculationError(
     "query-failed",
-    `sql: ${text.split("\n\n")[0]?.replaceAll("\n", " ")}`,
+    `sql: ${withoutCells(text.split("\n\n")[0] ?? "").replaceAll("\n", " ")}`,
     options,
   );
 }
+
+/** Errors are logged, so what one says of a value does not show it. */
+const withoutCells = (text: string): string =>
+  /^(Conversion|Invalid Input|Out of Range) Error/.test(text)
+    ? text
+        .replace(/^Original Line:.*$/m, "")
+        .replace(/(["']).*\1/gs, "…")
+        .replace(/\bvalue -?[\d.e+]+/g, "a value")
+    : text;
