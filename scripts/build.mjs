@@ -29,7 +29,6 @@ const appFiles = [
   "primes.wasm",
   "options.wasm",
   "exact.wasm",
-  "aggregate.wasm",
 ];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf } from "../model/identity.ts";
-import { aggregate } from "./aggregate.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
@@ -14,7 +13,7 @@ import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
 import { sql } from "./sql.ts";
 
-const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, aggregate, inventory, mandelbrot];
+const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, inventory, mandelbrot];
 
 /** The calculations that a process can run. */
 export interface Calculations {

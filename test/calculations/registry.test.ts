@@ -22,7 +22,6 @@ describe("the registry", () => {
       "queens",
       "options",
       "sql",
-      "aggregate",
       "inventory",
       "mandelbrot",
     ]);

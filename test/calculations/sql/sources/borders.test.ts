@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aggregateLimits } from "../../../../src/calculations/aggregate/limits.ts";
-import { lookForBorder } from "../../../../src/calculations/aggregate/reading/lookForBorder.ts";
+import { csvBorders } from "../../../../src/calculations/sql/sources/csvRanges.ts";
+import { lookForBorder } from "../../../../src/calculations/sql/sources/lookForBorder.ts";
+import { sourceLimits } from "../../../../src/calculations/sql/sources/sourceLimits.ts";
 import { memoryFiles } from "../../../support/memoryFiles.ts";
-import { plan, readParams } from "./readAll.ts";
 
 const runs = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 300;
 const mib = 1024 ** 2;
@@ -65,7 +65,7 @@ describe("a look for a record from the middle of a file", () => {
     expect(found).toBeGreaterThan(5 * unknown);
   });
 
-  const { recordBytesMax } = aggregateLimits;
+  const { recordBytesMax } = sourceLimits;
   const long = "text without a quote\n".repeat(recordBytesMax / 21 - 1);
 
   test("in a file without quotes reads as many bytes as a quoted field may have", async () => {
@@ -93,7 +93,7 @@ function mixedFile(): { csv: Buffer; starts: Set<number> } {
   const some: readonly (readonly [line: string, bytes: number])[] = [
     ['a,"b ""c"", d",e\n', 7 * mib],
     ["12345,a text,6\n", 19 * mib],
-    [`1,"${"a line\n".repeat(mib)}",b\n`, 9 * mib],
+    [`1,"${"a line\n".repeat(mib / 4)}",b\n`, 9 * mib],
     ['",",","\n', 6 * mib],
     ['x,"",y\n', 9 * mib],
     ['"first\nsecond, with ""quotes""",5" pipe,z\r\n', 4 * mib],
@@ -109,13 +109,18 @@ describe("the ranges of a file", () => {
   test.each([5, 16, 17, 20, 33])(
     "of about %i MB begin where records begin, one after the other",
     async (size) => {
-      const params = readParams({ chunkBytes: size * mib, header: false });
-      const ranges = await plan(params, memoryFiles(new Map([[path, csv]])));
-      expect(ranges.filter(({ from }) => !starts.has(from))).toEqual([]);
-      expect(ranges.map(({ from }) => from).slice(1)).toEqual(ranges.map(({ to }) => to).slice(0, -1));
-      expect([ranges[0]?.from, ranges.at(-1)?.to]).toEqual([0, csv.length]);
-      expect(ranges.length).toBeGreaterThanOrEqual(Math.floor(csv.length / mib / (size + 9)));
-      expect(Math.max(...ranges.map(({ from, to }) => to - from))).toBeLessThan((size + 25) * mib);
+      const files = memoryFiles(new Map([[path, csv]]));
+      const [file] = await Array.fromAsync(files.list("data/"));
+      if (file === undefined) return expect.fail("there is no file");
+      const borders = await Array.fromAsync(
+        csvBorders({ file, first: 0, delimiter: "," }, size * mib, files),
+      );
+      expect(borders.filter((border) => !starts.has(border))).toEqual([]);
+      expect(borders).toEqual(borders.toSorted((a, b) => a - b));
+      expect(borders.length).toBeGreaterThanOrEqual(Math.floor(csv.length / mib / (size + 9)) - 1);
+      const lengths = [0, ...borders].map((from, index) => (borders[index] ?? csv.length) - from);
+      expect(Math.min(...lengths)).toBeGreaterThan(0);
+      expect(Math.max(...lengths)).toBeLessThan((size + 25) * mib);
     },
   );
 });
