@@ -41,7 +41,7 @@ export async function storeRows(query: string, rejects: Rejects, session: Sessio
   return { rejects, texts, rows: await readFile(path) };
 }
 
-/** Makes the view `parts` of the rows of partials, in order. */
+/** Makes the table `parts` of the rows of partials, in order, in which an aggregate does not read UNION ALL. */
 export async function loadParts(partials: readonly Partial[], session: Session): Promise<void> {
   const selects: string[] = [];
   for (const { texts, rows } of partials) {
@@ -51,7 +51,9 @@ export async function loadParts(partials: readonly Partial[], session: Session):
     const star = typed.length === 0 ? "*" : `* replace (${typed.join(", ")})`;
     selects.push(`select ${star} from read_parquet(${textLiteral(path)})`);
   }
-  await session.run(`create or replace temp view parts as ${selects.join(" union all ")}`);
+  const [first, ...more] = selects;
+  await session.run(`create or replace temp table parts as ${first}`);
+  for (const select of more) await session.run(`insert into parts ${select}`);
 }
 
 /** The header is JSON; its length comes first, as four bytes, little-endian. */

@@ -2,6 +2,7 @@ import { columnTree, isAggregate, type State, type Steps, stepsOf } from "./aggr
 import type { Core } from "./cutQuery.ts";
 import { GroupKeys, nameOf, sameExpression } from "./groupKeys.ts";
 import {
+  columnName,
   type Functions,
   isTree,
   type Json,
@@ -158,7 +159,7 @@ async function finishTree(
     if (item["class"] === "STAR") throw refused("* with groups is not taken", "Name the columns");
     const alias =
       textOf(item["alias"]) ||
-      (item["class"] === "COLUMN_REF" ? nameOf(item, false) : await printExpression(item));
+      (item["class"] === "COLUMN_REF" ? nameOf(item, false) : await columnName(item));
     items.push({ ...finished(item), alias });
   }
   const order = (one: Tree): Tree => {

@@ -45,7 +45,21 @@ export async function parseQuery(query: string): Promise<Tree> {
 }
 
 /** The text of a query's tree. */
-export async function printQuery(node: Tree): Promise<string> {
+export const printQuery = (node: Tree): Promise<string> => printAsIs(replaced(node, castDouble));
+
+/** DuckDB prints the double 1e3 as 1000.0, which it reads as a decimal. */
+function castDouble(tree: Tree): Tree | undefined {
+  const value = tree["class"] === "CONSTANT" && isTree(tree["value"]) ? tree["value"] : undefined;
+  const type = isTree(value?.["type"]) ? value["type"] : undefined;
+  if (type === undefined || type["id"] !== "DOUBLE" || value?.["is_null"] !== false) return undefined;
+  const text = String(value["value"]).replace(numberMark, "");
+  const child = { ...tree, alias: "", value: { ...value, type: { ...type, id: "VARCHAR" }, value: text } };
+  return { ...cast, alias: textOf(tree["alias"]), child, cast_type: type };
+}
+
+const cast = { class: "CAST", type: "OPERATOR_CAST", try_cast: false };
+
+async function printAsIs(node: Tree): Promise<string> {
   const statements = [{ node, named_param_map: [] }];
   return ask(`json_deserialize_sql(${textLiteral(writeTree({ error: false, statements }))}::json)`);
 }
@@ -58,8 +72,13 @@ export async function parseExpression(text: string): Promise<Tree> {
 }
 
 /** The text of an expression's tree, without its alias. */
-export async function printExpression(tree: Tree): Promise<string> {
-  const text = await printQuery({ ...(await parseQuery("select 1")), select_list: [{ ...tree, alias: "" }] });
+export const printExpression = (tree: Tree): Promise<string> => selected(tree, printQuery);
+
+/** The name that DuckDB gives a column of an expression without an alias. */
+export const columnName = (tree: Tree): Promise<string> => selected(tree, printAsIs);
+
+async function selected(tree: Tree, print: (node: Tree) => Promise<string>): Promise<string> {
+  const text = await print({ ...(await parseQuery("select 1")), select_list: [{ ...tree, alias: "" }] });
   return text.slice("SELECT ".length);
 }
 
@@ -110,7 +129,12 @@ function readTree(json: string): Record<string, Json> {
     const source = typeof value === "number" ? context?.source : undefined;
     return source === undefined || source === String(value) ? value : `${numberMark}${source}`;
   };
-  return JSON.parse(json, exact) as Record<string, Json>;
+  try {
+    return JSON.parse(json, exact) as Record<string, Json>;
+  } catch {
+    // DuckDB writes a number beyond the doubles as Infinity.
+    throw refused("a number is too large for a double");
+  }
 }
 
 const numberMark = "\u0000";
