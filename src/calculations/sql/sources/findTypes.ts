@@ -6,6 +6,7 @@ import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { endingOf, fetchFile, fetchSample, newPath } from "./localFile.ts";
 import { fetchFooter } from "./parquetFile.ts";
 import type { ReadOptions } from "./readOptions.ts";
+import { takeBadLines } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { samplesMax } = sourceLimits;
@@ -33,15 +34,16 @@ export async function findReader(
   const chosen = listed.filter((_, index) => index % step === 0);
   const paths: string[] = [];
   for (const file of chosen) {
-    const { compression } = fileFormat(file.path, kind);
+    const format = fileFormat(file.path, kind);
     if (kind === "parquet") {
       paths.push(newPath(session));
       await fetchFooter(file, undefined, paths.at(-1) ?? "", files);
       continue;
     }
     const isWhole = kind === "json" || /utf-?16/i.test(given["encoding"] ?? "");
-    const path = newPath(session, isWhole ? endingOf(compression) : "");
-    await (isWhole ? fetchFile(file, path, files) : fetchSample(file, compression, path, files));
+    const path = newPath(session, isWhole ? endingOf(format.compression) : "");
+    await (isWhole ? fetchFile(file, path, files) : fetchSample(file, format, path, files));
+    if (kind === "ndjson") await takeBadLines([{ path, file, from: 0 }]);
     paths.push(path);
   }
   try {
@@ -59,11 +61,14 @@ export async function findReader(
   }
 }
 
+/** Types and dialect are those of the records that fit: the others are rejects, and each chunk counts its own. */
+const detecting = "sample_size=-1, ignore_errors=true";
+
 async function findCsv(paths: readonly string[], given: ReadOptions, session: Session): Promise<Reader> {
   const asked = Object.entries(given).map(([name, value]) => `, ${name}=${value}`);
   const [first = ""] = paths;
   const own = asked.filter((one) => !/^, (union_by_name|null_padding)=/.test(one)).join("");
-  const [found = {}] = await session.rows(`from sniff_csv(${textLiteral(first)}, sample_size=-1${own})`);
+  const [found = {}] = await session.rows(`from sniff_csv(${textLiteral(first)}, ${detecting}${own})`);
   const text = (name: string): string => {
     const value = String(found[name] ?? "");
     return value === "(empty)" ? "" : value;
@@ -87,9 +92,9 @@ async function findCsv(paths: readonly string[], given: ReadOptions, session: Se
   const all = Object.entries({ ...options, union_by_name: "true" }).map(
     ([name, value]) => `, ${name}=${value}`,
   );
-  const columns = await described(`read_csv(${list}, sample_size=-1${all.join("")})`, session);
+  const columns = await described(`read_csv(${list}, ${detecting}${all.join("")})`, session);
   const texts = options["header"] === "true" ? await headerOf(first, options, session) : undefined;
-  const names = await described(`read_csv(${textLiteral(first)}, sample_size=-1${own})`, session);
+  const names = await described(`read_csv(${textLiteral(first)}, ${detecting}${own})`, session);
   const header =
     texts?.length === names.length
       ? texts.map((one, index) => [one, names[index]?.[0] ?? one] as const)

@@ -5,7 +5,7 @@ import { lineAt } from "./csvRanges.ts";
 import { fileFormat } from "./fileFormat.ts";
 import { type Column, headerOf, type Reader } from "./findTypes.ts";
 import type { HiveColumn } from "./listSource.ts";
-import { endingOf, fetchFile, fetchRanges, newPath } from "./localFile.ts";
+import { endingOf, fetchFile, fetchRanges, type LocalFile, newPath } from "./localFile.ts";
 import { fetchParquet } from "./parquetFile.ts";
 
 /** A file of a chunk, or a part of it. */
@@ -26,13 +26,6 @@ export interface SqlInput {
   readonly tables: Readonly<Record<string, FileFact>>;
   /** The columns that the query names. */
   readonly named: readonly string[];
-}
-
-/** A local file, and where its bytes are from. */
-export interface LocalFile {
-  readonly path: string;
-  readonly file: FileFact;
-  readonly from: number;
 }
 
 /** Fetches the files of a chunk and makes the view `data` of them, in order. Returns the local files. */

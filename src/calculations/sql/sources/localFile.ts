@@ -18,6 +18,13 @@ export const endingOf = (compression: FileFormat["compression"]): string =>
 export const newPath = (session: Session, ending = ""): string =>
   join(session.folder, `${session.nextName()}${ending}`);
 
+/** A local file, and where its bytes are from. */
+export interface LocalFile {
+  readonly path: string;
+  readonly file: FileFact;
+  readonly from: number;
+}
+
 /** Bytes `[from, to)` of a file. */
 export interface ByteRange {
   readonly from: number;
@@ -59,7 +66,7 @@ export const fetchFile = (file: FileFact, path: string, files: Files): Promise<v
 /** Writes the first whole records of a text file, unpacked. */
 export async function fetchSample(
   file: FileFact,
-  compression: FileFormat["compression"],
+  { kind, compression }: FileFormat,
   path: string,
   files: Files,
 ): Promise<void> {
@@ -76,7 +83,7 @@ export async function fetchSample(
     throw new CalculationError("bad-file", `${file.path} is cut or damaged: ${messageOf(cause)}`, { cause });
   }
   const all = Buffer.concat(pieces);
-  await writeFile(path, bytes > sampleBytes ? wholeRecords(all) : all);
+  await writeFile(path, bytes > sampleBytes ? wholeRecords(all, kind) : all);
 }
 
 async function* unpacked(file: FileFact, compression: FileFormat["compression"], files: Files) {
@@ -88,12 +95,12 @@ async function* unpacked(file: FileFact, compression: FileFormat["compression"],
   yield* unzip as AsyncIterable<Uint8Array>;
 }
 
-/** Up to the last line feed that an even number of quotes comes before; all of it if there is none. */
-function wholeRecords(bytes: Buffer): Buffer {
+/** Up to the last line feed; of CSV, to the last that an even number of quotes comes before. */
+function wholeRecords(bytes: Buffer, kind: FileFormat["kind"]): Buffer {
   let [quotes, end] = [0, 0];
   for (const [at, byte] of bytes.entries()) {
     if (byte === 0x22) quotes += 1;
-    if (byte === 0x0a && quotes % 2 === 0) end = at + 1;
+    if (byte === 0x0a && (kind !== "csv" || quotes % 2 === 0)) end = at + 1;
   }
   return end === 0 ? bytes : bytes.subarray(0, end);
 }

@@ -27,7 +27,7 @@ export async function fetchParquet(
   session: Session,
 ): Promise<void> {
   const { file, groups, columns } = part;
-  if (file.bytes <= gapBytes || (columns === "all" && groups === undefined))
+  if (groups === undefined && (columns === "all" || file.bytes <= gapBytes))
     return fetchFile(file, path, files);
   await fetchFooter(file, groups, path, files);
   const ranges = await neededRanges(path, columns, session);

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { CalculationError } from "../../../model/errors.ts";
 import { isRecord } from "../../../model/json.ts";
 import type { Session } from "../duck/session.ts";
-import type { LocalFile } from "./loadChunk.ts";
+import type { LocalFile } from "./localFile.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** Records that were left out because they do not have the columns and types of the source. */
@@ -47,7 +47,7 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
   const rows = await session.rows(
     `select file_path, line_byte_position as byte, first(case error_type when 'CAST' then 'the value of column "' || column_name || '" is not of its type'
          else lower(error_type) || ': ' || error_message end order by column_idx) as why
-     from reject_errors join reject_scans using (scan_id, file_id) group by all order by scan_id, file_id, byte
+     from reject_errors join reject_scans using (scan_id, file_id) group by scan_id, file_id, file_path, line_byte_position order by scan_id, file_id, byte
      limit ${sourceLimits.rejectsShown}`,
   );
   await session.run("delete from reject_errors");

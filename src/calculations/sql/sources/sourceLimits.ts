@@ -24,7 +24,7 @@ export const sourceLimits = {
   /** Borders and footers searched at the same time. */
   looksAtOnce: 8,
   /** Ranges of a Parquet file that are nearer to each other than this are fetched together. */
-  gapBytes: 512 * 1024,
+  gapBytes: 256 * 1024,
   /** Rejects that a report shows. */
   rejectsShown: 5,
 } as const;
