@@ -31,6 +31,8 @@ export class Session {
   #stop: Stop = {};
   #names = 0;
 
+  readonly #removeFolder = (): void => rmSync(this.folder, { recursive: true, force: true });
+
   private constructor(folder: string, instance: DuckDBInstance, connection: DuckDBConnection) {
     this.folder = folder;
     this.#instance = instance;
@@ -40,13 +42,13 @@ export class Session {
   static async open(): Promise<Session> {
     const { DuckDBInstance } = await loadDuck();
     const folder = await mkdtemp(join(tmpdir(), "leasefold-sql-"));
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const instance = await DuckDBInstance.create(":memory:", {
       ...{ threads: "1", preserve_insertion_order: "true", temp_directory: "" },
       ...{ memory_limit: `${memoryMb}MiB`, max_expression_depth: `${expressionDepthMax}` },
       ...{ autoinstall_known_extensions: "false", autoload_known_extensions: "false" },
     });
     const session = new Session(folder, instance, await instance.connect());
+    process.once("exit", session.#removeFolder);
     // Times and sorted texts must not depend on the machine.
     await session.run("set timezone = 'UTC'");
     await session.run(`set allowed_directories = [${textLiteral(folder)}]`);
@@ -84,6 +86,7 @@ export class Session {
   async close(): Promise<void> {
     this.#connection.closeSync();
     this.#instance.closeSync();
+    process.off("exit", this.#removeFolder);
     await rm(this.folder, { recursive: true, force: true });
   }
 

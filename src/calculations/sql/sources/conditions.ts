@@ -10,7 +10,7 @@ import {
 } from "../split/syntax.ts";
 
 /** What every row of `data` that a statement uses must satisfy, by itself. */
-export interface Condition {
+interface Condition {
   /** An expression of SQL. */
   readonly text: string;
   /** The columns that it reads, in lower case. */
