@@ -1,9 +1,12 @@
-import { type Functions, isTree, listOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+import { type Functions, isTree, listOf, nameOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
 
 /** Table functions that make rows of their arguments. All others read files, settings or the catalog. */
 const tableFunctions = new Set(["unnest", "range", "generate_series", "repeat", "json_each", "json_tree"]);
 
 const otherFunctions = new Set(["combine", "finalize", "current_setting", "getvariable", "getenv"]);
+/** What DuckDB takes for a call where no column has the name. */
+const times = new Set(["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"]);
+
 /** Functions that make much of little, and the index of the argument that says how much. */
 const growing = new Map(
   Object.entries({
@@ -25,7 +28,12 @@ const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
  * Refuses what a query must not do: read anything but `tables`, answer differently from one time to the next, or recurse.
  * A session refuses files and settings as well; this says so before anything runs, and hides the catalog.
  */
-export function checkQuery(root: Tree, tables: readonly string[], functions: Functions): void {
+export function checkQuery(
+  root: Tree,
+  tables: readonly string[],
+  functions: Functions,
+  columns: readonly string[] = [],
+): void {
   const known = new Set(tables.map((name) => name.toLowerCase()));
   for (const tree of treesOf(root))
     if (isTree(tree["cte_map"]))
@@ -39,6 +47,8 @@ export function checkQuery(root: Tree, tables: readonly string[], functions: Fun
     if (type.endsWith("_NODE") && !nodes.has(type)) throw refused(`${type} is not taken`);
     if (isTree(tree["sample"])) throw refused("a sample is random, so its answer is not repeatable");
     if (tree["class"] === "PARAMETER") throw refused("a parameter such as $1 has no value here");
+    if (tree["class"] === "COLUMN_REF" && times.has(nameOf(tree)) && !columns.includes(nameOf(tree)))
+      throw refused(`${nameOf(tree)} is another each time`, "Write the value itself");
     if (tree["class"] === "FUNCTION" || tree["class"] === "WINDOW") checkFunction(tree, functions);
     if (tree["class"] === "FUNCTION" && !inFrom.has(tree)) checkGrowth(tree);
     if ("at_clause" in tree || "join_type" in tree || "show_type" in tree || isSource(tree))

@@ -5,19 +5,13 @@ import {
   isTree,
   type Json,
   listOf,
+  nameOf,
   refused,
   replaced,
   type Tree,
   textOf,
   treesOf,
 } from "./syntax.ts";
-
-/** The last name of a column reference; in lower case, unless it is to be shown. */
-export function nameOf(tree: Tree, lower = true): string {
-  const names = tree["column_names"];
-  const name = Array.isArray(names) ? String(names.at(-1)) : "";
-  return lower ? name.toLowerCase() : name;
-}
 
 /** Whether two expressions are the same but for aliases, case of names, and a table's name before a column. */
 export function sameExpression(a: Json | undefined, b: Json | undefined): boolean {

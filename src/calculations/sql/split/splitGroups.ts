@@ -1,12 +1,13 @@
 import { columnTree, isAggregate, type State, type Steps, stepsOf } from "./aggregates.ts";
 import type { Core } from "./cutQuery.ts";
-import { GroupKeys, nameOf, sameExpression } from "./groupKeys.ts";
+import { GroupKeys, sameExpression } from "./groupKeys.ts";
 import {
   columnName,
   type Functions,
   isTree,
   type Json,
   listOf,
+  nameOf,
   parseExpression,
   printExpression,
   refused,

@@ -40,7 +40,7 @@ export interface Given {
 export async function splitQuery(query: string, { tables, columns }: Given): Promise<SplitQuery> {
   const functions = await knownFunctions();
   const root = await parseQuery(query);
-  checkQuery(root, ["data", ...tables], functions);
+  checkQuery(root, ["data", ...tables], functions, columns);
   const empty = await parseQuery("select 1");
   const { rest, cores } = cutQuery(root, functions, (index) => ({ ...empty, core: index }));
   if (cores.length === 0) throw refused("it reads nothing of data");

@@ -1,11 +1,11 @@
 import { columnTree } from "./aggregates.ts";
 import { type Core, openDoor } from "./cutQuery.ts";
-import { nameOf } from "./groupKeys.ts";
 import { type CoreSteps, tableTree } from "./splitGroups.ts";
 import {
   isTree,
   type Json,
   listOf,
+  nameOf,
   parseQuery,
   printQuery,
   refused,

@@ -25,6 +25,13 @@ export const listOf = (value: Json | undefined): readonly Tree[] =>
 
 export const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
+/** The last name of a column reference; in lower case, unless it is to be shown. */
+export function nameOf(tree: Tree, lower = true): string {
+  const names = tree["column_names"];
+  const name = Array.isArray(names) ? String(names.at(-1)) : "";
+  return lower ? name.toLowerCase() : name;
+}
+
 /** The error for a query that is not taken, as a sentence that says why. */
 export const refused = (why: string, advice = ""): InputError =>
   new InputError("invalid", "bad-query", `query: ${why}${advice === "" ? "" : `. ${advice}`}`, {
@@ -33,6 +40,8 @@ export const refused = (why: string, advice = ""): InputError =>
 
 /** Reads one SELECT statement. Throws `InputError` for anything else. */
 export async function parseQuery(query: string): Promise<Tree> {
+  // DuckDB's texts end at the character 0.
+  if (query.includes("\0") || !query.isWellFormed()) throw refused("it has characters that are no text");
   const answer = await ask(`json_serialize_sql(${textLiteral(query)})`);
   const { error, error_message: message, statements } = readTree(answer);
   if (error !== false) {
