@@ -125,7 +125,12 @@ async function inAscii(name) {
  * for Linux x64, which is what Azure runs; a machine of another kind does not have it installed, and `makePackage` says so.
  */
 async function copyDuckdb() {
-  const names = ["@duckdb/node-api", "@duckdb/node-bindings", "@duckdb/node-bindings-linux-x64", "detect-libc"];
+  const names = [
+    "@duckdb/node-api",
+    "@duckdb/node-bindings",
+    "@duckdb/node-bindings-linux-x64",
+    "detect-libc",
+  ];
   const isNeeded = (file) => !/\.(d\.ts|map|md)$/.test(file);
   for (const name of names.map((one) => join("node_modules", one)))
     if (existsSync(join(root, name)))

@@ -25,7 +25,7 @@ export function makePackage(root: string, folder: string): string[] {
 }
 
 /** DuckDB for Linux x64. */
-export const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
+const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
 
 /** Whether a file or folder is left out. The patterns in use are names and `*` within a name, as azd takes them too. */
 export const ignoredBy = (text: string): ((path: string) => boolean) => matching(text, (line) => `^${line}$`);
