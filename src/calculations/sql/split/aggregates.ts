@@ -178,8 +178,8 @@ const rules = new Map<string, Rule>([
   ...["stddev_samp", "stddev"].map((name) => [name, spread((xx, n) => `sqrt(${sample(xx, n)})`)] as const),
   ["covar_pop", pairs((s) => `${s}.xy / ${s}.n`)],
   ["covar_samp", pairs((s) => sample(`${s}.xy`, `${s}.n`))],
-  ["corr", pairs((s) => `${s}.xy / nullif(sqrt(${s}.xx * ${s}.yy), 0)`)],
-  ["regr_slope", pairs((s) => `${s}.xy / nullif(${s}.xx, 0)`)],
+  ["corr", pairs((s) => `${s}.xy / sqrt(${s}.xx * ${s}.yy)`)],
+  ["regr_slope", pairs((s) => `${s}.xy / ${s}.xx`)],
   ["regr_intercept", pairs((s) => `${s}.y - ${s}.xy / nullif(${s}.xx, 0) * ${s}.x`)],
   [
     "histogram",
