@@ -95,7 +95,7 @@ async function fetchPart(
   const range =
     kind === "csv"
       ? { from, to }
-      : { from: await lineAt(from, { file }, files), to: await lineAt(to, { file }, files) };
+      : { from: await lineAt(from, file, files), to: await lineAt(to, file, files) };
   await fetchRanges(file, [range], { path }, files);
   return { path, file, from: range.from };
 }

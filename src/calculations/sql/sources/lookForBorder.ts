@@ -1,9 +1,10 @@
 import type { FileFact, Files } from "../../files.ts";
 
-import { carriageReturn, lineFeed, quote } from "./recordBorders.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { firstReadBytes, lookBytesMax, recordBytesMax } = sourceLimits;
+
+export const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
 /** A CSV file, and where its first record begins. */
 export interface CsvFile {
@@ -51,7 +52,7 @@ export async function* piecesOf(
 /** Quotes after which a look ends. In a table that is made to look the same both ways no number of them would tell. */
 const quotesMax = 100_000;
 
-/** One of the states in which the scan of `recordBorders` may be where the look begins, and what became of it. */
+/** One of the states in which a scan of the whole file may be where the look begins, and what became of it. */
 interface Track {
   state: "outside" | "inside" | "closing";
   /** The quoted field that was open where the look began has ended. */
@@ -61,7 +62,7 @@ interface Track {
 }
 
 /**
- * Follows each state in which the scan of `recordBorders` may be before the target, by the same rules. A track ends where
+ * Follows each state in which a scan of the whole file may be before the target, by the same rules. A track ends where
  * that scan would refuse the file. Two tracks that are outside quotes at the same byte agree from there on. So the border
  * is that of the only track that is left, or the first after all agree.
  */

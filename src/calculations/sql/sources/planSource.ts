@@ -51,18 +51,20 @@ function oneKind(files: readonly FileFact[], asked: FileKind | "auto"): FileKind
   );
 }
 
+export interface PlanRequest extends Pick<SqlInput, "tables" | "named"> {
+  readonly chunkBytes: number;
+  readonly reads: Reads;
+  /** Gets the bytes that are read of each file or piece of one. */
+  readonly onPart?: (bytes: number) => void;
+}
+
 /**
  * Cuts the files of a source into chunks, in order of their names: a large file into ranges of records or row groups, and
  * small ones together. There is at least one chunk, which may have no file. Throws `CalculationError`.
  */
 export async function* planChunks(
   { files: listed, hive, reader }: OpenSource,
-  {
-    chunkBytes,
-    reads,
-    tables,
-    named,
-  }: Pick<SqlInput, "tables" | "named"> & { chunkBytes: number; reads: Reads },
+  { chunkBytes, reads, tables, named, onPart = () => {} }: PlanRequest,
   files: Files,
   session: Session,
 ): AsyncGenerator<SqlInput> {
@@ -89,6 +91,7 @@ export async function* planChunks(
       const { bytes: more, ...file } = part;
       open.push(file);
       bytes += more;
+      onPart(more);
       names += name;
     }
   if (open.length > 0 || none) yield input(open);
