@@ -157,7 +157,7 @@ const rules = new Map<string, Rule>([
           states: [
             {
               map: `${name}(${args[0]}) ${filter}`,
-              reduce: (column: string) => `coalesce(sum(${column}), 0)`,
+              reduce: (column: string) => `sum(${column})`,
             },
           ],
           finish: ([n]: readonly string[]) => `${n}`,
