@@ -103,7 +103,9 @@ class CompactReader {
 
   listHeader(): { readonly size: number; readonly type: number } {
     const byte = this.#byte();
-    return { size: byte >> 4 === 15 ? Number(this.varint()) : byte >> 4, type: byte & 15 };
+    const size = byte >> 4 === 15 ? Number(this.varint()) : byte >> 4;
+    if (size > this.#bytes.length - this.at) throw new RangeError("a list is longer than the metadata");
+    return { size, type: byte & 15 };
   }
 
   /** Calls `take` for each field: it reads the value and returns true, or leaves it to be skipped. */
