@@ -1,6 +1,7 @@
 import { isAggregate } from "./aggregates.ts";
 import { isForced } from "./cutQuery.ts";
 import {
+  columnTree,
   type Functions,
   isTree,
   type Json,
@@ -108,7 +109,7 @@ export class GroupKeys {
     const bits = listOf(tree["children"]).map((child) => {
       const key = this.indexOf(child);
       if (key < 0) throw refused("grouping() needs columns of GROUP BY");
-      return operator("&", operator(">>", column(merged, "sets"), whole(count - 1 - key)), whole(1));
+      return operator("&", operator(">>", columnTree(merged, "sets"), whole(count - 1 - key)), whole(1));
     });
     const first: Tree = whole(0);
     const value = bits.reduce((sum, bit) => operator("+", operator("*", sum, whole(2)), bit), first);
@@ -129,13 +130,6 @@ export class GroupKeys {
     return item;
   }
 }
-
-const column = (...names: string[]): Tree => ({
-  class: "COLUMN_REF",
-  type: "COLUMN_REF",
-  alias: "",
-  column_names: names,
-});
 
 const whole = (value: number): Tree => ({
   ...{ class: "CONSTANT", type: "VALUE_CONSTANT", alias: "" },

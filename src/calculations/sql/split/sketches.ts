@@ -1,4 +1,4 @@
-import type { State, Steps } from "./aggregates.ts";
+import type { State, Steps } from "./steps.ts";
 import { refused } from "./syntax.ts";
 
 /** Aggregates whose state has a bounded size, and whose answer is near. */

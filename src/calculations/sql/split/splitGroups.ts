@@ -1,8 +1,10 @@
-import { columnTree, isAggregate, type State, type Steps, stepsOf } from "./aggregates.ts";
+import { isAggregate, stepsOf } from "./aggregates.ts";
 import type { Core } from "./cutQuery.ts";
 import { GroupKeys, sameExpression } from "./groupKeys.ts";
+import type { State, Steps } from "./steps.ts";
 import {
   columnName,
+  columnTree,
   type Functions,
   isTree,
   type Json,

@@ -1,6 +1,5 @@
 import { checkQuery } from "./checkQuery.ts";
 import { type Core, cutQuery, isGrouped, openDoor } from "./cutQuery.ts";
-import { readColumns } from "./readColumns.ts";
 import { splitGroups } from "./splitGroups.ts";
 import { splitRows } from "./splitRows.ts";
 import {
@@ -22,8 +21,6 @@ export interface SplitQuery {
   readonly reduce: string;
   /** Over `parts`: the rows of the answer. */
   readonly finish: string;
-  /** The columns of `data` that `map` reads, if they are named. */
-  readonly columns: readonly string[] | "all";
 }
 
 export interface Given {
@@ -69,7 +66,6 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
     map: tagged(await Promise.all(maps.map(printQuery))),
     reduce: tagged(reduces.map((_reduce, index) => own(index))),
     finish: printed.startsWith("WITH ") ? `with ${ctes}, ${printed.slice(5)}` : `with ${ctes} ${printed}`,
-    columns: readColumns(maps, tables, columns),
   };
 }
 

@@ -1,7 +1,7 @@
-import { columnTree } from "./aggregates.ts";
 import { type Core, openDoor } from "./cutQuery.ts";
 import { type CoreSteps, tableTree } from "./splitGroups.ts";
 import {
+  columnTree,
   isTree,
   type Json,
   listOf,

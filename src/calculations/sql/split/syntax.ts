@@ -32,6 +32,11 @@ export function nameOf(tree: Tree, lower = true): string {
   return lower ? name.toLowerCase() : name;
 }
 
+/** A reference to a column. */
+export const columnTree = (...names: readonly string[]): Tree => ({
+  ...{ class: "COLUMN_REF", type: "COLUMN_REF", alias: "", column_names: names },
+});
+
 /** The error for a query that is not taken, as a sentence that says why. */
 export const refused = (why: string, advice = ""): InputError =>
   new InputError("invalid", "bad-query", `query: ${why}${advice === "" ? "" : `. ${advice}`}`, {

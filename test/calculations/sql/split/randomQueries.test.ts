@@ -71,6 +71,7 @@ const calls = fc.oneof(
       "round(avg(m), 2)",
       "max(n)",
       "kurtosis(i)",
+      "entropy(i)",
       "min(i, 2)",
     ],
   ),

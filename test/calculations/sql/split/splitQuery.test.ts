@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { readsOf } from "../../../../src/calculations/sql/sources/conditions.ts";
 import { splitQuery } from "../../../../src/calculations/sql/split/splitQuery.ts";
 import {
   foldedAnswer,
@@ -136,17 +137,20 @@ test("approx_count_distinct is within four standard errors of the exact count, a
 
 const rowOf = ({ rows }: { readonly rows: Rows }): number[] => (rows[2] ?? []).map(Number);
 
-test("the steps name the columns that the map reads, and all for a star", async () => {
-  const columnsOf = async (query: string) =>
-    (await splitQuery(query, { tables: ["rates"], columns: world.columns })).columns;
+test("the map names the columns that it reads, and all for a star or a whole row", async () => {
+  const columnsOf = async (query: string): Promise<readonly string[]> => {
+    const { map } = await splitQuery(query, { tables: ["rates"], columns: world.columns });
+    const { columns } = await readsOf(map);
+    return columns === "all" ? ["*"] : world.columns.filter((name) => columns.includes(name));
+  };
   expect(await columnsOf("select zone, count(*) n, sum(j.k) from data d where d.flag group by all")).toEqual([
     "zone",
     "flag",
     "j",
   ]);
   expect(await columnsOf("select count(*) from data")).toEqual([]);
-  expect(await columnsOf("select * from data")).toBe("all");
-  expect(await columnsOf("select max(data) from data")).toBe("all");
+  expect(await columnsOf("select * from data")).toEqual(["*"]);
+  expect(await columnsOf("select max(data) from data")).toEqual(["*"]);
   expect(await columnsOf("select name, sum(total) from data join rates using (zone) group by all")).toEqual([
     "zone",
     "total",
