@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { CalculationError, ConfigError, messageOf } from "../../../model/errors.ts";
+import { CalculationError, messageOf } from "../../../model/errors.ts";
 import { attemptTime } from "../../attempt.ts";
 
 /**
@@ -174,7 +174,7 @@ async function loadDuck(): Promise<typeof import("@duckdb/node-api")> {
   } catch (error) {
     const machine = `${process.platform}-${process.arch}`;
     const message = `sql needs DuckDB, whose binary for ${machine} is not installed: install @duckdb/node-bindings-${machine}`;
-    throw new ConfigError("no-duckdb", message, { cause: error });
+    throw new CalculationError("no-duckdb", message, { cause: error });
   }
 }
 
