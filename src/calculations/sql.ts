@@ -1,4 +1,4 @@
-import { CalculationError, messageOf } from "../model/errors.ts";
+import { CalculationError } from "../model/errors.ts";
 import { defineCalculation } from "./contract.ts";
 import type { Files } from "./files.ts";
 import { type Session, withSession } from "./sql/duck/session.ts";
@@ -17,6 +17,7 @@ import { loadTables } from "./sql/sources/loadTables.ts";
 import { findTables, openSource, planChunks } from "./sql/sources/planSource.ts";
 import {
   joinRejects,
+  noRejects,
   type Rejects,
   refuseRejects,
   rejectNotes,
@@ -95,13 +96,15 @@ async function mapChunk(map: string, { input, columns, files }: ChunkToMap, sess
   const local = await loadChunk(input, columns, files, session);
   const store = (rejects: Rejects) => storeRows(map, rejects, session);
   try {
-    const partial = await store({ count: 0, first: [] });
+    const partial = await store(noRejects);
     return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;
   } catch (error) {
-    if (input.reader.kind !== "ndjson" || !/Malformed JSON|Invalid Input Error/.test(messageOf(error)))
-      throw error;
-    const rejects = await takeBadLines(local);
-    if (rejects.count === 0) throw error;
-    return store(rejects);
+    // DuckDB names the local copy of a file, or none.
+    if (!(error instanceof CalculationError) || !/Invalid Input Error|JSON/.test(error.message)) throw error;
+    const rejects = input.reader.kind === "ndjson" ? await takeBadLines(local) : noRejects;
+    if (rejects.count > 0) return store(rejects);
+    const paths = input.files.map(({ file }) => file.path);
+    const which = paths.length > 1 ? `one of ${paths[0]} to ${paths.at(-1)}` : paths[0];
+    throw new CalculationError(error.code, `${which}: ${error.message}`, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { CalculationError } from "../../../model/errors.ts";
 import { isRecord } from "../../../model/json.ts";
-import type { Session } from "../duck/session.ts";
+import { type Session, textLiteral } from "../duck/session.ts";
 import type { LocalFile } from "./localFile.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
@@ -39,28 +39,25 @@ export function refuseRejects({ count, first: [first] }: Rejects, max: number): 
 
 /** The records of CSV files that DuckDB has rejected in this session since the last call. */
 export async function takeRejects(local: readonly LocalFile[], session: Session): Promise<Rejects> {
-  const [row] = await session.rows(
-    "select count(*) as n from (select distinct scan_id, file_id, line from reject_errors)",
-  );
-  const count = Number(row?.["n"] ?? 0);
-  if (count === 0) return noRejects;
+  const there = await session.rows("select 1 from duckdb_tables() where table_name = 'reject_errors'");
+  if (there.length === 0) return noRejects;
+  // A statement may read a file twice, and a record may have several faults.
   const rows = await session.rows(
-    `select file_path, line_byte_position as byte, first(case error_type when 'CAST' then 'the value of column "' || column_name || '" is not of its type'
+    `select file_path, line_byte_position as byte, count(*) over () as n,
+       first(case error_type when 'CAST' then 'the value of column "' || column_name || '" is not of its type'
          else lower(error_type) || ': ' || error_message end order by column_idx) as why
-     from reject_errors join reject_scans using (scan_id, file_id) group by scan_id, file_id, file_path, line_byte_position order by scan_id, file_id, byte
+     from reject_errors join reject_scans using (scan_id, file_id) group by file_path, line_byte_position
+     order by list_position([${local.map(({ path }) => textLiteral(path)).join(", ")}]::varchar[], file_path), byte
      limit ${sourceLimits.rejectsShown}`,
   );
-  await session.run("delete from reject_errors");
-  await session.run("delete from reject_scans");
-  const order = new Map(local.map((one, index) => [one.path, { ...one, index }]));
-  const first = rows.flatMap((one) => {
-    const origin = order.get(String(one["file_path"]));
-    if (origin === undefined) return [];
-    const byte = origin.from + Number(one["byte"]) - 1;
-    return [{ index: origin.index, file: origin.file.path, byte, why: String(one["why"]) }];
+  await session.run("delete from reject_errors; delete from reject_scans");
+  const origins = new Map(local.map((one) => [one.path, one]));
+  const first = rows.flatMap((row) => {
+    const origin = origins.get(String(row["file_path"]));
+    const byte = (origin?.from ?? 0) + Number(row["byte"]) - 1;
+    return origin === undefined ? [] : [{ file: origin.file.path, byte, why: String(row["why"]) }];
   });
-  first.sort((a, b) => a.index - b.index || a.byte - b.byte);
-  return { count, first: first.map(({ index: _, ...reject }) => reject) };
+  return { count: Number(rows[0]?.["n"] ?? 0), first };
 }
 
 /** What a result says of the records that it leaves out; empty if there are none. */

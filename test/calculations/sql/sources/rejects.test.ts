@@ -15,6 +15,7 @@ const ndjson = [...objects, "{secret-4711", ...objects, '["a"]', '{"k":1,"x":7}'
 beforeAll(() => {
   tables.put("a/a.csv", csv);
   tables.put("b/b.ndjson", ndjson);
+  tables.put("c/c.ndjson", '{"k":1,"x":7}\n{"k":2,"x":"secret-4711"}\n');
   tables.put("other/a.csv", "k,x\n1,2\n");
   tables.put("other/b.csv", "k,y\n1,2\n");
   tables.put("many/a.csv", "k,x\n1,2\n");
@@ -57,6 +58,27 @@ describe("records that do not fit", () => {
     const { notes, body } = await tables.result({ source, query, rejectsMax: 2 });
     expect(notes).toHaveLength(3);
     expect(JSON.parse(Buffer.from(body).toString())).toEqual([answer]);
+  });
+
+  test("count once, however often a query reads data", async () => {
+    const twice =
+      "select (select count(x) from data) as n, (select sum(x) from data where k >= 0) as s, (select max(x) from data) as m";
+    const { notes = [] } = await tables.result({ source: "data/a/", ...typed, query: twice, rejectsMax: 3 });
+    expect(notes[0]).toMatch(/^3 records/);
+  });
+
+  test("are not looked for where no row is read", async () => {
+    const none = { ...typed, query: "select count(*) as n, sum(x) as s from data where 1 = 0" };
+    expect(await tables.rows({ source: "data/a/", ...none, rejectsMax: 3 })).toEqual([{ n: 0, s: null }]);
+  });
+
+  test("a JSON value of another type fails its chunk, which names its file and not the value", async () => {
+    const source = "data/c/";
+    const error = await tables
+      .result({ source, query, read: "types={'x': 'bigint'}" })
+      .catch((one: unknown) => one);
+    expect(String(error)).toMatch(/data\/c\/c\.ndjson: sql: Invalid Input Error: JSON/);
+    expect(String(error)).not.toContain("secret");
   });
 
   test("a result of clean files has no notes", async () => {
