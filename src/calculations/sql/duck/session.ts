@@ -191,18 +191,15 @@ function failureOf(error: unknown, ended: Ended | undefined, timeMs = 0): Calcul
     const limit = ended === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
     return new CalculationError("query-too-long", `sql: the query was ended${limit}`, options);
   }
-  return new CalculationError(
-    "query-failed",
-    `sql: ${withoutCells(text.split("\n\n")[0] ?? "").replaceAll("\n", " ")}`,
-    options,
-  );
+  return new CalculationError("query-failed", `sql: ${withoutCells(text)}`, options);
 }
 
-/** Errors are logged, so what one says of a value does not show it. */
-const withoutCells = (text: string): string =>
-  /^(Conversion|Invalid Input|Out of Range) Error/.test(text)
-    ? text
-        .replace(/^Original Line:.*$/m, "")
-        .replace(/(["']).*\1/gs, "…")
-        .replace(/\bvalue -?[\d.e+]+/g, "a value")
-    : text;
+/** Errors that quote the query and nothing else. */
+const ofQuery = /^(Binder|Parser|Catalog|Syntax|Permission|Not implemented) Error/;
+
+/** The message of an error without texts and numbers that may be cells. */
+function withoutCells(text: string): string {
+  if (ofQuery.test(text)) return (text.split("\n\n")[0] ?? "").replaceAll("\n", " ");
+  const [line = ""] = text.split("\n");
+  return line.replace(/'.*'|".*"|\(.*\)|(?<![A-Za-z_])-?\d[\d.]*/g, "…");
+}

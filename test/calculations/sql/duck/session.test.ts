@@ -122,3 +122,21 @@ describe("a query that needs too much memory ends, and the next works", () => {
     expect(await rows("select 1 as a")).toEqual([{ a: 1 }]);
   });
 });
+
+test.each([
+  "select cast(x as int) from (select unnest(['1', 'secret''s 4711']) as x)",
+  "select strptime(x, '%Y') from (select unnest(['2020', 'secret 4711']) as x)",
+  "select x::tinyint * x::tinyint from (select unnest([1, 47, 11]) as x)",
+  "select cast(x as tinyint) from (select unnest([1, 4711]) as x)",
+  "select json_extract(x, '$.a') from (select unnest(['{}', '{secret 4711']) as x)",
+  "select cast(x as decimal(3, 1)) from (select unnest([1, 4711.5]) as x)",
+  "select x::date from (select unnest(['2020-01-01', 'secret 4711']) as x)",
+])("an error of a query tells no cell: %s", async (sql) => {
+  const error = await rows(sql).catch(String);
+  expect(error).toMatch(/^CalculationError: sql: \w+/);
+  expect(error).not.toMatch(/secret|4711|47|11/);
+});
+
+test("an error of a query's text quotes the text", async () => {
+  await expect(rows("select pirce from (select 1 as price)")).rejects.toThrow(/Binder Error: .*"pirce"/);
+});

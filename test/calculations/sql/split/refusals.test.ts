@@ -138,7 +138,11 @@ describe("hostile SQL is refused before anything runs", () => {
       "select repeat('x', 1000 * 1000 * 1000) from data",
       "select repeat('x', n) from data",
     ],
-    ...["select finalize(x) from data", "select count(*) export_state from data"],
+    ...[
+      "select finalize(x) from data",
+      "select error(secret) from data",
+      "select count(*) export_state from data",
+    ],
     ...[
       `select ${"-".repeat(1)}${"abs(".repeat(3_000)}1${")".repeat(3_000)} from data`,
       `select ${"1+".repeat(20_000)}1 from data`,
