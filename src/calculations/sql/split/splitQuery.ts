@@ -48,7 +48,9 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   );
   const maps = cores.map((core, index) => withEntries(split[index]?.map ?? {}, core));
   const isOne = cores.length === 1;
-  const merged = cores.map((_core, index) => (isOne ? "merged" : `merged${index}`));
+  const taken = [...treesOf(root)].map((tree) => textOf(tree["key"]).toLowerCase());
+  const free = taken.some((name) => name.startsWith("merged")) ? "leasefold_merged" : "merged";
+  const merged = cores.map((_core, index) => (isOne ? free : `${free}${index}`));
   const answers = await Promise.all(split.map(({ finish }, index) => finish(merged[index] ?? "")));
   const answer = replaced(rest, (tree) => {
     const done = typeof tree["core"] === "number" ? answers[tree["core"]] : undefined;
@@ -59,7 +61,7 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   const own = (index: number): string =>
     isOne
       ? `${reduces[index]}`
-      : `with own as (select * exclude (part) from parts where part = ${index}) ${reduces[index]}`;
+      : `with own as (select * exclude (${tag}) from parts where ${tag} = ${index}) ${reduces[index]}`;
   const ctes = merged.map((name, index) => `${name} as (${own(index)})`).join(", ");
   const printed = await printQuery(answer);
   return {
@@ -79,11 +81,15 @@ export async function readStatement(statement: string, tables: readonly string[]
   return printQuery(root);
 }
 
-/** Several statements as one, whose column `part` says of which each row is. */
+const tag = "leasefold_core";
+
+/** Several statements as one, whose column `tag` says of which each row is. */
 const tagged = (statements: readonly string[]): string =>
   statements.length === 1
     ? `${statements[0]}`
-    : statements.map((one, index) => `select ${index} as part, * from (${one})`).join(" union all by name ");
+    : statements
+        .map((one, index) => `select ${index} as ${tag}, * from (${one})`)
+        .join(" union all by name ");
 
 /** A map with the common table expressions that it reads. */
 function withEntries(map: Tree, { entries }: Core): Tree {

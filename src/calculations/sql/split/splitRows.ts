@@ -27,8 +27,8 @@ export async function splitRows({ node }: Core): Promise<CoreSteps> {
   const hide = (expression: Tree): Tree => {
     // A position, and ORDER BY ALL, mean columns of the answer.
     if (expression["class"] === "CONSTANT" || expression["class"] === "STAR") return expression;
-    hidden.push({ ...meantBy(expression, items), alias: `o${hidden.length}` });
-    return columnTree(`o${hidden.length - 1}`);
+    hidden.push({ ...meantBy(expression, items), alias: hiddenName(hidden.length) });
+    return columnTree(hiddenName(hidden.length - 1));
   };
   // Distinct rows are ordered by what they have, so they need no further columns.
   const modifiers = listOf(given).some(isPlainDistinct)
@@ -47,6 +47,9 @@ export async function splitRows({ node }: Core): Promise<CoreSteps> {
     }),
   };
 }
+
+/** No name that a column of a query is likely to have: both stand side by side in partials. */
+const hiddenName = (index: number): string => `leasefold_order_${index}`;
 
 function meantBy(expression: Tree, items: readonly Tree[]): Tree {
   const names = expression["column_names"];

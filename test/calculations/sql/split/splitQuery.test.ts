@@ -161,3 +161,15 @@ test("a name that is an alias and a column is the column in GROUP BY, where the 
   const query = "select upper(zone) as n, count(*) from data group by zone, n order by all";
   expect((await foldedAnswer(query, world)).rows).toEqual(await wholeAnswer(query, world));
 });
+
+test("names of a query that the steps use themselves change nothing", async () => {
+  const queries = [
+    "with merged as (select zone as k0, count(*) s0 from data group by all), parts as (select 1 as one) select * from merged, parts order by all",
+    "with own as (select max(id) part from data), o as (select count(*) o0 from data) select own.part, o.o0 from own, o",
+    "select id as o0, total as k0 from data order by total, o0 limit 5",
+    "select zone as s0, count(*) as k0 from data group by s0 order by k0, s0",
+    "with data as (select * from data where flag) select count(*) from data",
+  ];
+  for (const query of queries)
+    expect((await foldedAnswer(query, world)).rows).toEqual(await wholeAnswer(query, world));
+});
