@@ -10,7 +10,7 @@ const rows = (sql: string) => withSession((session) => session.rows(sql));
 const run = (sql: string) => withSession((session) => session.run(sql));
 
 /** It takes days, and hardly any memory. */
-const endless = "select count(*) from range(100000000000) a(x), range(100000000000) b(y) where x + y < 0";
+const endless = "select count(*) from range(10000000000000) t(x) where hash(x) = 1";
 
 describe("a session refuses what is not its task's", () => {
   const outside = textLiteral(join(tmpdir(), "leasefold-outside.csv"));
