@@ -19,7 +19,7 @@ test.each(own)("%s is an emulator's, in whatever way a system that ignores case 
 it("knows names that macOS takes for one of the emulator's although their characters differ", () => {
   // A long s, a Kelvin sign, a ligature, a zero-width joiner.
   for (const name of [
-    "lea\u017ffold.lock",
+    "lea\u017fefold.lock",
     "leasefold.loc\u212a",
     "__blob\ufb06orage__",
     "lease\u200dfold.lock",

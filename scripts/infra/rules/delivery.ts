@@ -121,7 +121,7 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
     files.get("scripts/build.mjs") ?? "",
     /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,
   ).map((name) => `${name}.cjs`);
-  const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
+  const folders = all(files.get("scripts/build.mjs") ?? "", /join\(out, "([\w-]+)"/g);
   // Their sources may be there at any time.
   const sources = [facts.own.source, "any.ts", "any.test.mts", ".azure"].filter((name) => !left(name));
   const inDist = [...built, ...folders]
