@@ -43,7 +43,7 @@ export const refusalPlants: readonly Plant[] = [
   plant(...given('"maximumInstanceCount": { "value": 10 }'), "refused-instance-count", /at most 10/),
   plant(...given('"runtimeVersion": { "value": "24.0" }'), "refused-runtime", /node 24\.0/),
   plant(app, "zoneRedundant: overZones", "zoneRedundant: zoneRedundant", "refused-zones", /westus/),
-  plant("docs/DEPLOY.md", "`Microsoft.App` (", "(", "refused-registration", /Microsoft\.App/),
+  plant("docs/DEPLOY.md", "`Microsoft.App`", "", "refused-registration", /Microsoft\.App/),
   plant(
     "docs/DEPLOY.md",
     "## Once per subscription\n",
