@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync, rmSync } from "node:fs";
+import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -9,6 +9,7 @@ import { buildCommit } from "./buildCommit.mjs";
 import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 import { buildOwnCalculations } from "./ownCalculations.mjs";
+import { replaceFiles } from "./replaceFiles.mjs";
 
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with `shared-*.cjs`, its thread entries, and the
@@ -16,8 +17,15 @@ import { buildOwnCalculations } from "./ownCalculations.mjs";
  * calculations import, `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The
  * app is CommonJS because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
  * Calculations in `calculations/` become part of it.
+ *
+ * Builds may run at once, as those of azd for two regions do: each has a folder of its own, and a `dist/` that is the same
+ * already is not touched. A build that fails leaves `dist/` as it was.
  */
 const root = join(import.meta.dirname, "..");
+// As deep as `dist/`, so that source maps name their sources from there.
+const out = await mkdtemp(join(root, ".build-"));
+process.on("exit", () => rmSync(out, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 const appBytesMax = 2 * 1024 * 1024;
 /** All of the dashboard, as it goes over a network. */
 const pageGzipBytesMax = 40_000;
@@ -60,7 +68,7 @@ const options = {
   legalComments: "none",
   metafile: true,
   logLevel: "warning",
-  outdir: "dist",
+  outdir: out,
   outExtension: { ".js": ".cjs" },
 };
 
@@ -114,7 +122,7 @@ async function buildApp() {
  * file with two bytes for each character, which of the app is 1.7 MB more in each process.
  */
 async function inAscii(name) {
-  const file = join(root, "dist", name);
+  const file = join(out, name);
   const text = await readFile(file, "utf8");
   const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
@@ -134,16 +142,14 @@ async function copyDuckdb() {
   const isNeeded = (file) => !/\.(d\.ts|map|md)$/.test(file);
   for (const name of names.map((one) => join("node_modules", one)))
     if (existsSync(join(root, name)))
-      await cp(join(root, name), join(root, "dist", name), { recursive: true, filter: isNeeded });
+      await cp(join(root, name), join(out, name), { recursive: true, filter: isNeeded });
 }
 
 const started = Date.now();
 const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
 const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
-await rm(join(root, "dist"), { recursive: true, force: true });
-await mkdir(join(root, "dist"));
 const made = await Promise.all([
-  ...kernels.map((name, i) => writeFile(join(root, "dist", name), compiled[i])),
+  ...kernels.map((name, i) => writeFile(join(out, name), compiled[i])),
   copyDuckdb(),
   buildApp(),
   build({
@@ -167,7 +173,7 @@ const made = await Promise.all([
   build({
     ...options,
     entryPoints: { app: "src/dashboard/main.tsx" },
-    outdir: "dist/ui",
+    outdir: join(out, "ui"),
     platform: "browser",
     target: ["chrome125", "firefox128", "safari17.5"],
     format: "esm",
@@ -180,29 +186,32 @@ const made = await Promise.all([
     jsxImportSource: "preact",
   }),
   // Types without bodies: a user's own type check would want the types of Node for those.
-  promisify(execFile)(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json"], {
-    cwd: root,
-  }),
+  promisify(execFile)(
+    process.execPath,
+    ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json", "--outDir", join(out, "types")],
+    { cwd: root },
+  ),
   // What `leasefold new` writes is text.
   ...["calculation.ts", "calculation.test.ts"].map((name) =>
-    cp(join(root, "src/cli/starter", name), join(root, "dist/starter", name)),
+    cp(join(root, "src/cli/starter", name), join(out, "starter", name)),
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
-const sharedFiles = (await readdir(join(root, "dist"))).filter((name) => /^shared-.*\.cjs$/.test(name));
+const sharedFiles = (await readdir(out)).filter((name) => /^shared-.*\.cjs$/.test(name));
 await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
-await writeFile(join(root, "dist/LICENSES.txt"), bundledLicenses(metafiles));
-await buildOwnCalculations(root).catch((error) => {
+await writeFile(join(out, "LICENSES.txt"), bundledLicenses(metafiles));
+await buildOwnCalculations(root, out).catch((error) => {
   console.error(error.message);
   process.exit(1);
 });
 
-await cp(join(root, "src/dashboard/index.html"), join(root, "dist/ui/index.html"));
-const pages = await Promise.all(pageFiles.map((name) => readFile(join(root, "dist/ui", name))));
+await cp(join(root, "src/dashboard/index.html"), join(out, "ui", "index.html"));
+const pages = await Promise.all(pageFiles.map((name) => readFile(join(out, "ui", name))));
 const pageBytes = pages.reduce((sum, page) => sum + gzipSync(page, { level: 9 }).length, 0);
 const sizes = await Promise.all(
-  [...appFiles, ...sharedFiles].map(async (name) => (await stat(join(root, "dist", name))).size),
+  [...appFiles, ...sharedFiles].map(async (name) => (await stat(join(out, name))).size),
 );
+await replaceFiles(out, join(root, "dist"));
 const appBytes = sizes.reduce((sum, size) => sum + size, 0);
 if (!process.argv.includes("--quiet"))
   console.log(

@@ -1,2 +1,2 @@
 /** See ownCalculations.mjs. */
-export function buildOwnCalculations(root: string): Promise<string[]>;
+export function buildOwnCalculations(root: string, dist?: string): Promise<string[]>;

@@ -10,18 +10,18 @@ const calculationFile = /^[^.]+\.[cm]?[jt]s$/;
 const dataFile = /^(?!package(-lock)?\.json$|tsconfig)[^.]+(\.(?!md$|[cm]?[jt]s$)\w+)$/;
 
 /**
- * Bundles each calculation of `ROOT/calculations` into `ROOT/dist/calculations/NAME.mjs`, which the app registers at its
+ * Bundles each calculation of `ROOT/calculations` into `DIST/calculations/NAME.mjs`, which the app registers at its
  * start, and copies data files beside them. Packages and helpers that they import are in the bundle; `leasefold` is the
- * app's own. Readable, as the place of an error is shown by it. Needs a built program. Returns the names of the files made;
+ * app's own. Readable, as the place of an error is shown by it. Needs the program in DIST. Returns the names of the files made;
  * throws if one is no calculation, which would otherwise stop the app in Azure.
  */
-export async function buildOwnCalculations(root) {
+export async function buildOwnCalculations(root, dist = join(root, "dist")) {
   const folder = join(root, "calculations");
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((one) => one.isFile()).map(({ name }) => name);
   const code = names.filter((name) => calculationFile.test(name)).sort();
   if (code.length === 0) return [];
-  const out = join(root, "dist/calculations");
+  const out = join(dist, "calculations");
   await mkdir(out, { recursive: true });
   await build({
     absWorkingDir: root,
@@ -42,8 +42,9 @@ export async function buildOwnCalculations(root) {
   });
   const data = names.filter((name) => dataFile.test(name));
   await Promise.all(data.map((name) => copyFile(join(folder, name), join(out, name))));
-  const list = [join(root, "bin/leasefold.js"), "calculations"];
-  await promisify(execFile)(process.execPath, list, { cwd: root }).catch(({ stderr }) => {
+  const list = `require(process.argv[1]).main(["calculations"]).then((code) => process.exit(code))`;
+  const args = ["--eval", list, join(dist, "cli.cjs")];
+  await promisify(execFile)(process.execPath, args, { cwd: root }).catch(({ stderr }) => {
     throw new Error(`calculations/ does not build: ${stderr.trim()}`);
   });
   return [...code.map((name) => name.replace(/[cm]?[jt]s$/, "mjs")), ...data];

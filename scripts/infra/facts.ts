@@ -65,7 +65,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
     ],
     own: {
       source: all(text("scripts/ownCalculations.mjs"), /folder = join\(root, "([^"]+)"\)/g)[0] ?? "",
-      built: all(text("scripts/ownCalculations.mjs"), /out = join\(root, "([^"]+)"\)/g)[0] ?? "",
+      built: `dist/${all(text("scripts/ownCalculations.mjs"), /out = join\(dist, "([^"]+)"\)/g)[0]}`,
     },
   };
 }

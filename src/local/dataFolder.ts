@@ -4,8 +4,9 @@ import { chmod, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { InputError } from "../model/errors.ts";
+import { lockRemains } from "./dataLock.ts";
 import { makeFolder } from "./makeFolder.ts";
-import { ownUid, readPrivate, writePrivate } from "./privateFile.ts";
+import { isWrittenByOthers, ownUid, readPrivate, writePrivate } from "./privateFile.ts";
 import { accountSchema, nameOfData, newAccount, type StorageAccount } from "./storageAccount.ts";
 import { type Env, lastingFolder } from "./userFolders.ts";
 
@@ -14,7 +15,8 @@ import { type Env, lastingFolder } from "./userFolders.ts";
  * that came with a repository or an archive would choose what is read, deleted and served to web pages, and with which key.
  * So a folder that is not recorded is used only if it holds none, or if its user says so.
  *
- * Not promised: anything against programs of the same user, or for a folder on a file system that renumbers its files.
+ * Not promised: anything against programs of the same user, for a folder on a file system that renumbers its files, or
+ * about files that somebody puts into a recorded folder later: they count as ours.
  */
 const recordSchema = z.object({
   v: z.literal(1),
@@ -31,12 +33,19 @@ export interface DataFolder {
 }
 
 /** What the emulator and its supervisor make in a data folder. */
-const emulatorsOwn = /^(__(azurite|blobstorage|queuestorage|tablestorage)|leasefold[.-])/;
+const emulatorsOwn = /^(__(azurite|blobstorage|queuestorage|tablestorage)|leasefold[.-])/iu;
+
+/**
+ * Whether a system may open the file under one of those names. Those of macOS and Windows ignore case, and some of macOS
+ * ligatures and invisible characters too.
+ */
+export const isEmulatorsOwn = (name: string): boolean =>
+  emulatorsOwn.test(name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, ""));
 
 /**
  * Opens a data folder, or makes it. `adopt`: the user vouches for files that are not recorded. Their account keeps its
- * name, because the data belong to it, under a key of its own. Throws `InputError` for a link, and for files that are not
- * recorded.
+ * name, because the data belong to it, under a key of its own. Throws `InputError` for a link, for a folder that another user
+ * can write into, and for files that are not recorded.
  */
 export async function openDataFolder(
   location: string,
@@ -48,10 +57,18 @@ export async function openDataFolder(
     const path = await realpath(location);
     throw refused("data-link", location, `is a link; name the folder that it leads to, ${path}`);
   }
-  const own = (await readdir(location, { withFileTypes: true })).filter(({ name }) =>
-    emulatorsOwn.test(name),
-  );
+  // Whoever may write here can place a link at any later time.
+  if (isWrittenByOthers(given))
+    throw refused(
+      "data-open",
+      location,
+      "belongs to another user or can be written by others; take one of your own, or: chmod go-w",
+    );
+  const own = (await readdir(location, { withFileTypes: true })).filter(({ name }) => isEmulatorsOwn(name));
   for (const entry of own) await refuseLinks(location, entry);
+  const remains = await lockRemains(location);
+  if (remains !== undefined)
+    throw refused("data-refused", remains, "is none of ours, and SQLite would follow it; remove it");
 
   const path = await realpath(location);
   const file = join(await lastingFolder(env), `data-${hash("sha256", path).slice(0, 32)}.json`);

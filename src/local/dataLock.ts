@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../model/errors.ts";
 
@@ -18,6 +19,19 @@ export const lockedExitCode = 75;
 /** An emulator that its parent left behind still writes its records: it ends in less. */
 const endingMsMax = 10_000;
 const pollMs = 50;
+
+/**
+ * The first file from which SQLite would repair a database that a crash left half written: by a planted one it deletes any
+ * file that it names. Ours is empty and has no journal, also after a crash.
+ */
+export async function lockRemains(location: string): Promise<string | undefined> {
+  for (const end of ["", "-journal", "-wal", "-shm"]) {
+    const path = join(location, `${lockFile}${end}`);
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats !== undefined && (end !== "" || stats.size > 0)) return path;
+  }
+  return undefined;
+}
 
 /** Code for the emulator's process that takes the lock before the emulator loads, or ends the process. */
 export const lockData = (location: string): string => `

@@ -44,7 +44,9 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       ...{ ...common, kind: z.literal("compute") },
       ...{ shard: count, pack: count, from: count, to: count, until: count.optional() },
     })
-    .refine(({ from, to, until = to }) => until <= from + (to - from) * limits.packsPerMessageMax),
+    .refine(
+      ({ from, to, until = to }) => until > from && until <= from + (to - from) * limits.packsPerMessageMax,
+    ),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
    * (absent: all); `childGens` gives the generation of each node if they differ from `gen`.

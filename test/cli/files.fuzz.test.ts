@@ -35,7 +35,7 @@ async function ends<T>(call: () => Promise<T>): Promise<T | undefined> {
 }
 
 /** None of these may reach a terminal. */
-const controls = /[^\P{Cc}\t\n]|\p{Bidi_Control}/u;
+const controls = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u00ad\u200b\u2028\u2029\u{e0000}-\u{e007f}]/u;
 
 describe("a terminal", () => {
   test.each(corpus.filter((text) => text.length < 200))("obeys nothing of %j", (text) => {

@@ -52,6 +52,13 @@ describe("a terminal", () => {
     expect(text()).toBe("\r\u001b[2Kleader \\u{d}\\u{1b}[2K\\u{1b}[1Anode-9 leads (term 99)");
   });
 
+  it("shows characters that are not seen, and leaves those of words and emoji", () => {
+    for (const code of [0xad, 0x200b, 0x2028, 0x2029, 0x2060, 0x3164, 0xfeff, 0xe0001, 0xe0041])
+      expect(visible(`a${String.fromCodePoint(code)}b`)).toBe(`a\\u{${code.toString(16)}}b`);
+    const words = "na\u00efve \u0645\u06cc\u200c\u062e \u{1f469}\u200d\u{1f4bb} \u2601\ufe0f";
+    expect(visible(words)).toBe(words);
+  });
+
   it("shows a control character that is split between two pieces of a result", async () => {
     const { target, text } = stream(true);
     const screen = screenOf(target, {});

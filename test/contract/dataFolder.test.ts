@@ -1,8 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, lstat, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startAzurite } from "../../src/local/azurite.ts";
 import { freshContainer, freshName, ofKind, realAccount, textOf } from "./accounts.ts";
@@ -133,6 +145,33 @@ it("a data folder whose holder is killed is free at once, with all that was stor
   await next.stop();
 });
 
+/**
+ * A database at `path` beside a journal that names `victim` as its super-journal, which SQLite deletes when it repairs the
+ * database (sqlite.org/fileformat2.html, "The Rollback Journal", and sqlite.org/atomiccommit.html, section 5).
+ */
+async function plantHotJournal(path: string, victim: string): Promise<void> {
+  const database = new DatabaseSync(path);
+  database.exec("CREATE TABLE t (a)");
+  database.close();
+  const [pageBytes, magic, name] = [4096, Buffer.from("d9d505f920a163d7", "hex"), Buffer.from(victim)];
+  const header = Buffer.alloc(512);
+  magic.copy(header);
+  header.writeUInt32BE(1, 12);
+  header.writeUInt32BE((await lstat(path)).size / pageBytes, 16);
+  header.writeUInt32BE(512, 20);
+  header.writeUInt32BE(pageBytes, 24);
+  const tail = Buffer.alloc(20 + name.length);
+  tail.writeUInt32BE(0x40000000 / pageBytes + 1, 0);
+  name.copy(tail, 4);
+  tail.writeUInt32BE(name.length, 4 + name.length);
+  tail.writeUInt32BE(
+    name.reduce((sum, byte) => sum + byte, 0),
+    8 + name.length,
+  );
+  magic.copy(tail, 12 + name.length);
+  await writeFile(`${path}-journal`, Buffer.concat([header, tail]));
+}
+
 /** What a repository, an archive or another program may have put where a user says `--data data`. */
 describe("a data folder that no emulator of this user made", () => {
   const refusal = { name: "InputError", code: "data-not-ours", message: expect.stringContaining("--adopt") };
@@ -245,6 +284,36 @@ describe("a data folder that no emulator of this user made", () => {
     const azurite = await startIn(location, { adopt: true });
     await expect(blobIn(azurite)).rejects.toThrow(/no GUID|InternalError|500|busy/i);
     await azurite.stop();
+  });
+
+  it("is refused where SQLite would repair the lock, and by a planted journal delete any file", async () => {
+    const victim = join(await newFolder(), "mine");
+    await writeFile(victim, "mine");
+    for (const name of ["leasefold.lock", "leasefold.lock-wal", "leasefold.lock-shm"]) {
+      const location = await newFolder();
+      await writeFile(join(location, name), "planted");
+      await expect(startIn(location, { adopt: true })).rejects.toMatchObject({ code: "data-refused" });
+    }
+    const location = join(await newFolder(), "data");
+    await storeIn(location);
+    expect((await lstat(join(location, "leasefold.lock"))).size).toBe(0);
+    await plantHotJournal(join(location, "leasefold.lock"), victim);
+    // Also where the files came into a folder that is ours.
+    for (const more of [{}, { adopt: true }] as const)
+      await expect(startIn(location, more)).rejects.toMatchObject({ code: "data-refused" });
+    await truncate(join(location, "leasefold.lock"));
+    await expect(startIn(location)).rejects.toMatchObject({ code: "data-refused" });
+    expect(await readFile(victim, "utf8")).toBe("mine");
+  });
+
+  it.skipIf(process.platform === "win32")("is refused while others may write into it", async () => {
+    for (const mode of [0o775, 0o757, 0o777]) {
+      const location = await newFolder();
+      await chmod(location, mode);
+      await expect(startIn(location)).rejects.toMatchObject({ code: "data-open" });
+      await expect(startIn(location, { adopt: true })).rejects.toMatchObject({ code: "data-open" });
+      expect(await readdir(location)).toEqual([]);
+    }
   });
 
   it.each([

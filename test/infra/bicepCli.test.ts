@@ -32,6 +32,10 @@ test.skipIf(process.platform === "win32")("what the Bicep CLI says becomes findi
   const folder = fakeBicep(`
 case "$1" in
   --version) echo 'Bicep CLI version 0.46.1' ;;
+  build) echo "$2(3,1) : Error BCP057: The name \\"y\\" does not exist." >&2 ;;
+  lint) echo "$2(4,1) : Error no-hardcoded-location: A location is fixed." >&2 ;;
+esac
+case "$1" in
   build|lint) echo "$2(12,3) : Warning no-unused-params: Parameter \\"x\\" is declared but never used." >&2 ;;
   format) cp "$2" "$4" && [ "$2" = "$FAKE/good.bicep" ] || echo '// other' >> "$4" ;;
 esac`);
@@ -40,11 +44,12 @@ esac`);
   const [good, bad] = [join(folder, "good.bicep"), join(folder, "bad.bicep")];
   const found = bicepCli([good, bad], [good]) ?? [];
   expect(found.map(({ rule, file, line }) => [rule, file, line])).toEqual([
-    ["bicep-build", good, 12],
-    ["bicep-lint", good, 12],
+    ["bicep-build", good, 3],
+    ["bicep-warning", good, 12],
+    ["bicep-lint", good, 4],
     ["bicep-format", bad, 1],
   ]);
-  // A newer formatter alone must not stop a deployment.
+  // No compiler has seen the templates: what it only warns of, and how it lays them out, must not stop a deployment.
   expect(found.filter(fails).map(({ rule }) => rule)).toEqual(["bicep-build", "bicep-lint"]);
 });
 

@@ -130,4 +130,13 @@ export const deliveryPlants: readonly Plant[] = [
     "workflow-bicep",
     /lint/,
   ),
+  ...["      - name: What would change\n", "      - id: deploy\n"].map((step) =>
+    plant(
+      ".github/workflows/deploy.yml",
+      `      - run: az bicep install --version v0.46.1 && echo "$HOME/.azure/bin" >> "$GITHUB_PATH"\n${step}`,
+      step,
+      "workflow-bicep",
+      /fixed version/,
+    ),
+  ),
 ];

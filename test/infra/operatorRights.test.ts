@@ -136,7 +136,7 @@ test("an operator has no right that none of the commands needs", async () => {
   }
 });
 
-test("who steers can write no partial, result, state or lease, and deletes nothing", async () => {
+test("who steers can write no partial, result, state or lease, and deletes no single blob, but three containers", async () => {
   const grants = await grantsOf("steer");
   const may = (action: string, place: string, path: string) => allows(grants, { action, place, path });
   const forged = [
@@ -151,6 +151,11 @@ test("who steers can write no partial, result, state or lease, and deletes nothi
   expect(may("blobs/write", names.runs, "r1/spec.json"), "the spec of another's run is replaced").toBe(false);
   for (const place of [names.runs, names.active, names.inputs, names.results])
     expect(may("blobs/delete", place, "r1/spec.json"), place).toBe(false);
+  // No published role has the one right without the other, and no condition holds for a container.
+  const whole = [names.active, names.inputs, names.runs, names.results, names.coordination].filter((place) =>
+    may("containers/delete", place, ""),
+  );
+  expect(whole).toEqual([names.active, names.inputs, names.runs]);
   expect(may("messages/process/action", names.urgent, "")).toBe(false);
   expect(may("messages/add/action", names.packs, "")).toBe(false);
 });

@@ -45,6 +45,13 @@ export const refusalPlants: readonly Plant[] = [
   plant(app, "zoneRedundant: overZones", "zoneRedundant: zoneRedundant", "refused-zones", /westus/),
   plant("docs/DEPLOY.md", "`Microsoft.App`", "", "refused-registration", /Microsoft\.App/),
   plant(
+    "docs/DEPLOY.md",
+    "## Once per subscription\n",
+    "## Five commands\n",
+    "refused-registration",
+    /before "Five commands".*Microsoft\.App/,
+  ),
+  plant(
     bootstrap,
     "subject: '${subject}:environment:${environment}'",
     "subject: 'repo:${repository}:environment:${environment}'",

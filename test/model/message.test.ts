@@ -61,6 +61,9 @@ describe("messages", () => {
   test.each([
     ["more packs than one message may carry", { from: 0, to: 5, until: 5 * limits.packsPerMessageMax + 1 }],
     ["packs without chunks", { from: 5, to: 5, until: 6 }],
+    ["packs that end where they begin", { from: 5, to: 10, until: 5 }],
+    ["packs that end before their beginning", { from: 5, to: 10, until: 0 }],
+    ["chunks that are none", { from: 5, to: 5 }],
   ])("%s are corrupt", (_what, range) => {
     const text = JSON.stringify({ ...common, kind: "compute", shard: 0, pack: 0, ...range });
     expect(() => decodeMessage(text)).toThrow(CorruptDataError);

@@ -121,11 +121,13 @@ export const ofApps: readonly Refusal[] = [
     seen: ["Azure/azure-cli#33177", "hashicorp/terraform-provider-azurerm#30397"],
     on: "*",
     wrong: ({ type }, { page }) => {
-      const [said = ""] = /^Once per subscription register [\s\S]*?\n\n/m.exec(page) ?? [];
+      // Before the first of the ways to deploy, for each of them needs it.
+      const [before = ""] = page.split(/^## Five commands$/m);
+      const [said = ""] = /^Once per subscription register [\s\S]*?\n\n/m.exec(before) ?? [];
       const own = type.split("/")[0] ?? "";
       return [own, beneath[own] ?? own]
         .filter((name) => name !== "Microsoft.Authorization" && !said.includes(`\`${name}\``))
-        .map((name) => [`docs/DEPLOY.md does not say to register ${name}`, own]);
+        .map((name) => [`docs/DEPLOY.md does not say before "Five commands" to register ${name}`, own]);
     },
   },
 ];

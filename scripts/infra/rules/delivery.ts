@@ -17,7 +17,7 @@ export function delivery(project: Project, rootNames: readonly string[]): Findin
     ...packageFiles(project, rootNames),
     ...workflows(project),
     ...published(project),
-    ...linted(project),
+    ...bicepVersions(project),
   ];
 }
 
@@ -43,14 +43,28 @@ function published({ files }: Project): Finding[] {
   });
 }
 
-/** One job of the project runs Bicep's own linter with a fixed version, for here there is none. */
-function linted({ files }: Project): Finding[] {
+const fixedBicep = /bicep install --version v\d+\.\d+\.\d+/;
+
+/** One job of the project runs Bicep's own linter, for here there is none; it and those that deploy fix the version. */
+function bicepVersions({ files }: Project): Finding[] {
   const file = ".github/workflows/test.yml";
   const text = files.get(file) ?? "";
-  const found =
-    /bicep install --version v\d+\.\d+\.\d+/.test(text) && /bicep lint --file infra\/main\.bicep/.test(text);
+  const found = fixedBicep.test(text) && /bicep lint --file infra\/main\.bicep/.test(text);
   const says = "a job must run `az bicep lint --file infra/main.bicep` with a fixed version";
-  return found ? [] : [findingAt({ file, line: 1, column: 1 }, "workflow-bicep", says)];
+  const deploy = ".github/workflows/deploy.yml";
+  const jobs = (files.get(deploy) ?? "").split(/^(?= {2}[\w-]+:$)/m);
+  const loose = jobs.filter((job) => job.includes("--template-file") && !fixedBicep.test(job));
+  return [
+    ...(found ? [] : [findingAt({ file, line: 1, column: 1 }, "workflow-bicep", says)]),
+    ...loose.map((job) => {
+      const place = placeOfText(deploy, files.get(deploy) ?? "", job);
+      return findingAt(
+        place,
+        "workflow-bicep",
+        "a job that builds templates must install a fixed version of Bicep",
+      );
+    }),
+  ];
 }
 
 /** The changelog of azd (Azure/azure-dev, cli/azd/CHANGELOG.md): pull requests 6748, 7223 and 7311. */
@@ -121,7 +135,7 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
     files.get("scripts/build.mjs") ?? "",
     /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,
   ).map((name) => `${name}.cjs`);
-  const folders = all(files.get("scripts/build.mjs") ?? "", /"dist\/([\w-]+)"/g);
+  const folders = all(files.get("scripts/build.mjs") ?? "", /join\(out, "([\w-]+)"/g);
   // Their sources may be there at any time.
   const sources = [facts.own.source, "any.ts", "any.test.mts", ".azure"].filter((name) => !left(name));
   const inDist = [...built, ...folders]

@@ -6,8 +6,12 @@
  * Not promised: anything for files and pipes, which get every byte. What reads them may be a terminal in the end.
  */
 
-/** Control characters of ASCII and of Latin-1, and those that change the direction of text. */
-const controls = /\r\n|[\p{Cc}\p{Bidi_Control}]/gu;
+/**
+ * Control characters of ASCII and of Latin-1, separators of lines, and those that change the direction of text or are not
+ * seen, by which one name looks like another. Joiners and two variation selectors are part of words and of emoji.
+ */
+const controls =
+  /\r\n|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}](?<!\u200c|\u200d|\ufe0e|\ufe0f)/gu;
 /** What `styleText` makes of our own styles: colors, bold, dim and inverse. None of them hides or moves text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these.
 const ownStyles = /(\u001b\[(?:[0127]|22|27|3[1-6]|39)m)/;
@@ -16,7 +20,7 @@ const kept: ReadonlySet<string> = new Set(["\n", "\t", "\r\n"]);
 const shown = (one: string): string =>
   kept.has(one) ? one : `\\u{${one.codePointAt(0)?.toString(16) ?? ""}}`;
 
-/** The text with its control characters shown as `\u{1b}`, but for newline and tab; `styles` keeps our own. */
+/** The text with these characters shown as `\u{1b}`, but for newline and tab; `styles` keeps our own. */
 export const visible = (text: string, { styles = true } = {}): string =>
   (styles ? text.split(ownStyles) : [text])
     .map((part, index) => (index % 2 === 1 ? part : part.replace(controls, shown)))

@@ -1,0 +1,2 @@
+/** See replaceFiles.mjs. */
+export function replaceFiles(from: string, to: string): Promise<void>;

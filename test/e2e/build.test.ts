@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..", "..");
+let clone: string;
+
+beforeAll(async () => {
+  clone = await mkdtemp(join(tmpdir(), "leasefold-build-"));
+  const configs = (await readdir(root)).filter((name) => /^(tsconfig.*|package|host)\.json$/.test(name));
+  for (const name of ["src", "scripts", ...configs])
+    await cp(join(root, name), join(clone, name), { recursive: true });
+  await symlink(join(root, "node_modules"), join(clone, "node_modules"), "junction");
+  await mkdir(join(clone, "calculations"));
+  const source = `import { defineCalculation, z } from "leasefold";
+    export default defineCalculation({ name: "mine", summary: "a test", params: z.strictObject({}), plan: () => 1,
+      compute: () => 1, merge: (a, b) => a + b, zero: () => 0 });`;
+  await writeFile(join(clone, "calculations/mine.ts"), source);
+});
+afterAll(() => rm(clone, { recursive: true, force: true }));
+
+const build = () => promisify(execFile)(process.execPath, [join(clone, "scripts/build.mjs")], { cwd: clone });
+
+/** Each file of the build with what tells whether it was written again. */
+async function built(): Promise<Record<string, string>> {
+  const entries = await readdir(join(clone, "dist"), { recursive: true, withFileTypes: true });
+  const files = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+  const told = files.sort().map(async (file) => [file, `${(await stat(file)).ino}`] as const);
+  return Object.fromEntries(await Promise.all(told));
+}
+
+/** azd builds for each region, and from 1.25 on at once and in one folder. */
+test("two builds started together both succeed, and do so again without touching what is built", async () => {
+  for (const { stdout } of await Promise.all([build(), build()])) expect(stdout).toContain("built dist/");
+  const first = await built();
+  const names = Object.keys(first).map((file) => file.slice(join(clone, "dist/").length));
+  const parts = ["index.cjs", "index.cjs.map", "ui/app.js", "types/calculations/leasefold.d.ts"];
+  expect(names).toEqual(expect.arrayContaining([...parts, "LICENSES.txt", "calculations/mine.mjs"]));
+  await Promise.all([build(), build()]);
+  expect(await built()).toEqual(first);
+  expect((await readdir(clone)).filter((name) => name.startsWith(".build-"))).toEqual([]);
+});
+
+test("a build that fails says why, and leaves what was built", async () => {
+  const before = await built();
+  await writeFile(join(clone, "calculations/worse.js"), "export default { name: 'worse' };");
+  await expect(build()).rejects.toMatchObject({ stderr: expect.stringContaining("exports no calculation") });
+  expect(await built()).toEqual(before);
+  expect((await readdir(clone)).filter((name) => name.startsWith(".build-"))).toEqual([]);
+});
