@@ -19,7 +19,6 @@ const alone = [
   "test/functions/**/*.test.ts",
   "test/local/app.test.ts",
   "test/worker/{thread*,watchMemory}.test.ts",
-  "test/calculations/aggregate/{partials,reading/bounded}.test.ts",
   "test/{calculations/files,election/badInput,infra/bicepCli}.test.ts",
 ];
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -37,7 +37,6 @@ const appFiles = [
   "primes.wasm",
   "options.wasm",
   "exact.wasm",
-  "aggregate.wasm",
 ];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
@@ -78,7 +77,8 @@ const program = {
   ...options,
   // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
   // the blob SDK only for a format of lists that is not asked for here.
-  external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow"],
+  // DuckDB is native.
+  external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow", "@duckdb/node-api"],
   define: {
     "import.meta.dirname": "__dirname",
     "import.meta.filename": "__filename",
@@ -128,11 +128,29 @@ async function inAscii(name) {
   await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
 }
 
+/**
+ * DuckDB for the package that Azure gets, which has no other packages: beside the bundles, where Node finds it. Only the binary
+ * for Linux x64, which is what Azure runs; a machine of another kind does not have it installed, and `makePackage` says so.
+ */
+async function copyDuckdb() {
+  const names = [
+    "@duckdb/node-api",
+    "@duckdb/node-bindings",
+    "@duckdb/node-bindings-linux-x64",
+    "detect-libc",
+  ];
+  const isNeeded = (file) => !/\.(d\.ts|map|md)$/.test(file);
+  for (const name of names.map((one) => join("node_modules", one)))
+    if (existsSync(join(root, name)))
+      await cp(join(root, name), join(out, name), { recursive: true, filter: isNeeded });
+}
+
 const started = Date.now();
 const kernels = appFiles.filter((name) => name.endsWith(".wasm"));
 const compiled = await Promise.all(kernels.map((name) => compileKernel(basename(name, ".wasm"))));
 const made = await Promise.all([
   ...kernels.map((name, i) => writeFile(join(out, name), compiled[i])),
+  copyDuckdb(),
   buildApp(),
   build({
     ...program,

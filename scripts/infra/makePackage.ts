@@ -12,12 +12,20 @@ export function makePackage(root: string, folder: string): string[] {
   if (existsSync(out) && readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
   const ignored = ignoredBy(readFileSync(join(root, ".funcignore"), "utf8"));
   const files = filesIn(root, "", ignored).sort();
+  if (!files.includes(duckdbBinary))
+    throw new Error(
+      `${duckdbBinary} is missing, which sql needs on Azure: run "npm install --no-save --force ` +
+        '@duckdb/node-bindings-linux-x64" with the version of package-lock.json, and build again',
+    );
   for (const file of files) {
     mkdirSync(dirname(join(out, file)), { recursive: true });
     cpSync(join(root, file), join(out, file));
   }
   return files;
 }
+
+/** DuckDB for Linux x64. */
+const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
 
 /** Whether a file or folder is left out. The patterns in use are names and `*` within a name, as azd takes them too. */
 export const ignoredBy = (text: string): ((path: string) => boolean) => matching(text, (line) => `^${line}$`);

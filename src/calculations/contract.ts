@@ -35,7 +35,7 @@ export interface Calculation<Params, Input, Part> {
    * depends on chunk indices alone, so it need not be associative. An encoded partial has at most 32 MB, so the result
    * must not grow with every partial folded into it.
    */
-  merge(a: Part, b: Part, params: Params): Part;
+  merge(a: Part, b: Part, params: Params): Part | Promise<Part>;
   /** The partial of a run in which no chunk is folded; it is never merged. */
   zero(params: Params): Part;
   /** Makes the result from the folded partial; without it the partial is the result. */
@@ -96,6 +96,8 @@ export interface ResultBytes {
   readonly contentType: string;
   /** File name extension without the dot, such as `csv`: 1 to 16 letters and digits. */
   readonly extension: string;
+  /** What whoever reads the result should know, such as how many records were left out: at most 10 lines of 500 characters. */
+  readonly notes?: readonly string[];
 }
 
 export interface Codec<Part> {

@@ -2,7 +2,7 @@ import { constants } from "node:buffer";
 import { types } from "node:util";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
-import { contentTypeSchema, extensionSchema } from "../model/resultType.ts";
+import { contentTypeSchema, extensionSchema, notesSchema } from "../model/resultType.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { placeOf } from "./placeOf.ts";
 
@@ -181,7 +181,7 @@ export const limitText = (name: keyof typeof calculationLimits): string =>
  */
 export function resultBytes(result: Result): ResultBytes | undefined {
   if (isBinary(result)) throw bad(`${article(result)}: give { body, contentType, extension }`);
-  const { body, contentType, extension } = Object(result) as Readonly<Record<string, unknown>>;
+  const { body, contentType, extension, notes } = Object(result) as Readonly<Record<string, unknown>>;
   if (typeof body === "string" && typeof contentType === "string") {
     throw bad("a body of text: give new TextEncoder().encode(text)");
   }
@@ -195,7 +195,12 @@ export function resultBytes(result: Result): ResultBytes | undefined {
   if (wrong !== undefined) throw bad(`the contentType ${quoted(contentType)}: ${wrong.message}`);
   const odd = extensionSchema.safeParse(extension).error?.issues[0];
   if (odd !== undefined) throw bad(`the extension ${quoted(extension)}: ${odd.message}`);
-  return { body: alone(body), contentType: contentType as string, extension: extension as string };
+  const told = notesSchema.optional().safeParse(notes);
+  if (!told.success) throw bad("notes that are not at most 10 lines of 500 characters");
+  return {
+    ...{ body: alone(body), contentType: contentType as string, extension: extension as string },
+    ...(told.data === undefined || told.data.length === 0 ? {} : { notes: told.data }),
+  };
 }
 
 /** The bytes in a buffer of their own: a thread's answer is copied with the whole buffer, and a shared one may change. */

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ConfigError, InputError, messageOf } from "../model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf } from "../model/identity.ts";
-import { aggregate } from "./aggregate.ts";
 import type { AnyCalculation } from "./contract.ts";
 import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
@@ -12,8 +11,9 @@ import { describeParams, type ParamRow, parseParams } from "./params.ts";
 import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
+import { sql } from "./sql.ts";
 
-const builtIn: readonly AnyCalculation[] = [primes, queens, options, aggregate, inventory, mandelbrot];
+const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, inventory, mandelbrot];
 
 /** The calculations that a process can run. */
 export interface Calculations {

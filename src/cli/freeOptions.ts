@@ -7,7 +7,7 @@ import { clip } from "./render/text.ts";
 
 /**
  * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
- * `--param`, for names that Leasefold's own options use. `--max-size` and `--maxSize` are the parameter `maxSize`. Values get the type that the
+ * `--param`, for names that Leasefold's own options use. `--max-size` and `--maxSize` are the parameter `maxSize`. A list takes one value of each time that it is given. Values get the type that the
  * calculation's schema names; the schema itself rejects what does not fit. `own` are Leasefold's options, which an unknown
  * one may have meant. Throws `InputError`.
  */
@@ -30,8 +30,10 @@ export function readFreeOptions(
         `unknown parameter: ${shown}${meant}: the parameters are ${known.join(", ") || "none"}`,
       );
     }
-    if (row.name in params) throw invalid(row.name, `${shown} is given twice`);
-    params[row.name] = typedValue(row, text, shown);
+    const value = typedValue(row, text, shown);
+    if (!(row.name in params)) params[row.name] = value;
+    else if (row.type.split(" | ").includes("array")) params[row.name] = [params[row.name], value].flat();
+    else throw invalid(row.name, `${shown} is given twice`);
   };
   const rest = [...tokens];
   for (let token = rest.shift(); token !== undefined; token = rest.shift()) {

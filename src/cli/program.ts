@@ -9,6 +9,7 @@ import { addLeader } from "./commands/leader.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addQueues } from "./commands/queues.ts";
 import { addReport, addResult, addVerify } from "./commands/result.ts";
+import { addSql } from "./commands/sql.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
@@ -18,7 +19,7 @@ import { clip, oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
-  ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSubmit],
+  ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSql, addSubmit],
   ...[addRuns, addStatus, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
   ...[addResult, addReport, addVerify, addDelete, addLeader, addQueues, addDoctor],
 ];

@@ -66,7 +66,16 @@ export interface RunView {
   readonly error?: { readonly code: string; readonly message: string };
   readonly result?: Pick<
     Manifest,
-    "generation" | "contentType" | "bytes" | "sha256" | "folded" | "complete" | "missing" | "code" | "mixed"
+    | "generation"
+    | "contentType"
+    | "bytes"
+    | "sha256"
+    | "folded"
+    | "complete"
+    | "missing"
+    | "code"
+    | "mixed"
+    | "notes"
   >;
 }
 
@@ -213,6 +222,7 @@ function answerOf(given: number, state: State | undefined, marker: Marker | unde
 }
 
 function resultOf(manifest: Manifest): NonNullable<RunView["result"]> {
-  const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed } = manifest;
-  return { generation, contentType, bytes, sha256, folded, complete, missing, code, ...defined({ mixed }) };
+  const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed, notes } = manifest;
+  const found = { generation, contentType, bytes, sha256, folded, complete, missing, code };
+  return { ...found, ...defined({ mixed, notes }) };
 }

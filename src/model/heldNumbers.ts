@@ -8,7 +8,7 @@
  * different. So 0.1 and 1e23 are held, and 0.12345678901234567890 is not. Digits that would be written back with an
  * exponent must be the double exactly, since with one they would pass for an approximate number.
  */
-export function isHeld(text: string): boolean {
+function isHeld(text: string): boolean {
   const value = Number(text);
   // Most numbers are written in this way, and comparing decimals takes several times as long.
   if (String(value) === text) return true;

@@ -22,6 +22,9 @@ export const extensionSchema = z
   .string()
   .regex(extensionPattern, `an extension has 1 to ${extensionCharactersMax} letters and digits`);
 
+/** What a calculation says of its result. */
+export const notesSchema = z.array(z.string().max(500)).max(10);
+
 /** A blob as `resultBlobs` names it: no segment is `.` or `..`, and it ends in an extension. */
 export const resultBlobSchema = z
   .string()

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
-import { contentTypeSchema, resultBlobSchema } from "./resultType.ts";
+import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
 
@@ -122,6 +122,8 @@ export const manifestSchema = z.object({
   code: z.array(z.string()).default([]),
   /** Partials of several identities are folded into this result, because a retry asked for it. */
   mixed: z.boolean().optional(),
+  /** What the calculation says of its result, such as how many records it left out. */
+  notes: notesSchema.optional(),
   /** Attempts of the folded packs together; one per pack without retries. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */

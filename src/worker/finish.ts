@@ -68,6 +68,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     code: [...code],
     ...(origin === undefined ? {} : { origin }),
     ...(isMixed(code) ? { mixed: true } : {}),
+    ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
     attempts,
     terms: message.terms ?? [],
     calls: encodeCalls(ports.takeCalls()),

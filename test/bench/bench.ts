@@ -1,12 +1,10 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { calculationsBench } from "./calculations.ts";
-import { csvBench } from "./csv.ts";
 import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
-import { planningBench } from "./planning.ts";
 import { scaleBench } from "./scale.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
@@ -45,9 +43,7 @@ const benches: readonly Bench[] = [
   leadingBench,
   scaleBench,
   timersBench,
-  planningBench,
   calculationsBench,
-  csvBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

@@ -1,5 +1,4 @@
 import type { Bench } from "./bench.ts";
-import { aggregateBench } from "./calculations/aggregate.ts";
 import { inventoryBench } from "./calculations/inventory.ts";
 import { mandelbrotBench } from "./calculations/mandelbrot.ts";
 import type { CalculationBench } from "./calculations/measure.ts";
@@ -7,12 +6,13 @@ import { optionsBench } from "./calculations/options.ts";
 import { primesBench } from "./calculations/primes.ts";
 import { queensBench } from "./calculations/queens.ts";
 import { runOnTwo, startTwo } from "./calculations/runOnTwo.ts";
+import { sqlBench } from "./calculations/sql.ts";
 
 const modules: readonly CalculationBench[] = [
   primesBench,
   queensBench,
   optionsBench,
-  aggregateBench,
+  sqlBench,
   inventoryBench,
   mandelbrotBench,
 ];

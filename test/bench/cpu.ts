@@ -12,7 +12,7 @@ export function cpuSecondsOf(pid: number): number {
 }
 
 /** Time of all cores together, and what of it was not idle. */
-export function machineSeconds(): { readonly all: number; readonly busy: number } {
+function machineSeconds(): { readonly all: number; readonly busy: number } {
   const times = cpus().map((one) => one.times);
   const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
   const idle = times.reduce((sum, one) => sum + one.idle, 0);

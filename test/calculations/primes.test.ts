@@ -11,7 +11,7 @@ function run(raw: unknown): { chunks: number; partials: number[]; result: unknow
     { length: count },
     (_, index) => primes.compute({ index, count, input: undefined, params, files: noFiles }) as number,
   );
-  const folded = partials.reduce((a, b) => primes.merge(a, b, params), primes.zero(params));
+  const folded = partials.reduce((a, b) => primes.merge(a, b, params) as number, primes.zero(params));
   return { chunks: count, partials, result: primes.finish?.(folded, { params, folded: count, count }) };
 }
 const chunksOf = (params: Params): number => primes.plan(params, { files: noFiles }) as number;

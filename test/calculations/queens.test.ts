@@ -12,7 +12,7 @@ function solve(n: number): { inputs: Input[]; partials: number[]; result: unknow
   const partials = inputs.map(
     (input, index) => queens.compute({ index, count, input, params, files: noFiles }) as number,
   );
-  const folded = partials.reduce((a, b) => queens.merge(a, b, params), queens.zero(params));
+  const folded = partials.reduce((a, b) => queens.merge(a, b, params) as number, queens.zero(params));
   return { inputs, partials, result: queens.finish?.(folded, { params, folded: count, count }) };
 }
 

@@ -21,7 +21,7 @@ describe("the registry", () => {
       "primes",
       "queens",
       "options",
-      "aggregate",
+      "sql",
       "inventory",
       "mandelbrot",
     ]);

@@ -4,6 +4,7 @@ export const commandNames: readonly string[] = [
   "check",
   "upload",
   "plan",
+  "sql",
   "submit",
   "runs",
   "status",

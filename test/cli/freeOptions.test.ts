@@ -43,6 +43,13 @@ describe("the parameters of a calculation on the command line", () => {
     expect(read("--to 3", ["label=x=y", "max-size=4"])).toEqual({ to: 3, label: "x=y", maxSize: 4 });
   });
 
+  it("a list takes one value of each time that it is given", () => {
+    const rows = [{ name: "table", type: "string | array", description: "" }];
+    const given = (line: string) => readFreeOptions(line.split(" "), [], rows);
+    expect(given("--table a=1")).toEqual({ table: "a=1" });
+    expect(given("--table a=1 --table b=2 --table c=3")).toEqual({ table: ["a=1", "b=2", "c=3"] });
+  });
+
   it("a value that does not fit its type is left to the schema to refuse", () => {
     expect(read("--to many")).toEqual({ to: "many" });
     expect(read("--exact maybe")).toEqual({ exact: "maybe" });

@@ -46,8 +46,8 @@ test("plain floating-point sums have one hash for three pack sizes on one, two a
   const { body } = await runSerially(means, params);
   expect(hashes.get("1 7")).toBe(hash("sha256", body));
   // A loop from left to right gives other bits, so one hash tells something.
-  const looped = Array.from({ length: chunks }, (_, index) => momentsOf(index)).reduce((a, b) =>
-    means.merge(a, b, params),
+  const looped = Array.from({ length: chunks }, (_, index) => momentsOf(index)).reduce(
+    (a, b) => means.merge(a, b, params) as Moments,
   );
   expect(JSON.parse(Buffer.from(body).toString()).sum).not.toBe(looped.sum);
 }, 180_000);

@@ -81,7 +81,11 @@ test("the package is host.json, package.json, the bundle and the own calculation
   expect(shared.length).toBeGreaterThan(1);
   const built = bundle.flatMap((name) => (name === "shared-[hash].cjs" ? shared : [name]));
   const expected = [...built.map((name) => `dist/${name}`), ...ownFiles, "host.json", "package.json"];
-  expect(files).toEqual(expected.sort());
+  const isDuckdb = (file: string): boolean =>
+    /^dist\/node_modules\/(@duckdb\/node-(api|bindings|bindings-linux-x64)|detect-libc)\//.test(file);
+  expect(files.filter((file) => !isDuckdb(file))).toEqual(expected.sort());
+  for (const binary of ["duckdb.node", "libduckdb.so"])
+    expect(files).toContain(`dist/node_modules/@duckdb/node-bindings-linux-x64/${binary}`);
 
   started = await startInstances({
     count: 2,
@@ -100,6 +104,28 @@ test("the package is host.json, package.json, the bundle and the own calculation
     steps: 178,
   });
   expect(JSON.parse(await resultOf("doubles", {}))).toBe(6);
+  // DuckDB answers from the binary in the package.
+  writeFileSync(join(clone, "table.csv"), "k,x\na,1\nb,2\na,3\n");
+  leasefold("upload", "table.csv", "--to", "table/", "--connection", azurite.connectionString);
+  const query = "select k, sum(x) as s from data group by k order by k";
+  expect(JSON.parse(await resultOf("sql", { source: "leasefold-inputs/table/", query }))).toEqual([
+    { k: "a", s: 4 },
+    { k: "b", s: 2 },
+  ]);
+});
+
+test("without the binary of Linux x64 there is no package", () => {
+  const without = mkdtempSync(join(tmpdir(), "leasefold-without-"));
+  const empty = mkdtempSync(join(tmpdir(), "leasefold-empty-"));
+  try {
+    for (const name of ["host.json", "package.json", ".funcignore"])
+      cpSync(join(root, name), join(without, name));
+    expect(() => makePackage(without, empty)).toThrow(
+      /node-bindings-linux-x64\/libduckdb\.so is missing, which sql needs on Azure: run "npm install/,
+    );
+  } finally {
+    for (const one of [without, empty]) rmSync(one, { recursive: true, force: true });
+  }
 });
 
 test("it answers what the dashboard asks, and 304 without a body where nothing has changed", async () => {

@@ -84,11 +84,14 @@ test("no log line, error, answer or output of whole runs tells a cell, a connect
   for (const source of ["data", "broken"]) {
     expectCode(await leasefold(["upload", `${source}/`, "--to", `${source}/`]), 0);
   }
-  const query = ["--by", "mail", "--aggregates", "sum(amount),count"];
+  const query = [
+    ...["--query", "select mail, sum(amount) as s, count(*) as n from data group by mail"],
+    ...["--read", "types={'amount': 'double'}"],
+  ];
   const submitted = (source: string, ...more: string[]) =>
     leasefold([
       "submit",
-      "aggregate",
+      "sql",
       "--source",
       `leasefold-inputs/${source}/`,
       ...query,
@@ -96,17 +99,10 @@ test("no log line, error, answer or output of whole runs tells a cell, a connect
       source,
       ...more,
     ]);
-  expectCode(await leasefold(["plan", "aggregate", "--source", "leasefold-inputs/data/", ...query]), 0);
+  expectCode(await leasefold(["plan", "sql", "--source", "leasefold-inputs/data/", ...query]), 0);
   expectCode(await submitted("data", "--wait", "--output", "result.json"), 0);
   expectCode(await submitted("broken", "--wait", "--output", "none.json"), 7);
-  const views = [
-    ["runs"],
-    ["leader"],
-    ["queues"],
-    ["doctor"],
-    ["calculations", "aggregate"],
-    ["retry", "data"],
-  ];
+  const views = [["runs"], ["leader"], ["queues"], ["doctor"], ["calculations", "sql"], ["retry", "data"]];
   const ofRun = (run: string) => ["status", "failures", "verify", "result"].map((command) => [command, run]);
   // The result of the one is what its user asked for; the other has none.
   const asked = [...views, ...ofRun("broken"), ...ofRun("data").slice(0, -1)];
@@ -126,7 +122,7 @@ test("no log line, error, answer or output of whole runs tells a cell, a connect
   await ask("runs/broken/result");
   await ask("runs", {
     method: "POST",
-    body: '{"calculation":"aggregate","params":{"source":"data/","by":7}}',
+    body: '{"calculation":"sql","params":{"source":"data/","by":7}}',
   });
   expectNoSecret();
 });

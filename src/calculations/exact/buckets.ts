@@ -16,7 +16,7 @@ export function bucketOf(x: number, bits = bitsHere): number {
 }
 
 /** The border of a bucket that is next to zero; zero for the bucket of numbers below 2^-1022 / 128. */
-export function borderOf(bucket: number, bits = bitsHere): number {
+function borderOf(bucket: number, bits = bitsHere): number {
   if (bucket === 0) return 0;
   words[high] = (Math.abs(bucket) - 1) << (20 - bits);
   words[1 - high] = 0;

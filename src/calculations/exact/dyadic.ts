@@ -59,29 +59,6 @@ export function nearestRatio(numerator: bigint, denominator: bigint, exponent: n
   return Number(bits) * powerOfTwo(half) * powerOfTwo(power - half);
 }
 
-/** The double nearest to the square root of `numerator` / `denominator` · 2^`exponent`, ties to even. */
-export function nearestRoot(numerator: bigint, denominator: bigint, exponent: number): number {
-  if (numerator === 0n) return 0;
-  // More than 60 bits of the root, and an even power of two beside it.
-  const wanted = 132 + bitsOf(denominator) - bitsOf(numerator);
-  const shift = wanted + ((wanted + exponent) & 1);
-  const above = shift > 0 ? numerator << BigInt(shift) : numerator;
-  const below = shift > 0 ? denominator : denominator << BigInt(-shift);
-  const root = floorOfRoot(above / below);
-  const rest = root * root * below === above ? 0n : 1n;
-  return nearestRatio(2n * root + rest, 2n, (exponent - shift) / 2);
-}
-
-/** The whole part of the square root of a positive number, by Newton's method from above. */
-function floorOfRoot(value: bigint): bigint {
-  let root = 1n << BigInt(bitsOf(value) / 2 + 1);
-  for (;;) {
-    const next = (root + value / root) >> 1n;
-    if (next >= root) return root;
-    root = next;
-  }
-}
-
 /** `value` / 2^`bits`, rounded to the nearest whole number, ties to even. */
 function halfEven(value: bigint, bits: bigint): bigint {
   const floor = value >> bits;

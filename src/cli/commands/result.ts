@@ -75,7 +75,8 @@ function checkOptions({ soFar = false, generation, wait, manifest = false }: Opt
 async function tellResult(session: Session, run: string, manifest: Manifest, output: string | undefined) {
   const { cli } = session;
   const client = await session.client();
-  const { complete, chunks, folded } = manifest;
+  const { complete, chunks, folded, notes = [] } = manifest;
+  for (const one of notes) await session.note(`${run}: ${one}`);
   if (!complete)
     await session.note(
       `${run}: ${count(chunks - folded)} of ${countOf(chunks, "chunk")} ${chunks - folded === 1 ? "is" : "are"} missing`,

@@ -119,10 +119,11 @@ function factsOf(view: RunView, width: number): readonly Fact[] {
   if (view.trying !== undefined) add("trying", tryingText(view.trying));
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
   if (result !== undefined) {
-    const { contentType, sha256, mixed, code, complete, missing } = result;
+    const { contentType, sha256, mixed, code, complete, missing, notes = [] } = result;
     const older = olderText(view);
     if (older !== undefined) add("note", older);
     add("result", `${bytes(result.bytes)} ${contentType}, sha256 ${sha256.slice(0, 12)}…`);
+    for (const note of notes) add("note", note);
     if (mixed === true) add("mixed", code.map(shownIdentity).join(", "));
     if (!complete) add("missing", `chunks ${rangesText(missing)}`);
   }

@@ -90,7 +90,7 @@ export function resultSection({ view, manifest, preview }: ReportFacts): Html {
     const why = view.active ? "The run has no result yet." : "The run has no result.";
     return section("Result", dim(why));
   }
-  const { contentType, bytes: size, sha256, folded, chunks, missing, mixed } = manifest;
+  const { contentType, bytes: size, sha256, folded, chunks, missing, mixed, notes } = manifest;
   return section(
     "Result",
     previewHtml(preview),
@@ -101,6 +101,7 @@ export function resultSection({ view, manifest, preview }: ReportFacts): Html {
       ["SHA-256", html`<code>${sha256}</code>`],
       ["Chunks in it", `${count(folded)} of ${count(chunks)}`],
       ["Missing chunks", missing.length === 0 ? undefined : rangesText(missing)],
+      ["Notes", notes?.join("; ")],
       ["Code", mixed ? "partials of several versions, as a retry asked for" : undefined],
     ]),
   );

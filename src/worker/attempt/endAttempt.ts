@@ -43,6 +43,8 @@ const passing: ReadonlySet<string> = new Set([
   "thread-crashed",
   "out-of-memory",
   "time-limit",
+  "query-too-long",
+  "query-too-large",
   "dropped",
   // Storage refused one instance, or one call.
   "file-denied",

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { threadId, workerData } from "node:worker_threads";
+import { withinAttempt } from "../../calculations/attempt.ts";
 import type { AttemptTime } from "../../calculations/contract.ts";
 import { type Files, filesOver } from "../../calculations/files.ts";
 import { placeOf, userFrames } from "../../calculations/placeOf.ts";
@@ -37,7 +38,10 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const calculation = known.get(task.calculation);
     const waitedBeforeMs = waitedMs();
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
-    const value = await withFloating(() => work(task, calculation, filesOver(access), sink));
+    const time = timeOf(task.limitMs);
+    const value = await withinAttempt(time, () =>
+      withFloating(() => work(task, calculation, filesOver(access), { sink, time })),
+    );
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
@@ -108,10 +112,20 @@ function waitedMs(): number {
 
 type Calculation = Parameters<typeof runCompute>[0];
 
-function work(task: ThreadTask, calculation: Calculation, files: Files, sink: InputSink): Promise<unknown> {
+interface Surroundings {
+  readonly sink: InputSink;
+  readonly time: AttemptTime;
+}
+
+function work(
+  task: ThreadTask,
+  calculation: Calculation,
+  files: Files,
+  { sink, time }: Surroundings,
+): Promise<unknown> {
   switch (task.kind) {
     case "plan":
-      return runPlan(calculation, task.params, sink, { files, time: timeOf(task.limitMs) });
+      return runPlan(calculation, task.params, sink, { files, time });
     case "compute":
       return runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),

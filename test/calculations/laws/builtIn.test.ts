@@ -25,8 +25,13 @@ const entries: Readonly<Record<string, Entry>> = {
   queens: { params: { n: 7 } },
   mandelbrot: { params: { width: 256, height: 192, centerX: -0.5, centerY: 0, span: 3, samples: 1 } },
   options: { params: { paths: 1e6 } },
-  aggregate: {
-    params: { source: "data/", by: "shop", aggregates: "count,sum(price),distinct(k)", chunkBytes: 65_536 },
+  sql: {
+    params: {
+      source: "data/",
+      query:
+        "select shop, count(*) n, sum(price) s, count(distinct k) d, avg(price / 3) m from data group by shop",
+      chunkBytes: 65_536,
+    },
     files: tables,
   },
   inventory: { params: { source: "data/", batch: 8 }, files: texts },

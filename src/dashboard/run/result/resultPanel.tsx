@@ -36,6 +36,7 @@ export function ResultPanel(of: { readonly run: string; readonly result: ResultF
           ["SHA-256", <Hash key="hash" text={result.sha256} />],
           ["chunks", `${count(result.folded)} folded${result.complete ? ", complete" : ""}`],
           ["missing", result.complete ? undefined : `chunks ${rangesText(result.missing, rangesShown)}`],
+          ["notes", result.notes?.join("; ")],
           [
             "code",
             result.mixed === true ? `several versions, as a retry asked: ${result.code.length}` : undefined,

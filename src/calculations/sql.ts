@@ -1,0 +1,110 @@
+import { CalculationError } from "../model/errors.ts";
+import { defineCalculation } from "./contract.ts";
+import type { Files } from "./files.ts";
+import { type Session, withSession } from "./sql/duck/session.ts";
+import { type SqlParams, sqlParams } from "./sql/params.ts";
+import {
+  decodePartial,
+  encodePartial,
+  loadParts,
+  nothing,
+  type Partial,
+  type Rows,
+  storeRows,
+} from "./sql/partial.ts";
+import { loadChunk, type SqlInput } from "./sql/sources/loadChunk.ts";
+import { loadTables } from "./sql/sources/loadTables.ts";
+import { findTables, openSource, planChunks } from "./sql/sources/planSource.ts";
+import {
+  joinRejects,
+  noRejects,
+  type Rejects,
+  refuseRejects,
+  rejectNotes,
+  takeBadLines,
+  takeRejects,
+} from "./sql/sources/rejects.ts";
+import { namedColumns, statementsOf } from "./sql/statements.ts";
+import { writeRows } from "./sql/writeRows.ts";
+
+/**
+ * A query over many files, on DuckDB: each chunk is mapped by one statement, partials are merged by another, and a third
+ * makes the answer.
+ *
+ * Each statement runs in one thread and keeps the order of rows, and which partials are merged depends on chunk indices
+ * alone. So the answer has the same bits on any number of workers, sums of doubles included.
+ */
+export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
+  name: "sql",
+  version: "1",
+  summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
+  params: sqlParams,
+  plan: (given, { files }) => planQuery(given, files),
+  async compute({ input, params: given, files }) {
+    const { named } = input;
+    const { map, reads } = await statementsOf(given, named);
+    return withSession(async (session) => {
+      await loadTables(input.tables, files, session);
+      const partial = await mapChunk(map, { input, columns: reads.columns, files }, session);
+      refuseRejects(partial.rejects, given.rejectsMax);
+      return { ...partial, named };
+    });
+  },
+  async merge(a, b, given) {
+    const { named } = a;
+    const { reduce } = await statementsOf(given, named);
+    const rejects = joinRejects(a.rejects, b.rejects);
+    refuseRejects(rejects, given.rejectsMax);
+    return withSession(async (session) => {
+      await loadParts([a, b], session);
+      return { ...(await storeRows(reduce, rejects, session)), named };
+    });
+  },
+  zero: () => nothing,
+  async finish(partial, { params: given }) {
+    if (partial === nothing) throw new CalculationError("no-chunks", "no chunk of the run could be computed");
+    const { finish } = await statementsOf(given, partial.named);
+    return withSession(async (session) => {
+      await loadParts([partial], session);
+      const made = await writeRows(finish, given.resultFormat, session);
+      return { ...made, notes: rejectNotes(partial.rejects) };
+    });
+  },
+  codec: { contentType: "application/octet-stream", encode: encodePartial, decode: decodePartial },
+});
+
+async function* planQuery(given: SqlParams, files: Files): AsyncGenerator<SqlInput> {
+  const { chunkBytes } = given;
+  const tables = await findTables(given.table, files);
+  const source = await withSession((session) => openSource(given, files, session));
+  const columns = [...source.reader.columns, ...source.hive].map(([name]) => name);
+  const named = namedColumns(given, columns);
+  const { reads } = await statementsOf(given, named);
+  // A session is one task's at a time, and who reads a plan may wait between two inputs.
+  yield* await withSession((session) =>
+    Array.fromAsync(planChunks(source, { chunkBytes, reads, tables, named }, files, session)),
+  );
+}
+
+interface ChunkToMap {
+  readonly input: SqlInput;
+  readonly columns: readonly string[] | "all";
+  readonly files: Files;
+}
+
+async function mapChunk(map: string, { input, columns, files }: ChunkToMap, session: Session): Promise<Rows> {
+  const local = await loadChunk(input, columns, files, session);
+  const store = (rejects: Rejects) => storeRows(map, rejects, session);
+  try {
+    const partial = await store(noRejects);
+    return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;
+  } catch (error) {
+    // DuckDB names the local copy of a file, or none.
+    if (!(error instanceof CalculationError) || !/Invalid Input Error|JSON/.test(error.message)) throw error;
+    const rejects = input.reader.kind === "ndjson" ? await takeBadLines(local) : noRejects;
+    if (rejects.count > 0) return store(rejects);
+    const paths = input.files.map(({ file }) => file.path);
+    const which = paths.length > 1 ? `one of ${paths[0]} to ${paths.at(-1)}` : paths[0];
+    throw new CalculationError(error.code, `${which}: ${error.message}`, { cause: error });
+  }
+}

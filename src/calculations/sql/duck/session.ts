@@ -1,0 +1,205 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { CalculationError, messageOf } from "../../../model/errors.ts";
+import { attemptTime } from "../../attempt.ts";
+
+/**
+ * DuckDB in the thread of the caller: in memory, with one core, no network, no extensions, and no file outside of one
+ * folder. It does not promise to bound memory that DuckDB takes outside of its buffers, such as for one huge text.
+ *
+ * One thread and insertion order make every answer a function of the rows, their order and the memory limit alone.
+ */
+
+/** When a statement ends early. */
+export interface Stop {
+  /** The most time of one statement, in ms. */
+  readonly timeMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A row as an object of JSON values: 64-bit and larger whole numbers and decimals are texts. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export class Session {
+  /** The one folder whose files statements may read and write; it is emptied after each use. */
+  readonly folder: string;
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+  #stop: Stop = {};
+  #names = 0;
+
+  readonly #removeFolder = (): void => rmSync(this.folder, { recursive: true, force: true });
+
+  private constructor(folder: string, instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.folder = folder;
+    this.#instance = instance;
+    this.#connection = connection;
+  }
+
+  static async open(): Promise<Session> {
+    const { DuckDBInstance } = await loadDuck();
+    const folder = await mkdtemp(join(tmpdir(), "leasefold-sql-"));
+    const instance = await DuckDBInstance.create(":memory:", {
+      ...{ threads: "1", preserve_insertion_order: "true", temp_directory: "" },
+      ...{ memory_limit: `${memoryMb}MiB`, max_expression_depth: `${expressionDepthMax}` },
+      ...{ autoinstall_known_extensions: "false", autoload_known_extensions: "false" },
+    });
+    const session = new Session(folder, instance, await instance.connect());
+    process.once("exit", session.#removeFolder);
+    // Times and sorted texts must not depend on the machine.
+    await session.run("set timezone = 'UTC'");
+    await session.run(`set allowed_directories = [${textLiteral(folder)}]`);
+    await session.run("set enable_external_access = false; set lock_configuration = true");
+    return session;
+  }
+
+  /** A name for a file of the folder that no other file had: DuckDB keeps contents by name. */
+  nextName(): string {
+    this.#names += 1;
+    return `f${this.#names}`;
+  }
+
+  /** Runs statements of this program, or a query that `readQuery` accepted. Throws `CalculationError`. */
+  async run(sql: string): Promise<void> {
+    await this.#guarded(() => this.#connection.run(sql));
+  }
+
+  /** The rows of a query, all in memory. */
+  async rows(sql: string): Promise<Row[]> {
+    const reader = await this.#guarded(() => this.#connection.runAndReadAll(sql));
+    return reader.getRowObjectsJson() as Row[];
+  }
+
+  /** Runs `use`, with the limits of `stop` for each of its statements, and empties the folder. */
+  async use<T>(use: (session: Session) => Promise<T>, stop: Stop): Promise<T> {
+    this.#stop = stop;
+    try {
+      return await use(this);
+    } finally {
+      for (const name of await readdir(this.folder)) await rm(join(this.folder, name), { force: true });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+    process.off("exit", this.#removeFolder);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** A thread cannot be ended while DuckDB works in it, so a statement is interrupted before its time is over. */
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    const { timeMs, signal } = this.#stop;
+    let ended: Ended | undefined;
+    const endBy = (why: Ended): void => {
+      ended ??= why;
+      this.#connection.interrupt();
+    };
+    const onAbort = (): void => endBy("signal");
+    if (signal?.aborted) throw failureOf(undefined, "signal");
+    signal?.addEventListener("abort", onAbort);
+    const timer = timeMs === undefined ? undefined : setTimeout(endBy, timeMs, "time");
+    const before = process.memoryUsage.rss();
+    const watch = setInterval(() => {
+      if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
+    }, watchEveryMs);
+    try {
+      return await work();
+    } catch (error) {
+      throw failureOf(error, ended, timeMs);
+    } finally {
+      clearTimeout(timer);
+      clearInterval(watch);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+type Ended = "time" | "signal" | "memory";
+
+/**
+ * Memory of DuckDB's buffers in one thread. It is the same everywhere, since with less memory DuckDB may add doubles in
+ * another order.
+ */
+const memoryMb = 384;
+
+/** Some states, such as those of a median, are outside of DuckDB's buffers: growth of the whole process ends a statement. */
+const grownMb = 2 * memoryMb;
+const watchEveryMs = 50;
+
+/** Calls within calls of one expression: the parser recurses, and a thread has 4 MB of stack. */
+const expressionDepthMax = 250;
+
+let opened: Promise<Session> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Gives `use` the session of this thread, which is opened with the first use; one use at a time. After an error the next
+ * use opens another, so that nothing is left of what failed. In an attempt, statements end with its time.
+ */
+export function withSession<T>(use: (session: Session) => Promise<T>, given: Stop = {}): Promise<T> {
+  const ending = attemptTime()?.ending;
+  const stop = ending === undefined ? given : { signal: ending, ...given };
+  const run = last.then(async () => {
+    opened ??= Session.open();
+    const session = await opened.catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    try {
+      return await session.use(use, stop);
+    } catch (error) {
+      opened = undefined;
+      await session.close();
+      throw error;
+    }
+  });
+  last = run.catch(() => {});
+  return run;
+}
+
+/** A text as a literal of SQL. */
+export const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** A name as an identifier of SQL. */
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** DuckDB is 70 MB: only a thread that answers a query loads it. */
+async function loadDuck(): Promise<typeof import("@duckdb/node-api")> {
+  try {
+    return await import("@duckdb/node-api");
+  } catch (error) {
+    const machine = `${process.platform}-${process.arch}`;
+    const message = `sql needs DuckDB, whose binary for ${machine} is not installed: install @duckdb/node-bindings-${machine}`;
+    throw new CalculationError("no-duckdb", message, { cause: error });
+  }
+}
+
+function failureOf(error: unknown, ended: Ended | undefined, timeMs = 0): CalculationError {
+  const text = messageOf(error);
+  const options = { cause: error };
+  if (ended === "memory" || text.startsWith("Out of Memory"))
+    return new CalculationError(
+      "query-too-large",
+      `sql: the query needs more than the ${memoryMb} MB of a thread`,
+      options,
+    );
+  if (ended !== undefined) {
+    const limit = ended === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
+    return new CalculationError("query-too-long", `sql: the query was ended${limit}`, options);
+  }
+  return new CalculationError("query-failed", `sql: ${withoutCells(text)}`, options);
+}
+
+/** Errors that quote the query and nothing else. */
+const ofQuery = /^(Binder|Parser|Catalog|Syntax|Permission|Not implemented) Error/;
+
+/** The message of an error without texts and numbers that may be cells. */
+function withoutCells(text: string): string {
+  if (ofQuery.test(text)) return (text.split("\n\n")[0] ?? "").replaceAll("\n", " ");
+  const [line = ""] = text.split("\n");
+  return line.replace(/'.*'|".*"|\(.*\)|(?<![A-Za-z_])-?\d[\d.]*/g, "…");
+}

@@ -1,0 +1,69 @@
+import * as z from "zod";
+import { fileKinds } from "./sources/fileFormat.ts";
+import { resultFormats } from "./writeRows.ts";
+
+const statement = z.string().max(20_000);
+
+const tablePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}=[a-z0-9$][a-z0-9-]{0,62}\/.+$/;
+
+const shape = z.strictObject({
+  source: z
+    .string()
+    .max(1_100)
+    .regex(/^[a-z0-9$][a-z0-9-]{0,62}(\/.*)?$/, "must be container/prefix")
+    .describe(
+      "files to read as the table data: container/prefix, or with wildcards: inputs/trips/2024-*.parquet",
+    ),
+  query: statement
+    .optional()
+    .describe("a SELECT from data, such as: select zone, count(*) from data group by zone"),
+  map: statement
+    .optional()
+    .describe("instead of a query: the SELECT that each chunk of data is mapped by, with --reduce"),
+  reduce: statement.optional().describe("the SELECT from parts that merges rows of map and of reduce itself"),
+  finish: statement
+    .optional()
+    .describe("the SELECT from parts that makes the answer; by default all of parts"),
+  table: z
+    .union([z.string(), z.array(z.string())])
+    .default([])
+    .transform((given) => (typeof given === "string" ? given.split(",").map((one) => one.trim()) : given))
+    .pipe(z.array(z.string().regex(tablePattern, "must be name=container/file")).max(16))
+    .describe("small files that the query joins with, as name=container/file, separated by commas"),
+  format: z
+    .enum(["auto", ...fileKinds])
+    .default("auto")
+    .describe("what the files hold; auto uses the extension: .csv .tsv .txt .ndjson .jsonl .json .parquet"),
+  read: z
+    .string()
+    .max(4_000)
+    .default("")
+    .describe("options of DuckDB's reader: dateformat='%b %d %Y', thousands=',', types={'zip': 'varchar'}"),
+  chunkBytes: z.coerce
+    .number()
+    .int()
+    .min(64 * 1024)
+    .max(1024 ** 3)
+    .default(32 * 1024 ** 2)
+    .describe("approximate bytes of one chunk; of Parquet those of the needed columns"),
+  rejectsMax: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1e9)
+    .default(0)
+    .describe("records that may be left out because they do not fit the columns; more fail the run"),
+  resultFormat: z.enum(resultFormats).default("json").describe("of the answer"),
+});
+
+/** A query, or the statements that it would be split into. */
+export const sqlParams = shape.superRefine((given, context) => {
+  const refuse = (name: "query" | "map" | "reduce" | "finish", message: string): void =>
+    context.addIssue({ code: "custom", path: [name], message });
+  const { query, map, reduce, finish } = given;
+  if (query === undefined && map === undefined) refuse("query", "must be given, or map and reduce");
+  if (query !== undefined && [map, reduce, finish].some((one) => one !== undefined))
+    refuse("query", "must not be given with map, reduce or finish");
+  if (map !== undefined && reduce === undefined) refuse("reduce", "must be given with map");
+});
+export type SqlParams = z.infer<typeof shape>;

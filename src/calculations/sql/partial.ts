@@ -1,0 +1,80 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { CorruptDataError } from "../../model/errors.ts";
+import { identifier, type Session, textLiteral } from "./duck/session.ts";
+import { newPath } from "./sources/localFile.ts";
+import { noRejects, type Rejects } from "./sources/rejects.ts";
+
+/**
+ * A partial: the rows that `map` or `reduce` gave, as Parquet behind a header. Parquet keeps most of DuckDB's types; a
+ * column of any other is text in it, which the header says.
+ */
+export interface Partial {
+  readonly rejects: Rejects;
+  /** The columns of data that the query names. */
+  readonly named: readonly string[];
+  /** Columns that are kept as text, and their types. */
+  readonly texts: readonly (readonly [name: string, type: string])[];
+  readonly rows: Uint8Array;
+}
+
+/** The rows of a partial, without what its header says of the query. */
+export type Rows = Omit<Partial, "named">;
+
+/** Types that Parquet changes or rounds. One within a list or struct counts as well. */
+const changed =
+  /\b(U?HUGEINT|BIGNUM|VARINT|INTERVAL|BIT|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS|TIME WITH TIME ZONE|TIME_NS|ENUM|UNION|JSON|VARIANT|NULL)\b/;
+
+/** Stores the rows of a query. Their order is kept. */
+export async function storeRows(query: string, rejects: Rejects, session: Session): Promise<Rows> {
+  const path = newPath(session);
+  await session.run(`create or replace temp table made as ${query}`);
+  const columns = await session.rows("describe made");
+  const texts = columns
+    .map((row) => [String(row["column_name"]), String(row["column_type"])] as const)
+    .filter(([, type]) => changed.test(type));
+  const replaced = texts.map(([name]) => `cast(${identifier(name)} as varchar) as ${identifier(name)}`);
+  const star = replaced.length === 0 ? "*" : `* replace (${replaced.join(", ")})`;
+  await session.run(
+    `copy (select ${star} from made) to ${textLiteral(path)} (format parquet, compression zstd)`,
+  );
+  await session.run("drop table made");
+  return { rejects, texts, rows: await readFile(path) };
+}
+
+/** Makes the table `parts` of the rows of partials, in order, in which an aggregate does not read UNION ALL. */
+export async function loadParts(partials: readonly Partial[], session: Session): Promise<void> {
+  const selects: string[] = [];
+  for (const { texts, rows } of partials) {
+    const path = newPath(session);
+    await writeFile(path, rows);
+    const typed = texts.map(([name, type]) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`);
+    const star = typed.length === 0 ? "*" : `* replace (${typed.join(", ")})`;
+    selects.push(`select ${star} from read_parquet(${textLiteral(path)})`);
+  }
+  const [first, ...more] = selects;
+  await session.run(`create or replace temp table parts as ${first}`);
+  for (const select of more) await session.run(`insert into parts ${select}`);
+}
+
+/** The header is JSON; its length comes first, as four bytes, little-endian. */
+export function encodePartial({ rows, ...header }: Partial): Uint8Array {
+  const json = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(json.length);
+  return Buffer.concat([length, json, rows]);
+}
+
+/** Throws `CorruptDataError` for other bytes. */
+export function decodePartial(bytes: Uint8Array): Partial {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  try {
+    const end = 4 + all.readUInt32LE(0);
+    const header = JSON.parse(all.toString("utf8", 4, end)) as Omit<Partial, "rows">;
+    return { ...header, rows: all.subarray(end) };
+  } catch (cause) {
+    throw new CorruptDataError("bad-partial", "the partial is none of sql", { cause });
+  }
+}
+
+/** The partial of a run in which no chunk is folded: it has no rows and no columns. */
+export const nothing: Partial = { rejects: noRejects, named: [], texts: [], rows: new Uint8Array() };

@@ -1,0 +1,111 @@
+import { type Functions, isTree, listOf, nameOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+
+/** Table functions that make rows of their arguments. All others read files, settings or the catalog. */
+const tableFunctions = new Set(["unnest", "range", "generate_series", "repeat", "json_each", "json_tree"]);
+
+/** Settings, states that could be forged, and errors that would carry cells into logs. */
+const otherFunctions = new Set(["error", "combine", "finalize", "current_setting", "getvariable", "getenv"]);
+/** What DuckDB takes for a call where no column has the name. */
+const times = new Set(["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"]);
+
+/** Functions that make much of little, and the index of the argument that says how much. */
+const growing = new Map(
+  Object.entries({
+    repeat: 1,
+    lpad: 1,
+    rpad: 1,
+    range: -1,
+    generate_series: -1,
+    list_resize: 1,
+    array_resize: 1,
+  }),
+);
+const growthMax = 100_000;
+
+const sources = new Set(["BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY"]);
+const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
+
+/**
+ * Refuses what a query must not do: read anything but `tables`, answer differently from one time to the next, or recurse.
+ * A session refuses files and settings as well; this says so before anything runs, and hides the catalog.
+ */
+export function checkQuery(
+  root: Tree,
+  tables: readonly string[],
+  functions: Functions,
+  columns: readonly string[] = [],
+): void {
+  const known = new Set(tables.map((name) => name.toLowerCase()));
+  for (const tree of treesOf(root))
+    if (isTree(tree["cte_map"]))
+      for (const one of entriesOf(tree)) known.add(textOf(one["key"]).toLowerCase());
+  const inFrom = new Set(
+    [...treesOf(root)].filter(({ type }) => type === "TABLE_FUNCTION").map((one) => one["function"]),
+  );
+  for (const tree of treesOf(root)) {
+    const type = textOf(tree["type"]);
+    if (type === "RECURSIVE_CTE_NODE") throw refused("a recursive query may never end");
+    if (type.endsWith("_NODE") && !nodes.has(type)) throw refused(`${type} is not taken`);
+    if (isTree(tree["sample"])) throw refused("a sample is random, so its answer is not repeatable");
+    if (tree["class"] === "PARAMETER") throw refused("a parameter such as $1 has no value here");
+    if (tree["class"] === "COLUMN_REF" && times.has(nameOf(tree)) && !columns.includes(nameOf(tree)))
+      throw refused(`${nameOf(tree)} is another each time`, "Write the value itself");
+    if (tree["class"] === "FUNCTION" || tree["class"] === "WINDOW") checkFunction(tree, functions);
+    if (tree["class"] === "FUNCTION" && !inFrom.has(tree)) checkGrowth(tree);
+    if ("at_clause" in tree || "join_type" in tree || "show_type" in tree || isSource(tree))
+      checkSource(tree, known);
+  }
+}
+
+/** The common table expressions of a node. */
+export const entriesOf = (node: Tree): readonly Tree[] => {
+  const map = isTree(node["cte_map"]) ? node["cte_map"]["map"] : [];
+  return Array.isArray(map) ? (map as readonly Tree[]) : [];
+};
+
+const isSource = (tree: Tree): boolean => "alias" in tree && "sample" in tree;
+
+function checkSource(tree: Tree, known: ReadonlySet<string>): void {
+  const type = textOf(tree["type"]);
+  if (!sources.has(type)) throw refused(`${type.toLowerCase()} is not taken in FROM`);
+  if (type === "BASE_TABLE") {
+    const name = textOf(tree["table_name"]);
+    const isQualified = textOf(tree["schema_name"]) !== "" || textOf(tree["catalog_name"]) !== "";
+    if (isQualified || !known.has(name.toLowerCase()))
+      throw refused(
+        `there is no table ${name}: tables are ${[...known].join(", ")}`,
+        "--table NAME=PATH gives one",
+      );
+  }
+  if (type === "TABLE_FUNCTION" && isTree(tree["function"])) {
+    const name = textOf(tree["function"]["function_name"]).toLowerCase();
+    if (!tableFunctions.has(name))
+      throw refused(`${name}() is not taken: a query reads data and the tables given with --table only`);
+  }
+}
+
+function checkFunction(tree: Tree, functions: Functions): void {
+  const name = textOf(tree["function_name"]).toLowerCase();
+  if (tree["export_state"] === true || otherFunctions.has(name)) throw refused(`${name}() is not taken`);
+  if (functions.volatile.has(name))
+    throw refused(`${name}() has another answer each time`, "Write the value itself");
+}
+
+/** DuckDB makes one value in one step, which nothing interrupts and whose memory it does not count. */
+function checkGrowth(tree: Tree): void {
+  const name = textOf(tree["function_name"]).toLowerCase();
+  const index = growing.get(name);
+  if (index === undefined) return;
+  const children = listOf(tree["children"]);
+  for (const count of index < 0 ? children : [children.at(index)]) {
+    const value =
+      count?.["class"] === "CONSTANT" && isTree(count["value"]) ? count["value"]["value"] : undefined;
+    if (typeof value !== "number" || Math.abs(value) > growthMax)
+      throw refused(`${name}() needs whole numbers up to ${growthMax}, as it makes one value of that size`);
+  }
+  const inner = children
+    .flatMap((child) => [...treesOf(child)])
+    .find((one) => growing.has(textOf(one["function_name"]).toLowerCase()));
+  if (inner !== undefined)
+    throw refused(`${name}() of ${textOf(inner["function_name"])}() may need any memory`);
+}

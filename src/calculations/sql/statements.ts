@@ -1,0 +1,54 @@
+import { CalculationError, InputError } from "../../model/errors.ts";
+import type { SqlParams } from "./params.ts";
+import { type Reads, readsOf } from "./sources/conditions.ts";
+import { readStatement, splitQuery } from "./split/splitQuery.ts";
+
+/** The statements of a run, and what the first reads of `data`. */
+export interface Statements {
+  readonly map: string;
+  readonly reduce: string;
+  readonly finish: string;
+  readonly reads: Reads;
+}
+
+const known = new WeakMap<SqlParams, Map<string, Promise<Statements>>>();
+
+/**
+ * Splits the query of a run, once for each set of parameters and of columns of data that it names. Throws
+ * `CalculationError` if it does not decompose.
+ */
+export function statementsOf(given: SqlParams, columns: readonly string[]): Promise<Statements> {
+  const ofParams = known.get(given) ?? new Map<string, Promise<Statements>>();
+  known.set(given, ofParams);
+  const key = JSON.stringify(columns);
+  const found = ofParams.get(key) ?? split(given, columns);
+  ofParams.set(key, found);
+  return found;
+}
+
+/** Those of the columns that a query may name: partials carry them, as the query means the same everywhere. */
+export function namedColumns({ query = "" }: SqlParams, columns: readonly string[]): string[] {
+  const text = query.toLowerCase();
+  return columns.filter((name) => text.includes(name.toLowerCase()));
+}
+
+async function split(
+  { query, map = "", reduce = "", finish = "from parts", table }: SqlParams,
+  columns: readonly string[],
+): Promise<Statements> {
+  try {
+    const tables = table.map((one) => one.slice(0, one.indexOf("=")));
+    const own =
+      query !== undefined
+        ? await splitQuery(query, { tables, columns })
+        : {
+            map: await readStatement(map, ["data", ...tables]),
+            reduce: await readStatement(reduce, ["parts"]),
+            finish: await readStatement(finish, ["parts"]),
+          };
+    return { map: own.map, reduce: own.reduce, finish: own.finish, reads: await readsOf(own.map) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new CalculationError(error.code, error.message, { cause: error });
+  }
+}

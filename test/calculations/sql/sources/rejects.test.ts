@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Tables } from "../tables.ts";
+
+const tables = new Tables();
+const good = Array.from({ length: 12_000 }, (_, row) => `${row % 3},${row}`);
+const csv = ["k,x", ...good, "1,secret-4711", "2", ...good, '0,"a",b', "1,7"]
+  .map((line) => `${line}\n`)
+  .join("");
+const bad = ["1,secret-4711\n", "2\n", '0,"a",b\n'].map((line) => csv.indexOf(`\n${line}`) + 1);
+const objects = good.map((line) => `{"k":${line.replace(",", ',"x":')}}`);
+const ndjson = [...objects, "{secret-4711", ...objects, '["a"]', '{"k":1,"x":7}']
+  .map((line) => `${line}\n`)
+  .join("");
+
+beforeAll(() => {
+  tables.put("a/a.csv", csv);
+  tables.put("b/b.ndjson", ndjson);
+  tables.put("c/c.ndjson", '{"k":1,"x":7}\n{"k":2,"x":"secret-4711"}\n');
+  tables.put("other/a.csv", "k,x\n1,2\n");
+  tables.put("other/b.csv", "k,y\n1,2\n");
+  tables.put("many/a.csv", "k,x\n1,2\n");
+  tables.put("many/b.parquet", "x");
+});
+afterAll(() => tables.remove());
+
+const query = "select count(*) as n, sum(x) as s from data";
+const answer = { n: 24_001, s: 2 * good.reduce((sum, _, row) => sum + row, 0) + 7 };
+const typed = { query, read: "types={'x': 'bigint'}" };
+
+describe("records that do not fit", () => {
+  test("fail the run by default, with file and byte of the first and without a cell", async () => {
+    const error = await tables.result({ source: "data/a/", ...typed }).catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: "bad-record" });
+    expect(String(error)).toContain(`data/a/a.csv: the record at byte ${bad[0]}: the value of column "x"`);
+    expect(String(error)).not.toContain("secret");
+  });
+
+  test("are left out up to --rejects-max, and the result says how many and which, in every format", async () => {
+    for (const resultFormat of ["json", "csv", "ndjson", "parquet"]) {
+      const { notes = [] } = await tables.result({
+        source: "data/a/",
+        ...typed,
+        rejectsMax: 3,
+        resultFormat,
+      });
+      expect(notes[0]).toBe("3 records are left out because they do not fit the columns");
+      expect(notes.slice(1).map((note) => Number(/byte (\d+)/.exec(note)?.[1]))).toEqual(bad);
+    }
+    expect(await tables.rows({ source: "data/a/", ...typed, rejectsMax: 3 })).toEqual([answer]);
+    await expect(tables.result({ source: "data/a/", ...typed, rejectsMax: 2 })).rejects.toThrow(/and 2 more/);
+  });
+
+  test("are lines of NDJSON that are no objects", async () => {
+    const source = "data/b/";
+    await expect(tables.result({ source, query })).rejects.toThrow(
+      `data/b/b.ndjson: the record at byte ${ndjson.indexOf("{secret")}: the line is not a JSON object`,
+    );
+    const { notes, body } = await tables.result({ source, query, rejectsMax: 2 });
+    expect(notes).toHaveLength(3);
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual([answer]);
+  });
+
+  test("count once, however often a query reads data", async () => {
+    const twice =
+      "select (select count(x) from data) as n, (select sum(x) from data where k >= 0) as s, (select max(x) from data) as m";
+    const { notes = [] } = await tables.result({ source: "data/a/", ...typed, query: twice, rejectsMax: 3 });
+    expect(notes[0]).toMatch(/^3 records/);
+  });
+
+  test("are not looked for where no row is read", async () => {
+    const none = { ...typed, query: "select count(*) as n, sum(x) as s from data where 1 = 0" };
+    expect(await tables.rows({ source: "data/a/", ...none, rejectsMax: 3 })).toEqual([{ n: 0, s: null }]);
+  });
+
+  test("a JSON value of another type fails its chunk, which names its file and not the value", async () => {
+    const source = "data/c/";
+    const error = await tables
+      .result({ source, query, read: "types={'x': 'bigint'}" })
+      .catch((one: unknown) => one);
+    expect(String(error)).toMatch(/data\/c\/c\.ndjson: sql: Invalid Input Error: JSON/);
+    expect(String(error)).not.toContain("secret");
+  });
+
+  test("a result of clean files has no notes", async () => {
+    expect((await tables.result({ source: "data/other/a.csv", query, rejectsMax: 5 })).notes).toBeUndefined();
+  });
+});
+
+test("files with other columns are refused with the name of the file", async () => {
+  await expect(tables.result({ source: "data/other/", query })).rejects.toThrow(
+    /data\/other\/a\.csv has no column "y"; --read "union_by_name=true" reads it as null/,
+  );
+  const rows = await tables.rows({
+    source: "data/other/",
+    query: "select sum(x) as x, sum(y) as y from data",
+    read: "union_by_name=true",
+  });
+  expect(rows).toEqual([{ x: 2, y: 2 }]);
+});
+
+test("files of two formats are refused", async () => {
+  await expect(tables.result({ source: "data/many/", query })).rejects.toThrow(
+    /a\.csv is csv and data\/many\/b\.parquet is not/,
+  );
+});
+
+test.each([
+  ["skip=1) --", "must be options"],
+  ["skip=1); drop table x; select (1", "must be options"],
+  ["skip=(select 1)", "must be a constant"],
+  ["filename='/etc/passwd'", "filename is none of"],
+  ["store_rejects=false", "store_rejects is none of"],
+  ["dateformat=getenv('HOME')", "must be a constant"],
+  ["1", "each option is name=value"],
+])("options of the reader %s are refused", async (read, why) => {
+  await expect(tables.result({ source: "data/a/", query, read })).rejects.toThrow(why);
+});
