@@ -18,7 +18,9 @@ const revenue = `
   where shipdate >= date '1994-01-01' and shipdate < date '1995-01-01' and discount between 0.05 and 0.07 and quantity < 24`;
 
 /** Queries by name, and the table that each reads: two of TPC-H, and group-bys of the shapes of ClickBench. */
-export const queries: Readonly<Record<string, { readonly table: "lineitem" | "hits"; readonly query: string }>> = {
+export const queries: Readonly<
+  Record<string, { readonly table: "lineitem" | "hits"; readonly query: string }>
+> = {
   q1: { table: "lineitem", query: pricing },
   q6: { table: "lineitem", query: revenue },
   engines: {
@@ -32,7 +34,8 @@ export const queries: Readonly<Record<string, { readonly table: "lineitem" | "hi
   },
   phrases: {
     table: "hits",
-    query: "select phrase, count(*) as n from data where phrase <> '' group by all order by n desc, phrase limit 10",
+    query:
+      "select phrase, count(*) as n from data where phrase <> '' group by all order by n desc, phrase limit 10",
   },
   visitors: {
     table: "hits",
@@ -52,7 +55,10 @@ export async function writeTables(folder: string, rows: number): Promise<void> {
   const path = (table: string, format: string): string => join(folder, `${table}.${format}`);
   await pipeline(Readable.from(lineitemCsv(rows)), createWriteStream(path("lineitem", "csv")));
   const lineitem = `from read_csv('${path("lineitem", "csv")}')`;
-  for (const [table, from] of [["lineitem", lineitem], ["hits", hits(rows)]] as const)
+  for (const [table, from] of [
+    ["lineitem", lineitem],
+    ["hits", hits(rows)],
+  ] as const)
     for (const format of formats) {
       if (table === "lineitem" && format === "csv") continue;
       const how = { csv: "csv, header", ndjson: "json", parquet: "parquet" }[format];
