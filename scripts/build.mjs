@@ -97,6 +97,7 @@ async function buildApp() {
     entryPoints: {
       index: "src/index.ts",
       instance: "src/local/instance.ts",
+      thread: "src/worker/threads/thread.ts",
     },
     format: "esm",
     splitting: true,
@@ -155,7 +156,6 @@ const made = await Promise.all([
   build({
     ...program,
     entryPoints: {
-      thread: "src/worker/threads/thread.ts",
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       checkThread: "src/cli/check/checkThread.ts",
