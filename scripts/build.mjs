@@ -88,8 +88,8 @@ const program = {
 };
 
 /**
- * The app and the host that loads it here. What both need, such as the Azure SDK, is in files of its own, so that an embedded
- * instance holds it once; so is the identity library, which is loaded with the first token. esbuild splits only ES modules.
+ * The app, its threads and the host that loads it here. What several need is in files of its own, such as the Azure SDK, which
+ * an embedded instance then holds once, or zod, which the package then has once; so is the identity library, which is loaded with the first token. esbuild splits only ES modules.
  */
 async function buildApp() {
   const { outputFiles, metafile } = await build({
@@ -97,6 +97,7 @@ async function buildApp() {
     entryPoints: {
       index: "src/index.ts",
       instance: "src/local/instance.ts",
+      thread: "src/worker/threads/thread.ts",
     },
     format: "esm",
     splitting: true,
@@ -155,7 +156,6 @@ const made = await Promise.all([
   build({
     ...program,
     entryPoints: {
-      thread: "src/worker/threads/thread.ts",
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/cli/main.ts",
       checkThread: "src/cli/check/checkThread.ts",

@@ -44,7 +44,7 @@ const shape = z.strictObject({
     .int()
     .min(64 * 1024)
     .max(1024 ** 3)
-    .default(32 * 1024 ** 2)
+    .default(64 * 1024 ** 2)
     .describe("approximate bytes of one chunk; of Parquet those of the needed columns"),
   rejectsMax: z.coerce
     .number()

@@ -94,10 +94,10 @@ async function findCsv(paths: readonly string[], given: ReadOptions, session: Se
   );
   const columns = await described(`read_csv(${list}, ${detecting}${all.join("")})`, session);
   const texts = options["header"] === "true" ? await headerOf(first, options, session) : undefined;
-  const names = await described(`read_csv(${textLiteral(first)}, ${detecting}${own})`, session);
+  const names = found["Columns"] as readonly { readonly name: string }[];
   const header =
     texts?.length === names.length
-      ? texts.map((one, index) => [one, names[index]?.[0] ?? one] as const)
+      ? texts.map((one, index) => [one, names[index]?.name ?? one] as const)
       : undefined;
   return { kind: "csv", columns, options, ...(header === undefined ? {} : { header }) };
 }

@@ -55,21 +55,16 @@ export async function loadChunk(
     else selects.push({ paths: [found.path], text: select, key });
   }
   const all = selects.map(({ paths, text }) => text(`[${paths.map(textLiteral).join(", ")}]`));
-  await dropData(session);
   const [first = noRows(reader, hive), ...more] = all;
-  // An aggregate reads the selects of UNION ALL in another order, and `last` fails over them (DuckDB 1.5.5).
-  await session.run(`create temp ${more.length === 0 ? "view" : "table"} data as ${first}`);
-  for (const select of more) await session.run(`insert into data ${select}`);
+  await session.run('drop table if exists "all of data"');
+  if (more.length === 0) await session.run(`create or replace temp view data as ${first}`);
+  else {
+    // An aggregate reads the selects of UNION ALL in another order, and `last` fails over them (DuckDB 1.5.5).
+    await session.run(`create temp table "all of data" as ${first}`);
+    for (const select of more) await session.run(`insert into "all of data" ${select}`);
+    await session.run('create or replace temp view data as from "all of data"');
+  }
   return local;
-}
-
-/** What is replaced by a view must be none but a view. */
-async function dropData(session: Session): Promise<void> {
-  const [found] = await session.rows(
-    "select table_type from information_schema.tables where table_name = 'data'",
-  );
-  if (found !== undefined)
-    await session.run(`drop ${found["table_type"] === "VIEW" ? "view" : "table"} data`);
 }
 
 const valueText = (value: string | null | undefined): string => (value == null ? "null" : textLiteral(value));

@@ -98,7 +98,8 @@ async function* unpacked(file: FileFact, compression: FileFormat["compression"],
 /** Up to the last line feed; of CSV, to the last that an even number of quotes comes before. */
 function wholeRecords(bytes: Buffer, kind: FileFormat["kind"]): Buffer {
   let [quotes, end] = [0, 0];
-  for (const [at, byte] of bytes.entries()) {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
     if (byte === 0x22) quotes += 1;
     if (byte === 0x0a && (kind !== "csv" || quotes % 2 === 0)) end = at + 1;
   }
