@@ -2,8 +2,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } fr
 import { dirname, join, posix, resolve } from "node:path";
 
 /**
- * Copies what `.funcignore` leaves of a built app into an empty folder: the package that Azure gets, as Core Tools would
- * make it. Returns the files, sorted, with `/`.
+ * Copies what `.funcignore` leaves of a built app into an empty folder: the package that Azure gets, as azd would make it.
+ * Returns the files, sorted, with `/`.
  *
  *   npm run build && node scripts/infra/makePackage.ts FOLDER
  */
@@ -27,8 +27,12 @@ export function makePackage(root: string, folder: string): string[] {
 /** DuckDB for Linux x64. */
 const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
 
-/** Whether a file or folder is left out. The patterns in use are names and `*` within a name, as azd takes them too. */
-export const ignoredBy = (text: string): ((path: string) => boolean) => matching(text, (line) => `^${line}$`);
+/**
+ * Whether azd leaves a file or folder out. It takes a pattern as Git does: a name without `/` is left out at any depth, as
+ * `calculations` would be in `dist` (denormal/go-gitignore, which Azure/azure-dev uses). Of `*` the uses here are known.
+ */
+export const ignoredBy = (text: string): ((path: string) => boolean) =>
+  matching(text, (line, isRooted) => `^${isRooted ? "" : "(?:.*/)?"}${line}$`);
 
 /**
  * Whether Core Tools leave a file out: they take a pattern for the beginning of a path up to the end of a word, so that
@@ -37,13 +41,21 @@ export const ignoredBy = (text: string): ((path: string) => boolean) => matching
 export const ignoredByCoreTools = (text: string): ((path: string) => boolean) =>
   matching(text, (line) => `^(?:${line})\\b`);
 
-function matching(text: string, whole: (line: string) => string): (path: string) => boolean {
+function matching(
+  text: string,
+  whole: (line: string, isRooted: boolean) => string,
+): (path: string) => boolean {
   const patterns = text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) => line.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]+"))
-    .map((line) => new RegExp(whole(line)));
+    .map((line) => {
+      const escaped = line
+        .replace(/^\//, "")
+        .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
+        .replaceAll("*", "[^/]+");
+      return new RegExp(whole(escaped, line.includes("/")));
+    });
   return (path) => patterns.some((pattern) => pattern.test(path));
 }
 
