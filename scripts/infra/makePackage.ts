@@ -9,14 +9,16 @@ import { dirname, join, posix, resolve } from "node:path";
  */
 export function makePackage(root: string, folder: string): string[] {
   const out = resolve(folder);
-  if (existsSync(out) && readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
+  if (existsSync(out) && readdirSync(out).length > 0)
+    throw new Error(`${out} is not empty: remove what an earlier package left there`);
   const ignored = ignoredBy(readFileSync(join(root, ".funcignore"), "utf8"));
   const files = filesIn(root, "", ignored).sort();
-  if (!files.includes(duckdbBinary))
+  if (!files.includes(duckdbBinary)) {
+    const install = installDuckdb(readFileSync(join(root, "package.json"), "utf8"));
     throw new Error(
-      `${duckdbBinary} is missing, which sql needs on Azure: run "npm install --no-save --force ` +
-        '@duckdb/node-bindings-linux-x64" with the version of package-lock.json, and build again',
+      `${duckdbBinary} is missing, which sql needs on Azure: run "${install}", and build again`,
     );
+  }
   for (const file of files) {
     mkdirSync(dirname(join(out, file)), { recursive: true });
     cpSync(join(root, file), join(out, file));
@@ -25,7 +27,13 @@ export function makePackage(root: string, folder: string): string[] {
 }
 
 /** DuckDB for Linux x64. */
-const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
+export const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
+
+/** What installs it on a machine of another kind, in the version that `package.json` names. */
+export function installDuckdb(packageJson: string): string {
+  const { dependencies } = JSON.parse(packageJson) as { dependencies: Record<string, string> };
+  return `npm install --no-save --force @duckdb/node-bindings-linux-x64@${dependencies["@duckdb/node-api"]}`;
+}
 
 /**
  * Whether azd leaves a file or folder out. It takes a pattern as Git does: a name without `/` is left out at any depth, as

@@ -145,6 +145,7 @@ export const templatePlants: readonly Plant[] = [
     /allowBlobPublicAccess/,
   ),
   plant(data, "publicAccess: 'None'", "publicAccess: 'Blob'", "hardening", /publicAccess/),
+  plant(data, "bypass: 'AzureServices'", "bypass: 'None'", "hardening", /networkAcls\.bypass must be/),
   plant(data, "    minimumTlsVersion: 'TLS1_2'\n", "", "hardening", /minimumTlsVersion/),
   plant(app, "httpsOnly: true", "httpsOnly: false", "hardening", /httpsOnly/),
   plant(

@@ -1,5 +1,5 @@
 import { all } from "../facts.ts";
-import { ignoredBy, ignoredByCoreTools } from "../makePackage.ts";
+import { duckdbBinary, ignoredBy, ignoredByCoreTools, installDuckdb } from "../makePackage.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText, type RuleName } from "../syntax.ts";
 
@@ -18,7 +18,17 @@ export function delivery(project: Project, rootNames: readonly string[]): Findin
     ...workflows(project),
     ...published(project),
     ...bicepVersions(project),
+    ...duckdbVersion(project),
   ];
+}
+
+/** On a machine that is not Linux on x64, azd and Core Tools publish without DuckDB, and tell nobody. */
+function duckdbVersion({ files }: Project): Finding[] {
+  const file = "docs/DEPLOY.md";
+  const install = installDuckdb(files.get("package.json") ?? "{}");
+  const text = files.get(file) ?? "";
+  const place = placeOfText(file, text, "node-bindings-linux-x64");
+  return text.includes(`\`${install}\``) ? [] : [findingAt(place, "drift-version", `say \`${install}\``)];
 }
 
 /** A workflow that publishes waits until the app answers with the commit: the version may be that of the old code. */
@@ -128,9 +138,10 @@ function packageFiles({ files, facts }: Project, rootNames: readonly string[]): 
   const left = (name: string) => matches(name) || matches(`${name}/x`);
   const extra = rootNames.filter((name) => !packaged.includes(name) && !left(name));
   const lostToCoreTools = ignoredByCoreTools(text);
-  const lost = [...packaged, facts.own.built, ...facts.bundle.map((name) => `dist/${name}`)].filter(
-    (name) => matches(name) || lostToCoreTools(name),
-  );
+  const kept = [...packaged, facts.own.built, ...facts.bundle.map((name) => `dist/${name}`), duckdbBinary];
+  // With a folder all that is in it is left out.
+  const above = (name: string) => name.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/"));
+  const lost = kept.filter((name) => above(name).some(matches) || lostToCoreTools(name));
   const built = all(
     files.get("scripts/build.mjs") ?? "",
     /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm,

@@ -29,6 +29,8 @@ const hardening: Readonly<Record<string, readonly (readonly [path: string, ...ri
 /** Where people's inputs and results are, what is deleted comes back for a while; the host's own account has none. */
 const userDataFile = "infra/modules/dataStorage.bicep";
 const userData: typeof hardening = {
+  // Or the firewall may block the rules of the life cycle.
+  "Microsoft.Storage/storageAccounts": [["properties.networkAcls.bypass", "'AzureServices'"]],
   "Microsoft.Storage/storageAccounts/blobServices": [
     ["properties.deleteRetentionPolicy.enabled", "true"],
     ["properties.containerDeleteRetentionPolicy.enabled", "true"],
