@@ -53,6 +53,14 @@ const piscinaWorker = {
   },
 };
 
+/** The blob SDK loads all of Arrow for a format of lists that is not asked for here; `sql` needs some of its modules. */
+const wholeArrow = {
+  name: "whole-arrow",
+  setup(onBuild) {
+    onBuild.onResolve({ filter: /^apache-arrow$/ }, ({ path }) => ({ path, external: true }));
+  },
+};
+
 const options = {
   absWorkingDir: root,
   bundle: true,
@@ -75,16 +83,14 @@ const options = {
 /** Of all programs for Node. */
 const program = {
   ...options,
-  // The Functions host provides the first; the second is an optional native part of Piscina; the third is loaded by
-  // the blob SDK only for a format of lists that is not asked for here.
-  // DuckDB is native.
-  external: ["@azure/functions-core", "@napi-rs/nice", "apache-arrow", "@duckdb/node-api"],
+  // The Functions host provides the first; the second is an optional native part of Piscina; DuckDB is native.
+  external: ["@azure/functions-core", "@napi-rs/nice", "@duckdb/node-api"],
   define: {
     "import.meta.dirname": "__dirname",
     "import.meta.filename": "__filename",
     "process.env.BUILD_COMMIT": JSON.stringify(buildCommit(root, process.env) ?? ""),
   },
-  plugins: [piscinaWorker],
+  plugins: [piscinaWorker, wholeArrow],
 };
 
 /**

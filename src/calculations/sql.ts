@@ -19,6 +19,7 @@ import {
   joinRejects,
   noRejects,
   type Rejects,
+  refuseOtherEncoding,
   refuseRejects,
   rejectNotes,
   takeBadLines,
@@ -99,8 +100,10 @@ async function mapChunk(map: string, { input, columns, files }: ChunkToMap, sess
     const partial = await store(noRejects);
     return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;
   } catch (error) {
+    if (!(error instanceof CalculationError) || error.code !== "query-failed") throw error;
+    await refuseOtherEncoding(local, input.reader);
     // DuckDB names the local copy of a file, or none.
-    if (!(error instanceof CalculationError) || !/Invalid Input Error|JSON/.test(error.message)) throw error;
+    if (!/Invalid Input Error|JSON/.test(error.message)) throw error;
     const rejects = input.reader.kind === "ndjson" ? await takeBadLines(local) : noRejects;
     if (rejects.count > 0) return store(rejects);
     const paths = input.files.map(({ file }) => file.path);

@@ -64,6 +64,20 @@ test.each([
   ],
   ["application/json", "{broken", { kind: "text", text: "{broken", cut: false }],
   [
+    "application/x-ndjson",
+    '{"a":1}\n{"b":"x"}\n',
+    {
+      kind: "table",
+      columns: ["a", "b"],
+      rows: [
+        ["1", ""],
+        ["", "x"],
+      ],
+      more: 0,
+    },
+  ],
+  ["application/x-ndjson", '{"a":1}\n2\n', { kind: "text", text: '{"a":1}\n2\n', cut: false }],
+  [
     "text/csv",
     'a,b\n1,"x, ""y"""\n',
     { kind: "table", columns: ["a", "b"], rows: [["1", 'x, "y"']], more: 0 },

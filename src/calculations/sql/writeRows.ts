@@ -3,7 +3,7 @@ import type { ResultBytes } from "../contract.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 
-export const resultFormats = ["json", "csv", "ndjson", "parquet"] as const;
+export const resultFormats = ["json", "csv", "ndjson", "parquet", "arrow"] as const;
 export type ResultFormat = (typeof resultFormats)[number];
 
 const contentTypes: Readonly<Record<ResultFormat, string>> = {
@@ -11,26 +11,33 @@ const contentTypes: Readonly<Record<ResultFormat, string>> = {
   csv: "text/csv; charset=utf-8",
   ndjson: "application/x-ndjson",
   parquet: "application/vnd.apache.parquet",
+  arrow: "application/vnd.apache.arrow.file",
 };
 
-const copyOptions: Readonly<Record<ResultFormat, string>> = {
+const copyOptions: Readonly<Record<Exclude<ResultFormat, "arrow">, string>> = {
   json: "format json, array true",
   csv: "format csv, header true",
   ndjson: "format json",
   parquet: "format parquet, compression zstd",
 };
 
-/** The rows of a query as a file, in their order. Parquet has no 128-bit integers, so these become DECIMAL(38, 0). */
+/** The rows of a query as a file, in their order. Parquet and Arrow have no 128-bit integers: these are DECIMAL(38, 0). */
 export async function writeRows(query: string, format: ResultFormat, session: Session): Promise<ResultBytes> {
-  const path = newPath(session);
-  let from = `(${query})`;
-  if (format === "parquet") {
-    const columns = await session.rows(`describe ${query}`);
-    const wide = columns.filter((row) => /^U?HUGEINT$/.test(String(row["column_type"])));
-    const names = wide.map((row) => identifier(String(row["column_name"])));
-    const casts = names.map((name) => `cast(${name} as decimal(38, 0)) as ${name}`);
-    if (casts.length > 0) from = `(select * replace (${casts.join(", ")}) from (${query}))`;
+  const what = { contentType: contentTypes[format], extension: format };
+  const rows = format === "parquet" || format === "arrow" ? await withoutWide(query, session) : query;
+  if (format === "arrow") {
+    const { arrowFile } = await import("./writeArrow.ts");
+    return { body: await arrowFile(rows, session), ...what };
   }
-  await session.run(`copy ${from} to ${textLiteral(path)} (${copyOptions[format]})`);
-  return { body: await readFile(path), contentType: contentTypes[format], extension: format };
+  const path = newPath(session);
+  await session.run(`copy (${rows}) to ${textLiteral(path)} (${copyOptions[format]})`);
+  return { body: await readFile(path), ...what };
+}
+
+async function withoutWide(query: string, session: Session): Promise<string> {
+  const columns = await session.rows(`describe ${query}`);
+  const wide = columns.filter((row) => /^U?HUGEINT$/.test(String(row["column_type"])));
+  const names = wide.map((row) => identifier(String(row["column_name"])));
+  const casts = names.map((name) => `cast(${name} as decimal(38, 0)) as ${name}`);
+  return casts.length === 0 ? query : `select * replace (${casts.join(", ")}) from (${query})`;
 }

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { CalculationError, messageOf } from "../../../model/errors.ts";
 import { attemptTime } from "../../attempt.ts";
 
@@ -22,6 +22,13 @@ export interface Stop {
 
 /** A row as an object of JSON values: 64-bit and larger whole numbers and decimals are texts. */
 export type Row = Readonly<Record<string, unknown>>;
+
+/** Rows by column, with DuckDB's own values. */
+interface Columns {
+  readonly names: readonly string[];
+  readonly types: readonly DuckDBType[];
+  readonly columns: readonly (readonly DuckDBValue[])[];
+}
 
 export class Session {
   /** The one folder whose files statements may read and write; it is emptied after each use. */
@@ -71,6 +78,21 @@ export class Session {
   async rows(sql: string): Promise<Row[]> {
     const reader = await this.#guarded(() => this.#connection.runAndReadAll(sql));
     return reader.getRowObjectsJson() as Row[];
+  }
+
+  /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */
+  async chunks(sql: string, take: (chunk: Columns) => void): Promise<void> {
+    await this.#guarded(async () => {
+      const result = await this.#connection.stream(sql);
+      const [names, types] = [result.deduplicatedColumnNames(), result.columnTypes()];
+      let any = false;
+      for await (const chunk of result) {
+        if (chunk.rowCount === 0 && any) continue;
+        take({ names, types, columns: chunk.getColumns() });
+        any = true;
+      }
+      if (!any) take({ names, types, columns: names.map(() => []) });
+    });
   }
 
   /** Runs `use`, with the limits of `stop` for each of its statements, and empties the folder. */

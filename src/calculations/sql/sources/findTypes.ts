@@ -6,7 +6,7 @@ import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { endingOf, fetchFile, fetchSample, newPath } from "./localFile.ts";
 import { fetchFooter } from "./parquetFile.ts";
 import type { ReadOptions } from "./readOptions.ts";
-import { takeBadLines } from "./rejects.ts";
+import { refuseOtherEncoding, takeBadLines } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { samplesMax } = sourceLimits;
@@ -54,6 +54,8 @@ export async function findReader(
     }
     return { kind, ...(await findJson(paths, kind, given, session)) };
   } catch (error) {
+    const local = paths.map((path, index) => ({ path, file: chosen[index] as FileFact }));
+    await refuseOtherEncoding(local, { kind, options: given });
     throw new CalculationError(
       "bad-file",
       `${chosen[0]?.path}: its columns are not found: ${messageOf(error)}`,

@@ -1,8 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { readFile, writeFile } from "node:fs/promises";
 import { CalculationError } from "../../../model/errors.ts";
 import { isRecord } from "../../../model/json.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
+import type { FileKind } from "./fileFormat.ts";
 import type { LocalFile } from "./localFile.ts";
+import type { ReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** Records that were left out because they do not have the columns and types of the source. */
@@ -91,6 +94,20 @@ export async function takeBadLines(local: readonly LocalFile[]): Promise<Rejects
     await writeFile(path, Buffer.concat(kept));
   }
   return found;
+}
+
+/** Throws `CalculationError` for a local text file that is not UTF-8: DuckDB's own errors for one are many, and none says so. */
+export async function refuseOtherEncoding(
+  local: readonly Pick<LocalFile, "path" | "file">[],
+  { kind, options }: { readonly kind: FileKind; readonly options: ReadOptions },
+): Promise<void> {
+  if (kind === "parquet" || options["encoding"] !== undefined) return;
+  for (const { path, file } of local)
+    if (!/\.(gz|zst)$/.test(path) && !isUtf8(await readFile(path)))
+      throw new CalculationError(
+        "bad-encoding",
+        `${file.path} is not UTF-8: ${kind === "csv" ? `name its encoding, such as --read "encoding='latin-1'"` : "JSON must be"}`,
+      );
 }
 
 function isObject(line: string): boolean {

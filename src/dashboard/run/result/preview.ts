@@ -35,6 +35,7 @@ export function previewOf(contentType: string, bytes: Uint8Array): Preview {
   const text = new TextDecoder().decode(bytes);
   if (type === "application/json") return jsonPreview(text);
   if (type === "text/csv") return csvPreview(text);
+  if (type === "application/x-ndjson") return linesPreview(text);
   return textPreview(text);
 }
 
@@ -60,6 +61,14 @@ function jsonPreview(text: string): Preview {
       return { kind: "facts", facts: entries.map(([name, one]) => [name, valueText(one)]) };
   }
   return textPreview(withHeldNumbers(text) === text ? JSON.stringify(value, null, 2) : text);
+}
+
+function linesPreview(text: string): Preview {
+  try {
+    return tableOf(text.trimEnd().split("\n").map(parseHeld)) ?? textPreview(text);
+  } catch {
+    return textPreview(text);
+  }
 }
 
 /** A list of records is a table, with the columns of all its shown rows. */

@@ -36,7 +36,7 @@ describe("records that do not fit", () => {
   });
 
   test("are left out up to --rejects-max, and the result says how many and which, in every format", async () => {
-    for (const resultFormat of ["json", "csv", "ndjson", "parquet"]) {
+    for (const resultFormat of ["json", "csv", "ndjson", "parquet", "arrow"]) {
       const { notes = [] } = await tables.result({
         source: "data/a/",
         ...typed,
@@ -96,6 +96,24 @@ test("files with other columns are refused with the name of the file", async () 
     read: "union_by_name=true",
   });
   expect(rows).toEqual([{ x: 2, y: 2 }]);
+});
+
+describe("text in another encoding than UTF-8 is refused with the name of the file", () => {
+  const rows = (count: number): string =>
+    Array.from({ length: count }, (_, row) => `${row},some more text`).join("\n");
+  test.each([
+    ["early.csv", `k,x\n1,Gävle\n${rows(9)}`, "name its encoding, such as --read \"encoding='latin-1'\""],
+    ["late.csv", `k,x\n${rows(80_000)}\n1,Gävle\n`, "name its encoding"],
+    ["lines.ndjson", '{"k":1,"x":"Gävle"}\n', "JSON must be"],
+  ])("%s", async (name, text, advice) => {
+    tables.put(`encoded/${name}`, Buffer.from(text, "latin1"));
+    await expect(
+      tables.result({
+        source: `data/encoded/${name}`,
+        query: "select max(x) as x from data",
+      }),
+    ).rejects.toThrow(`data/encoded/${name} is not UTF-8: ${advice}`);
+  });
 });
 
 test("files of two formats are refused", async () => {

@@ -1,0 +1,72 @@
+import { tableFromIPC } from "apache-arrow";
+import { afterAll, expect, test } from "vitest";
+import { Tables } from "./tables.ts";
+
+const tables = new Tables();
+tables.put(
+  "t.csv",
+  `i,x,t\n${Array.from({ length: 9_000 }, (_, row) => `${row},${row / 8},t ${row % 7}`).join("\n")}\n`,
+);
+afterAll(() => tables.remove());
+
+/** Columns of every type that a result keeps, and of some that become texts, with nulls. */
+const query = `select i, i % 2 = 0 as even, nullif(i % 5, 0)::tinyint as small, sum(i) over () as wide, x, x::float as near,
+    (x * 100)::decimal(18, 2) as price, (-x)::decimal(38, 3) as debt, date '2024-02-29' + i::int as day,
+    timestamp '2024-02-29 10:00:00.000123' as at, timestamptz '1969-01-01 00:00:00+00' as zoned, case when i % 3 = 0 then t end as name,
+    [i, null] as list, {a: t, b: [x]} as nested, interval 3 days as text, '\\xAA'::blob as bytes
+  from (select i, x, t, 1 from data where i % 4 < 3)`;
+const map = query.replace("sum(i) over ()", "i::hugeint");
+
+test("a result in Arrow has the rows and types of the query", async () => {
+  const steps = { map, reduce: "from parts", finish: "from parts order by i" };
+  const { body, contentType } = await tables.result({
+    source: "data/t.csv",
+    ...steps,
+    resultFormat: "arrow",
+  });
+  expect(contentType).toBe("application/vnd.apache.arrow.file");
+  const table = tableFromIPC(body as Uint8Array);
+  expect(table.numRows).toBe(6_750);
+  expect(Object.fromEntries(table.schema.fields.map(({ name, type }) => [name, String(type)]))).toEqual({
+    ...{ i: "Int64", even: "Bool", small: "Int8", wide: "Decimal[38e0]", x: "Float64", near: "Float32" },
+    ...{ price: "Decimal[18e+2]", debt: "Decimal[38e+3]", day: "Date32<DAY>", at: "Timestamp<MICROSECOND>" },
+    ...{
+      zoned: "Timestamp<MICROSECOND, UTC>",
+      name: "Utf8",
+      list: "List<Int64>",
+      nested: "Struct<{a:Utf8, b:List<Float64>}>",
+    },
+    ...{ text: "Utf8", bytes: "Binary" },
+  });
+  const truth = await tables.truth(
+    `select * replace (list[1] as list, nested.b[1] as nested) from (${map.replace("from data", "from $t.csv")}) order by i`,
+  );
+  const rows = table.toArray().map(({ i, even, small, x, near, name, list, nested, text }) => ({
+    ...{ i: Number(i), even, small, x, near, name, text },
+    ...{ list: Number(list.get(0)), nested: nested.b.get(0) },
+  }));
+  expect(rows).toMatchObject(
+    truth.map(({ i, even, small, x, near, name, list, nested, text }) => ({
+      ...{ i, even, small, x, near, name, list, nested, text },
+    })),
+  );
+  const units = (name: string): readonly unknown[] =>
+    Array.from(table.getChild(name)?.data[0]?.values.slice(0, 4));
+  expect(units("at")).toEqual(Array(4).fill(1_709_200_800_000_123n));
+  expect(units("zoned")).toEqual(Array(4).fill(-31_536_000_000_000n));
+  expect(units("day").slice(0, 2)).toEqual([19_782, 19_783]);
+  // Row 1 is -0.125: 128 bits of two's complement.
+  const [, second] = [0, 1].map((row) => table.getChild("debt")?.get(row));
+  expect([...second]).toEqual([2 ** 32 - 125, 2 ** 32 - 1, 2 ** 32 - 1, 2 ** 32 - 1]);
+});
+
+test("a result in Arrow of no rows has the columns", async () => {
+  const { body } = await tables.result({
+    source: "data/t.csv",
+    query: "select i, [t] as ts from data where i < 0",
+    resultFormat: "arrow",
+  });
+  const table = tableFromIPC(body as Uint8Array);
+  expect(String(table.schema)).toContain("ts: List<Utf8>");
+  expect(table.numRows).toBe(0);
+});
