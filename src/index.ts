@@ -12,7 +12,10 @@ import { version } from "./model/settings.ts";
  * names it. Nothing is asked of storage before the first trigger, so that an account which is away for a moment
  * costs an invocation and not the process.
  */
-const lifecycle = watchLifecycle(async () => (await made)?.worker.userCode.stop());
+const lifecycle = watchLifecycle({
+  stopWork: async () => (await made)?.worker.userCode.stop(),
+  leave: async () => (await made)?.worker.signs.stop(),
+});
 let made: Promise<App> | undefined;
 let start: (() => Promise<App>) | undefined;
 let isReadOnly = true;

@@ -56,9 +56,10 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     onIdleCrash: (error: unknown) =>
       log(logEvents.unexpected({ where: "idle thread", message: messageOf(error) })),
   };
+  const threadCount = settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold;
   const userCode = threadPool({
     ...threads,
-    threads: settings.LEASEFOLD_THREADS ?? host.queues.batchSize + host.queues.newBatchThreshold,
+    threads: threadCount,
     access: allowedFiles(blobFiles(forWorker.blobs), sources),
   });
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
@@ -91,7 +92,13 @@ export async function makeApp(config: StartupConfig): Promise<App> {
       foldBytesMax: limits.foldBytesMax,
       // An attempt at its time limit must be recorded before the host kills the process.
       endRetryMs: Math.min(limits.endRetryMs, host.functionTimeoutMs / 8),
-      ...processState({ storage: forWorker, names, clock }),
+      ...processState(
+        { storage: forWorker, names, clock, random },
+        {
+          ...{ instance: holder, threads: threadCount, version, codes: own },
+          memoryMb: () => process.memoryUsage.rss() / 1e6,
+        },
+      ),
     },
   };
 }

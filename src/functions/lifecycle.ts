@@ -6,15 +6,21 @@ import type { Lifecycle } from "./registerTriggers.ts";
  * still computes after `workMs` is stopped, which enqueues it again. The worker process ends with its hooks, so the
  * answers of the invocations need `answersMs` to reach the host.
  */
-const grace = { workMs: 2_000, allMs: 4_000, answersMs: 100 };
+const grace = { workMs: 2_000, allMs: 4_000, leaveMs: 500, answersMs: 100 };
 
 /**
  * Watches for the end of the process: by the host's shutdown hook, and by SIGTERM, which the Node worker does not handle.
  * After SIGKILL the lease must expire, and packs in flight are resent.
  */
-export function watchLifecycle(
-  stopWork: () => Promise<void>,
-): Lifecycle & { lastTickAgeMs(): number | undefined } {
+export function watchLifecycle({
+  stopWork,
+  leave,
+}: {
+  /** Ends what still computes. */
+  readonly stopWork: () => Promise<void>;
+  /** The last thing that is done. */
+  readonly leave: () => Promise<void>;
+}): Lifecycle & { lastTickAgeMs(): number | undefined } {
   const stop = new AbortController();
   const running = new Set<Promise<unknown>>();
   let tickedAtMs: number | undefined;
@@ -25,6 +31,7 @@ export function watchLifecycle(
     const stopping = setTimeout(() => stopWork().catch(() => {}), grace.workMs).unref();
     await Promise.race([ended, after(grace.allMs)]);
     clearTimeout(stopping);
+    await Promise.race([leave().catch(() => {}), after(grace.leaveMs)]);
     await after(grace.answersMs);
   };
   app.hook.appTerminate(drain);

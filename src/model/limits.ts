@@ -152,6 +152,16 @@ export const limits = {
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,
 
+  // Signs of life.
+  /** Work is in its process's sign once it has lasted for twice the median of its run, but not before this */
+  signAfterMs: 1_000,
+  /** and not later than this. */
+  signAfterMsMax: 5_000,
+  /** A sign is written again after a quarter of the longest time that it tells of, but not before this */
+  signMsMin: 2_000,
+  /** and not later than this. */
+  signMsMax: 10_000,
+
   // Attempts, and when work counts as failed.
   /** Time limit of one attempt of a pack, from when a thread takes it; well below `functionTimeout`. */
   packLimitMs: 300_000,

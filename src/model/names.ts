@@ -36,16 +36,20 @@ export const droppedBlob = (sha256: string): string => `${droppedBlobs}${sha256}
 /** The blob of a named election; `leader` is the app's own. Throws `InputError` naming the rule. */
 export function electionBlob(name: string): string {
   checkBlobName("an election", name);
-  if (!/^(leases|state)\//.test(name)) return name;
+  if (!/^(leases|state|workers)\//.test(name)) return name;
   throw new InputError(
     "invalid",
     "bad-name",
-    `${quoted(name)}: an election's name cannot begin with "leases/" or "state/"`,
+    `${quoted(name)}: an election's name cannot begin with "leases/", "state/" or "workers/"`,
   );
 }
 
 export const termStateBlob = (election: string): string => `state/${electionBlob(election)}`;
 
+/** Signs of life, one for each process that has work which lasts. */
+export const signBlobs = "workers/";
+/** A process that starts anew under the name of a dead one leaves the sign of that one as it is. */
+export const signBlob = (instance: string, boot: string): string => `${signBlobs}${instance}.${boot}`;
 export function namedLeaseBlob(name: string): string {
   checkBlobName("a lease", name);
   return `leases/${name}`;

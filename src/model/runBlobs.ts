@@ -89,6 +89,16 @@ export function workName(work: Work): string {
   return work.kind === "node" ? `node/${work.level}/${pad(work.index, 5)}` : work.kind;
 }
 
+/** The piece of work of a name that `workName` makes; undefined for any other. */
+export function parseWorkName(name: string): Work | undefined {
+  const match = /^(?:(\d+)\/(\d+)|node\/(\d+)\/(\d+)|(plan|finish))$/.exec(name);
+  if (match === null) return undefined;
+  const [, shard, pack, level, index, kind] = match;
+  if (pack !== undefined) return { kind: "pack", shard: Number(shard), pack: Number(pack) };
+  if (index !== undefined) return { kind: "node", level: Number(level), index: Number(index) };
+  return { kind: kind === "plan" ? "plan" : "finish" };
+}
+
 /** The number at the end of a partial's or node's name; NaN without one. */
 export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.lastIndexOf("/") + 1));
 
@@ -112,14 +122,7 @@ export function parseOtherCode(blob: string): { readonly generation: number } | 
 export function parseFailure(
   blob: string,
 ): { readonly work: Work; readonly generation: number; readonly send: number } | undefined {
-  const match = /\/failed\/(?:(\d+)\/(\d+)|node\/(\d+)\/(\d+)|(plan|finish))\.(\d+)\.(\d+)$/.exec(blob);
-  if (match === null) return undefined;
-  const [, shard, pack, level, index, kind, generation, send] = match;
-  const work: Work =
-    pack !== undefined
-      ? { kind: "pack", shard: Number(shard), pack: Number(pack) }
-      : index !== undefined
-        ? { kind: "node", level: Number(level), index: Number(index) }
-        : { kind: kind === "plan" ? "plan" : "finish" };
-  return { work, generation: Number(generation), send: Number(send) };
+  const match = /\/failed\/(.+)\.(\d+)\.(\d+)$/.exec(blob);
+  const work = match === null ? undefined : parseWorkName(match[1] as string);
+  return work && { work, generation: Number(match?.[2]), send: Number(match?.[3]) };
 }

@@ -19,6 +19,7 @@ import { finishRun } from "./finish.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import type { HeldWork } from "./signs.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -34,21 +35,32 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
   if (message === undefined) return;
   const ones = onePackEach(message);
   const startedMs = ports.clock.monotonicMs();
-  for (const one of ones) {
-    const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one) };
-    // Packs that take longer than those before are shared out, before the host ends the function.
-    const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
-    if (late && delivery.attempt === 1)
-      await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
-    else await callsFor(one.uid, () => handleOne(ports, one, alone));
+  const all = ones.map((one) => ({ one, held: ports.signs.hold(one) }));
+  try {
+    for (const { one, held } of all) {
+      const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one) };
+      // Packs that take longer than those before are shared out, before the host ends the function.
+      const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
+      if (late && delivery.attempt === 1)
+        await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
+      else await callsFor(one.uid, () => handleOne(ports, one, alone, held));
+      held.end();
+    }
+  } finally {
+    for (const { held } of all) held.end();
   }
 }
 
-async function handleOne(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<void> {
+async function handleOne(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  delivery: Delivery,
+  held: HeldWork,
+): Promise<void> {
   const { run, uid, kind, send } = message;
   const startedMs = ports.clock.monotonicMs();
   try {
-    const outcome = await attempt(ports, message, delivery);
+    const outcome = await attempt(ports, message, delivery, held);
     const ms = Math.round(ports.clock.monotonicMs() - startedMs);
     ports.log(logEvents.workDone({ run, uid, kind, send, attempt: attemptOf(message), ms, outcome }));
   } catch (error) {
@@ -56,7 +68,12 @@ async function handleOne(ports: WorkerPorts, message: WorkMessage, delivery: Del
   }
 }
 
-async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Delivery): Promise<string> {
+async function attempt(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  delivery: Delivery,
+  held: HeldWork,
+): Promise<string> {
   await stillWanted(ports, message, "begin");
   if (message.kind === "cleanup") return cleanUp(ports, message);
   const spec = await ports.documents.spec(message);
@@ -72,10 +89,14 @@ async function attempt(ports: WorkerPorts, message: WorkMessage, delivery: Deliv
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
+  const begin = async () => {
+    await persist(ports, held.begin);
+    await note.begin();
+  };
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const work = () =>
     ports.watch.during(message, (signal) =>
-      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin: note.begin }),
+      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin }),
     );
   try {
     return await (alone ? ports.inTurn(work) : work());

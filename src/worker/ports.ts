@@ -7,6 +7,7 @@ import type { Names } from "../model/names.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import { olderPlan, type Plan, type Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
+import type { WorkSigns } from "./signs.ts";
 import type { UserCode } from "./threads/userCode.ts";
 
 /** What the worker acts on; one per process. */
@@ -50,6 +51,7 @@ export interface ProcessState {
   ) => Promise<boolean>;
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly signs: WorkSigns;
 }
 
 /** A run, and where a retry planned anew, the generation that did. */

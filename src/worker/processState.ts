@@ -3,12 +3,17 @@ import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
 import { markerWatch } from "./markerWatch.ts";
 import type { ProcessState, WorkerPorts } from "./ports.ts";
+import { type SignedProcess, workSigns } from "./signs.ts";
 
 /** What one process keeps between messages, empty at its start. */
-export const processState = (ports: Pick<WorkerPorts, "storage" | "names" | "clock">): ProcessState => ({
+export const processState = (
+  ports: Pick<WorkerPorts, "storage" | "names" | "clock" | "random">,
+  process: SignedProcess,
+): ProcessState => ({
   documents: documents(ports.storage.blobs, ports.names),
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
   takeCalls: ports.storage.meter.take,
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
+  signs: workSigns(ports, process),
 });

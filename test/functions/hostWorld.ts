@@ -18,6 +18,7 @@ import { processState } from "../../src/worker/processState.ts";
 import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";
+import { signedProcess } from "../support/signedProcess.ts";
 
 const hostJson = readFileSync(join(import.meta.dirname, "../../host.json"), "utf8");
 const env = { LEASEFOLD_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" };
@@ -64,7 +65,7 @@ export function hostWorld(
   const { packLimitMs, endRetryMs, foldBytesMax } = limits;
   const worker: WorkerPorts = {
     ...{ ...shared, packLimitMs, endRetryMs, foldBytesMax, tree: limits, versionOf: () => firstCode },
-    ...processState(shared),
+    ...processState(shared, signedProcess()),
     userCode: rangesCode(clock, 2, random),
   };
   const settings = readHostSettings(hostJson, {}, 2);

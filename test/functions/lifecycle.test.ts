@@ -22,9 +22,12 @@ async function stopDuring(work: "ends after a second" | "ends when stopped" | "n
   const events: string[] = [];
   const begunMs = Date.now();
   const note = (what: string) => void events.push(`${what} after ${Date.now() - begunMs} ms`);
-  const lifecycle = watchLifecycle(async () => {
-    note("stopped");
-    if (work === "ends when stopped") end();
+  const lifecycle = watchLifecycle({
+    stopWork: async () => {
+      note("stopped");
+      if (work === "ends when stopped") end();
+    },
+    leave: async () => note("left"),
   });
   void lifecycle.during(() => promise);
   const terminated = hooks
@@ -39,11 +42,11 @@ async function stopDuring(work: "ends after a second" | "ends when stopped" | "n
 }
 
 test.each([
-  ["ends after a second", ["terminated after 1100 ms"]],
-  ["ends when stopped", ["stopped after 2000 ms", "terminated after 2100 ms"]],
-  ["never ends", ["stopped after 2000 ms", "terminated after 4100 ms"]],
+  ["ends after a second", ["left after 1000 ms", "terminated after 1100 ms"]],
+  ["ends when stopped", ["stopped after 2000 ms", "left after 2000 ms", "terminated after 2100 ms"]],
+  ["never ends", ["stopped after 2000 ms", "left after 4000 ms", "terminated after 4100 ms"]],
 ] as const)(
-  "work that %s is stopped after two seconds, and its answer has a moment to leave",
+  "work that %s is stopped after two seconds, its sign is removed, and its answer has a moment to leave",
   async (work, expected) => {
     expect(await stopDuring(work)).toEqual(expected);
   },

@@ -20,6 +20,7 @@ import { processState } from "../../src/worker/processState.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
+import { signedProcess } from "./signedProcess.ts";
 import { simProcess } from "./simProcess.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
 
@@ -132,7 +133,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
       ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
       ...{ ...parts.code, kill: self.die },
     }),
-    ...processState({ storage, names, clock }),
+    ...processState(shared, signedProcess(name, role.threads ?? threadsEach)),
     packLimitMs,
     endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,

@@ -14,6 +14,7 @@ import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
 import { processState } from "../../src/worker/processState.ts";
 import type { UserCode } from "../../src/worker/threads/userCode.ts";
 import { marker, spec, specOf } from "../support/runFixtures.ts";
+import { signedProcess } from "../support/signedProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** One worker on the storage twin, with run `r` of uid `u`; messages are handed to it as the host would. */
@@ -30,7 +31,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
   const ports: WorkerPorts = {
     ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000, endRetryMs: 60_000 },
     log: (event) => void log.push(event),
-    ...processState({ storage, names, clock }),
+    ...processState({ storage, names, clock, random }, signedProcess()),
     versionOf: () => "code 1",
     foldBytesMax: limits.foldBytesMax,
     ...changed,

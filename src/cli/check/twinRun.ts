@@ -130,7 +130,9 @@ export function startAppInProcess(
   );
   const worker: WorkerPorts = {
     ...{ ...shared, ...code, foldBytesMax: limits.foldBytesMax, endRetryMs: limits.endRetryMs },
-    ...processState({ storage, names, clock }),
+    ...processState(shared, {
+      ...{ instance: "in-process", threads: pace.atOnce, version: "", codes: [], memoryMb: () => 0 },
+    }),
   };
   const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
     startQueueListener({

@@ -3,6 +3,7 @@ import type { Names } from "../../../src/model/names.ts";
 import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
 import type { WorkerPorts } from "../../../src/worker/ports.ts";
 import { processState } from "../../../src/worker/processState.ts";
+import { signedProcess } from "../../support/signedProcess.ts";
 import { modelCode } from "./modelCode.ts";
 
 export interface WorkerOptions {
@@ -26,7 +27,7 @@ export function workerPorts({ storage, names, clock, random, ...instance }: Work
   return {
     ...{ storage, names, clock, random, log: () => {} },
     userCode: modelCode(clock, random, instance),
-    ...processState({ storage, names, clock }),
+    ...processState({ storage, names, clock, random }, signedProcess(random.uuid(), instance.threads)),
     packLimitMs: limits.packLimitMs,
     endRetryMs: limits.endRetryMs,
     versionOf: () => "leasefold 0",

@@ -1,0 +1,125 @@
+import * as z from "zod";
+import { decodeValue, idSchema, wireVersion } from "./decode.ts";
+import { parseWorkName, type Work, workName } from "./runBlobs.ts";
+
+/**
+ * The sign of life of one process: a blob in the coordination container that exists while the process has work which lasts.
+ * Everything is in its metadata, so that one list tells what all instances compute. Ages count back from the blob's last write,
+ * whose time is storage's.
+ */
+export interface Sign {
+  /** Worker threads of the process. */
+  readonly threads: number;
+  /** Within this time, in ms, the process writes the sign again. */
+  readonly everyMs: number;
+  readonly version: string;
+  /** Identities of the user's own calculations. */
+  readonly codes: readonly string[];
+  /** Resident memory, in MB. */
+  readonly memoryMb: number;
+  readonly works: readonly SignedWork[];
+  /** Set by a supervisor that saw the process end: the signal or exit code. */
+  readonly ended?: string | undefined;
+}
+
+/** A piece of work that a process has taken and not ended yet. */
+interface SignedWork {
+  readonly run: string;
+  readonly uid: string;
+  readonly work: Work;
+  readonly generation: number;
+  readonly send: number;
+  /** How long ago it was taken, or begun, when the sign was written. */
+  readonly ageMs: number;
+  /** A thread has taken it; else it waits for one. */
+  readonly begun: boolean;
+  /** Nothing else runs in the process meanwhile. */
+  readonly alone: boolean;
+  /** The chunk that is computed. */
+  readonly chunk?: number | undefined;
+}
+
+const count = z.int().nonnegative();
+const number = z.coerce.number().nonnegative();
+const list = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").filter((one) => one !== ""));
+
+/** A row for each piece: run, uid, work, generation, send, age, flags, chunk. */
+const rowsSchema = z.array(
+  z.tuple([idSchema, idSchema, z.string(), count, count, count, count, count.nullable()]),
+);
+
+const signSchema = z.object({
+  threads: number,
+  every: number,
+  version: z.string().default(""),
+  codes: list,
+  memory: number,
+  work: z.string().transform((text, context) => {
+    try {
+      return rowsSchema.parse(JSON.parse(text));
+    } catch {
+      context.addIssue("not a list of work");
+      return z.NEVER;
+    }
+  }),
+  ended: z.string().optional(),
+});
+
+const flags = { begun: 1, alone: 2 };
+
+/** Characters of work and identities: metadata has 8 KB (`inlineBytesMax`). */
+const charactersMax = { work: 6_000, codes: 1_000 };
+
+/** What does not fit is left out from the end: the leader takes it for work without a sign. */
+export function encodeSign({
+  threads,
+  everyMs,
+  version,
+  codes,
+  memoryMb,
+  works,
+}: Sign): Record<string, string> {
+  const rows: string[] = [];
+  let left = charactersMax.work;
+  for (const { run, uid, work, generation, send, ageMs, begun, alone, chunk } of works) {
+    const bits = (begun ? flags.begun : 0) + (alone ? flags.alone : 0);
+    const row = [run, uid, workName(work), generation, send, Math.round(ageMs), bits, chunk ?? null];
+    const text = JSON.stringify(row);
+    left -= text.length + 1;
+    if (left < 0) break;
+    rows.push(text);
+  }
+  const identities = codes.join(",");
+  return {
+    ...{ v: String(wireVersion), threads: String(threads), every: String(everyMs) },
+    memory: String(Math.round(memoryMb)),
+    work: `[${rows.join(",")}]`,
+    // Not every client accepts metadata with an empty value.
+    ...(version === "" ? {} : { version }),
+    ...(identities === "" || identities.length > charactersMax.codes ? {} : { codes: identities }),
+  };
+}
+
+/** Throws `CorruptDataError` for metadata that is not a sign's. */
+export function decodeSign(metadata: Readonly<Record<string, string>>, what: string): Sign {
+  const { v: _version, ...fields } = metadata;
+  const { every, memory, work, ...rest } = decodeValue(signSchema, fields, `the sign of ${what}`);
+  const works = work.flatMap(([run, uid, name, generation, send, ageMs, bits, chunk]) => {
+    const known = parseWorkName(name);
+    if (known === undefined) return [];
+    const begun = (bits & flags.begun) !== 0;
+    const alone = (bits & flags.alone) !== 0;
+    return [{ run, uid, work: known, generation, send, ageMs, begun, alone, chunk: chunk ?? undefined }];
+  });
+  return { ...rest, everyMs: every, memoryMb: memory, works };
+}
+
+/** A sign holds for so many of its own intervals: a busy process may write one late. */
+const signHoldsTimes = 3;
+
+/** Whether a sign tells of a process that is alive at `nowMs`, storage's time. */
+export const isLive = ({ everyMs, ended }: Sign, writtenMs: number, nowMs: number): boolean =>
+  ended === undefined && nowMs - writtenMs <= signHoldsTimes * everyMs;

@@ -1,0 +1,193 @@
+import { limits } from "../model/limits.ts";
+import { type WorkMessage, workOf } from "../model/message.ts";
+import { type Names, signBlob } from "../model/names.ts";
+import type { Work } from "../model/runBlobs.ts";
+import { encodeSign, type Sign } from "../model/sign.ts";
+import { callsFor } from "../storage/calls.ts";
+import type { BlobStore, Clock, Random } from "../storage/ports.ts";
+import { oneAtATime } from "../storage/system.ts";
+
+/**
+ * What this process tells of its work (docs/ARCHITECTURE.md, rule 17): one blob lists what it has taken and not ended. It is
+ * written once some of that lasts, again every few seconds while any lasts, and removed after; short work costs no call.
+ *
+ * Not promised: that each sign is written in time. A missing or late one costs a resend, never a wrong result.
+ */
+export interface WorkSigns {
+  /** Lists the work of a delivery as taken, until `end`. */
+  hold(message: WorkMessage): HeldWork;
+  /** Removes the sign, since the process stops as planned. */
+  stop(): Promise<void>;
+}
+
+export interface HeldWork {
+  /**
+   * To be called when user code is about to begin. Work that was sent before begins only once a sign that tells of it is
+   * confirmed, so that its death is seen: throws when storage does not take the sign, and may then be called again.
+   */
+  begin(): Promise<void>;
+  end(): void;
+}
+
+/** What a sign says of its process. */
+export interface SignedProcess extends Pick<Sign, "threads" | "version" | "codes"> {
+  readonly instance: string;
+  readonly memoryMb: () => number;
+}
+
+interface SignPorts {
+  readonly storage: { readonly blobs: BlobStore };
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Entry {
+  readonly message: WorkMessage;
+  readonly work: Work;
+  sinceMs: number;
+  begun: boolean;
+  /** A sign says that it has begun. */
+  confirmed: boolean;
+}
+
+export function workSigns(
+  { storage: { blobs }, names, clock, random }: SignPorts,
+  { instance, memoryMb, ...about }: SignedProcess,
+): WorkSigns {
+  const name = signBlob(instance, random.uuid().slice(0, 8));
+  const entries = new Set<Entry>();
+  const lasting = durationsOf();
+  const inTurn = oneAtATime();
+  /** What the blob says now; undefined where there is none. */
+  let written:
+    | { readonly atMs: number; readonly everyMs: number; readonly listed: ReadonlySet<Entry> }
+    | undefined;
+  let etag: string | undefined;
+  let sleeping: { readonly untilMs: number; readonly wake: AbortController } | undefined;
+  let looping = false;
+  let stopped = false;
+
+  const dueMs = (entry: Entry): number => entry.sinceMs + lasting.afterMs(entry.message.uid);
+
+  /** When the sign must be written or removed next; never while nothing lasts. */
+  function nextMs(): number {
+    const unlisted = [...entries].filter((entry) => written?.listed.has(entry) !== true).map(dueMs);
+    if (written === undefined) return Math.min(Number.POSITIVE_INFINITY, ...unlisted);
+    const again = holds(written.listed) ? written.everyMs : 0;
+    const soonestMs = written.atMs + limits.signMsMin / 2;
+    return Math.max(soonestMs, Math.min(written.atMs + again, ...unlisted));
+  }
+
+  /** Whether anything that the sign lists has not ended. */
+  const holds = (listed: ReadonlySet<Entry>): boolean => [...listed].some((entry) => entries.has(entry));
+
+  async function loop(): Promise<void> {
+    looping = true;
+    for (let atMs = nextMs(); !stopped && atMs < Number.POSITIVE_INFINITY; atMs = nextMs()) {
+      const pauseMs = atMs - clock.monotonicMs();
+      if (pauseMs > 0) {
+        sleeping = { untilMs: atMs, wake: new AbortController() };
+        await clock.sleep(pauseMs, sleeping.wake.signal);
+        sleeping = undefined;
+      } else {
+        // A sign that was not written costs a resend at most; the next one comes in time.
+        await inTurn(beat).catch(() => clock.sleep(limits.signMsMin / 2));
+      }
+    }
+    looping = false;
+  }
+
+  async function beat(): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    if ([...entries].some((entry) => dueMs(entry) <= nowMs)) return write();
+    await blobs.remove(names.coordination, name);
+    written = undefined;
+    etag = undefined;
+  }
+
+  async function write(): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    const listed = [...entries].sort((a, b) => Number(b.begun) - Number(a.begun) || a.sinceMs - b.sinceMs);
+    const longestMs = Math.max(0, ...listed.map(({ sinceMs }) => nowMs - sinceMs));
+    const everyMs = Math.round(Math.min(Math.max(longestMs / 4, limits.signMsMin), limits.signMsMax));
+    const works = listed.map(({ message, work, sinceMs, begun }) => ({
+      ...{ run: message.run, uid: message.uid, work, generation: message.gen, send: message.send },
+      ...{ ageMs: nowMs - sinceMs, begun, alone: message.alone === true },
+    }));
+    await put(encodeSign({ ...about, memoryMb: memoryMb(), everyMs, works }));
+    written = { atMs: nowMs, everyMs, listed: new Set(listed) };
+  }
+
+  /** Only this process writes the blob, but a call without a reply may have been carried out, and anybody may delete it. */
+  async function put(metadata: Readonly<Record<string, string>>): Promise<void> {
+    for (let tried = 0; tried < 2; tried += 1) {
+      if (etag !== undefined) {
+        const replaced = await blobs.setMetadata(names.coordination, name, metadata, { ifMatch: etag });
+        etag = replaced.kind === "replaced" ? replaced.etag : undefined;
+        if (etag !== undefined) return;
+      }
+      const created = await blobs.create(names.coordination, name, "", { metadata });
+      if (created.kind === "created") etag = created.etag;
+      if (etag !== undefined) return;
+      const there = await blobs.head(names.coordination, name);
+      if (there.kind === "found") etag = there.properties.etag;
+    }
+    throw new Error(`the sign ${name} changes between two calls`);
+  }
+
+  function watch(entry: Entry): void {
+    if (sleeping !== undefined && dueMs(entry) < sleeping.untilMs) sleeping.wake.abort();
+    // For all runs that work here.
+    if (!looping && !stopped) void callsFor(undefined, loop);
+  }
+
+  return {
+    hold(message) {
+      const work = workOf(message);
+      if (work === undefined) return { begin: async () => {}, end() {} };
+      const entry: Entry = { message, work, sinceMs: clock.monotonicMs(), begun: false, confirmed: false };
+      entries.add(entry);
+      watch(entry);
+      return {
+        async begin() {
+          if (!entry.begun) Object.assign(entry, { begun: true, sinceMs: clock.monotonicMs() });
+          if (message.repeat !== true || entry.confirmed) return;
+          await inTurn(write);
+          entry.confirmed = true;
+        },
+        end() {
+          if (!entries.delete(entry)) return;
+          if (entry.begun) lasting.add(message.uid, clock.monotonicMs() - entry.sinceMs);
+          if (written !== undefined && !holds(written.listed)) sleeping?.wake.abort();
+        },
+      };
+    },
+    async stop() {
+      stopped = true;
+      sleeping?.wake.abort();
+      if (written !== undefined) await inTurn(() => blobs.remove(names.coordination, name));
+    },
+  };
+}
+
+const durationsKept = 9;
+const runsKept = 100;
+
+/** After what time the work of a run lasts: later where its work usually takes long, which then ends without a sign. */
+function durationsOf() {
+  const latest = new Map<string, number[]>();
+  return {
+    afterMs(uid: string): number {
+      const sorted = [...(latest.get(uid) ?? [])].sort((a, b) => a - b);
+      const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+      return Math.min(Math.max(2 * median, limits.signAfterMs), limits.signAfterMsMax);
+    },
+    add(uid: string, ms: number): void {
+      const durations = [...(latest.get(uid) ?? []), ms].slice(-durationsKept);
+      latest.delete(uid);
+      latest.set(uid, durations);
+      if (latest.size > runsKept) latest.delete(latest.keys().next().value as string);
+    },
+  };
+}

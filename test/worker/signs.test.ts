@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import type { MessageOf } from "../../src/model/message.ts";
+import { namesOf, signBlobs } from "../../src/model/names.ts";
+import { decodeSign, isLive } from "../../src/model/sign.ts";
+import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { workSigns } from "../../src/worker/signs.ts";
+import { signedProcess } from "../support/signedProcess.ts";
+import { virtualWorld } from "../support/virtualClock.ts";
+
+const message = (pack: number, more: Partial<MessageOf<"compute">> = {}): MessageOf<"compute"> => ({
+  ...{ v: 1, kind: "compute", run: "r", uid: "u", gen: 1, send: 1, turn: 0, shard: 0, pack },
+  ...{ from: pack, to: pack + 1, ...more },
+});
+
+async function process() {
+  const world = virtualWorld();
+  const clock = world.clock();
+  const storage = memoryStorage({ clock, random: world.random });
+  const names = namesOf("w");
+  await storage.blobs.ensureContainer(names.coordination);
+  const signs = workSigns({ storage, names, clock, random: world.random }, signedProcess("node-1"));
+  return {
+    ...{ world, clock, signs, storage, names },
+    calls: () => Object.values(storage.meter.counts()).reduce((sum, count) => sum + count, 0),
+    /** The packs that the sign lists, those begun as they are and others as negative numbers less one; undefined without a sign. */
+    async told() {
+      const { blobs, dateMs } = await storage.blobs.list(names.coordination, signBlobs, { metadata: true });
+      const [blob] = blobs;
+      if (blob === undefined) return undefined;
+      const sign = decodeSign(blob.metadata, blob.name);
+      const works = sign.works.map(({ work, begun }) => {
+        const pack = work.kind === "pack" ? work.pack : Number.NaN;
+        return begun ? pack : -1 - pack;
+      });
+      return {
+        works,
+        live: isLive(sign, blob.lastModifiedMs, dateMs),
+        everyMs: sign.everyMs,
+        name: blob.name,
+      };
+    },
+  };
+}
+
+describe("the sign of a process", () => {
+  test("packs of milliseconds cost no call", async () => {
+    const { world, signs, calls } = await process();
+    const before = calls();
+    for (let pack = 0; pack < 200; pack += 1) {
+      const held = signs.hold(message(pack));
+      await held.begin();
+      await world.advance(30);
+      held.end();
+    }
+    await world.advance(20_000);
+    expect([calls() - before, world.nowMs()]).toEqual([0, 26_000]);
+  });
+
+  test("work that lasts is listed after a second, with what waits beside it", async () => {
+    const { world, signs, told } = await process();
+    await signs.hold(message(3)).begin();
+    signs.hold(message(4));
+    await world.advance(900);
+    expect(await told()).toBeUndefined();
+    await world.advance(200);
+    expect(await told()).toMatchObject({ works: [3, -5], live: true, everyMs: 2_000 });
+  });
+
+  test("it is written again while work lasts, more and more rarely, and is live all the time", async () => {
+    const { world, signs, told, calls } = await process();
+    await signs.hold(message(0)).begin();
+    await world.advance(1_100);
+    const before = calls();
+    const lived: unknown[] = [];
+    for (let second = 0; second < 120; second += 1) {
+      await world.advance(1_000);
+      lived.push((await told())?.live);
+    }
+    expect(new Set(lived)).toEqual(new Set([true]));
+    const own = calls() - before - 120;
+    expect(own).toBeGreaterThanOrEqual(12);
+    expect(own).toBeLessThanOrEqual(25);
+    expect((await told())?.everyMs).toBe(10_000);
+  });
+
+  test("it is removed within two seconds of the end of what lasted", async () => {
+    const { world, signs, told } = await process();
+    const held = signs.hold(message(0));
+    await held.begin();
+    await world.advance(30_000);
+    held.end();
+    await world.advance(2_000);
+    expect(await told()).toBeUndefined();
+  });
+
+  test("work is listed later where that of its run usually takes long", async () => {
+    const { world, signs, told } = await process();
+    for (let pack = 0; pack < 9; pack += 1) {
+      const held = signs.hold(message(pack));
+      await held.begin();
+      await world.advance(1_500);
+      held.end();
+    }
+    await world.advance(5_000);
+    await signs.hold(message(9)).begin();
+    await world.advance(2_900);
+    expect(await told()).toBeUndefined();
+    await world.advance(200);
+    expect((await told())?.works).toEqual([9]);
+  });
+
+  test("a repeated send begins only once a sign says so, and again after a write that failed", async () => {
+    const { world, signs, told, storage } = await process();
+    const held = signs.hold(message(7, { repeat: true }));
+    const create = storage.blobs.create;
+    Object.assign(storage.blobs, { create: () => Promise.reject(new Error("away")) });
+    await expect(held.begin()).rejects.toThrow("away");
+    Object.assign(storage.blobs, { create });
+    await held.begin();
+    expect((await told())?.works).toEqual([7]);
+    await world.advance(0);
+  });
+
+  test("a sign that an operator deletes is made anew, and one of another process stays", async () => {
+    const { world, signs, told, storage, names } = await process();
+    await storage.blobs.create(names.coordination, `${signBlobs}node-2.x`, "", { metadata: {} });
+    await signs.hold(message(0)).begin();
+    await world.advance(1_100);
+    const first = await told();
+    await storage.blobs.remove(names.coordination, first?.name ?? "");
+    await world.advance(3_000);
+    expect(await told()).toMatchObject({ works: [0], name: first?.name });
+    await signs.stop();
+    const { blobs } = await storage.blobs.list(names.coordination, signBlobs);
+    expect(blobs.map(({ name }) => name)).toEqual([`${signBlobs}node-2.x`]);
+  });
+});
