@@ -25,7 +25,8 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
   const storage = memoryStorage({ clock, random });
   const { blobs } = storage;
   const names = namesOf("w");
-  for (const one of [names.active, names.runs, names.results]) await blobs.ensureContainer(one);
+  for (const one of [names.active, names.runs, names.results, names.coordination])
+    await blobs.ensureContainer(one);
   for (const queue of [names.packs, names.urgent]) await storage.queues.ensureQueue(queue);
   const log: LogEvent[] = [];
   const ports: WorkerPorts = {
