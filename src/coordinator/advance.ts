@@ -5,13 +5,14 @@ import { isFinal } from "../model/state.ts";
 import { checkNamed } from "../model/storedSpec.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
-import { type DecideTime, type Front, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
+import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
 import { firstTasks } from "./decide/fanOut.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
 import { perform, sendTasks, writeState } from "./perform/perform.ts";
 import { handleRunError } from "./perform/runErrors.ts";
 import { takeOverState } from "./perform/stateChain.ts";
+import type { Observed } from "./poll/observe.ts";
 import { poll, readSpec } from "./poll/poll.ts";
 import type { ListedMarker, PageBudget, Term, TermRun } from "./term.ts";
 
@@ -22,8 +23,8 @@ export interface Loop {
   pagesPerRun: number;
   /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
   readonly shares: ReadonlyMap<string, number | undefined>;
-  /** How far the packs of all runs have come, where several share the workers. */
-  readonly front: Front | undefined;
+  /** What workers and queues tell, where they were read in this loop. */
+  readonly observed: Observed | undefined;
   /** Runs for which no page was left in this loop; they come first in the next. */
   readonly unlisted: Set<string>;
   /** Set if the next loop must follow without a pause. */
@@ -96,7 +97,7 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   const owed = unsentTasks(run.chain.state(), notes).length;
   const seen = await poll(run, time, { pages: loop.pages, pagesMax: loop.pagesPerRun });
   if (seen.unlisted) loop.unlisted.add(listed.id);
-  const draft = decide(working, seen, notes, { ...time, share, front: loop.front, owed });
+  const draft = decide(working, seen, notes, { ...time, share, observed: loop.observed, owed });
   if (draft.ending !== undefined) {
     await close(run, draft.state, draft.ending, seen.manifest);
     term.runs.delete(listed.id);
@@ -110,7 +111,8 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   // What was adopted is older than this poll.
   if ((await perform(run, draft)) === "adopted") return;
   await sendMore(run, share);
-  if (hasComeToRest(run.chain.state(), marker, spec, time)) await layToRest(run);
+  if (hasComeToRest(run.chain.state(), marker, spec, { ...time, observed: loop.observed }))
+    await layToRest(run);
 }
 
 function timeOf({ term, spec, listed }: TermRun): DecideTime {

@@ -5,9 +5,9 @@ import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { pauseBetween } from "./decide/pace.ts";
-import { frontOf } from "./decide/resend.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
+import { type Observed, observer } from "./poll/observe.ts";
 import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
 import { RunBackoff } from "./term.ts";
 
@@ -37,6 +37,7 @@ export async function coordinate(
 ): Promise<void> {
   const { leader, runs, clock } = term;
   const turns = turnTaking();
+  const observe = observer(term);
   let calls = term.storage.meter.counts();
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
@@ -47,8 +48,11 @@ export async function coordinate(
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);
     if (markers.length === 0) return;
 
-    const loop = newLoop(runs, pages);
     const localMs = clock.monotonicMs();
+    // Short runs end without.
+    const lasts = ({ notes }: TermRun) => localMs - notes.phaseSinceMs >= limits.observeEveryMs;
+    const observed = [...runs.values()].some(lasts) ? await observe() : undefined;
+    const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
     calls = shareCalls(term, calls);
@@ -71,14 +75,18 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
   return Math.min(pauseBetween(polled, settings, localMs), againMs);
 }
 
-function newLoop(runs: ReadonlyMap<string, TermRun>, markerPages: number): Loop {
+function newLoop(
+  runs: ReadonlyMap<string, TermRun>,
+  markerPages: number,
+  observed: Observed | undefined,
+): Loop {
   const states = [...runs.values()].map((run) => run.working);
   const shares = shareOut(states);
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
     shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
-    front: frontOf(states),
+    observed,
     unlisted: new Set(),
     skipPause: false,
   };

@@ -63,8 +63,6 @@ export const limits = {
   failuresEveryMs: 1_000,
   /** and at least this often if the leader polls slowly. */
   failuresEverySlowMs: 8_000,
-  /** The queues are counted at most this often, and only if nothing of a run has ended for long. */
-  queuesEveryMs: 60_000,
   /** Terms kept in a run's state: a run that changed hands more often keeps the latest. */
   termsKept: 64,
   /** A marker younger than this has no state yet, as a rule: the first state is then made before one is read. */
@@ -121,34 +119,29 @@ export const limits = {
   /** A second wake follows the first after this: the first may reach a leader that is just leaving. */
   secondWakeS: 5,
 
-  // Stragglers and resends.
-  /**
-   * A pack that began this many p95 ago is a straggler, and a plan, combine or finish after this many times the longest of
-   * its kind. `outOfOrderMs` assumes it. A paused run rests, and a run waits for its code,
-   * by the same times (`hasComeToRest`, `usualMs`).
-   */
-  stragglerFactor: 3,
-  /** Packs of other runs hold a pack back for at most this many times the time in which all in flight end, plus `stragglerFirstMs`. */
-  drainTimesHeld: 4,
-  /** Positions by which a message may come out of order: a queue is only roughly first in, first out. */
-  outOfOrderPacks: 8,
-  /** A pack is never a straggler before this. */
-  stragglerMsMin: 2_000,
-  /** Before the first outcome a pack is a straggler after `stragglerFactor` times the planned pack time plus this. */
-  stragglerFirstMs: 30_000,
-  /** A plan, combine or finish is never a straggler before this. Begin notes count as left behind after it as well. */
-  taskStragglerMsMin: 30_000,
-  /** A plan, combine, finish or resent pack that works for longer reports this often; a third of `taskStragglerMsMin`. */
-  taskLifeEveryMs: 10_000,
-  /** Resends of a straggler after an attempt of a repeated send is known to have begun, */
-  resendsMax: 1,
-  /** and if that attempt has given no sign of life for `taskStragglerMsMin`. */
-  resendsDeadMax: 2,
-  /** Resends of a straggler before that: with the first send at most four processes begin the work. */
-  resendsUnbegunMax: 3,
-  /** Outstanding duplicates: at most this many or this share of the packs, whichever is more. */
-  duplicatesMin: 8,
-  duplicatesShare: 0.05,
+  // Work in flight.
+  /** Signs and queues are read at most this often. */
+  observeEveryMs: 1_000,
+  /** Messages of one peek (learn.microsoft.com/rest/api/storageservices/peek-messages). */
+  peekMax: 32,
+  /** An enqueue is in its queue after this. */
+  sendMs: 5_000,
+  /** Work that nobody has is lost after this many times what its kind takes (p95; the longest of a task), */
+  slowFactor: 3,
+  /** but not before this, */
+  lostMsMin: 2_000,
+  /** not later than this (a process says after `signAfterMsMax` that it has the work), */
+  lostMsMax: 10_000,
+  /** and after this where nothing of its kind has ended. */
+  lostMsUnknown: 4_000,
+  /** Each loss doubles that time, this often. */
+  lostDoublings: 6,
+  /** So many losses before anybody began it fail the work. */
+  lostMax: 10,
+  /** A process whose sign is silent for this long counts as dead where its death counts against the work. */
+  deathAloneMs: 15_000,
+  /** Packs at the very end of a run that are doubled when they are slow. */
+  lastPacks: 4,
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,
 
@@ -161,6 +154,8 @@ export const limits = {
   signMsMin: 2_000,
   /** and not later than this. */
   signMsMax: 10_000,
+  /** A leader deletes a sign that is older: people have had time to see how its process ended. */
+  signKeptMs: 900_000,
 
   // Attempts, and when work counts as failed.
   /** Time limit of one attempt of a pack, from when a thread takes it; well below `functionTimeout`. */
@@ -170,10 +165,8 @@ export const limits = {
   attemptsMax: 100,
   /** Sends of a piece of work that ended at its time limit before it counts as failed. */
   overtimeSendsMax: 2,
-  /** Sends of a piece of work that ended with their process before it counts as failed. */
+  /** Sends of a piece of work that ended with a process in which it was alone, before it counts as failed. */
   diedSendsMax: 3,
-  /** From this many on it runs alone in its process, so that it takes no other work along. */
-  diedSendsAlone: 2,
   /** Sends of a piece of work that ended in poison before it counts as failed. */
   poisonedSendsMax: 3,
   /** A worker that cannot record how a send ended retries for this long; a new process would have to guess. */

@@ -50,6 +50,9 @@ export const termStateBlob = (election: string): string => `state/${electionBlob
 export const signBlobs = "workers/";
 /** A process that starts anew under the name of a dead one leaves the sign of that one as it is. */
 export const signBlob = (instance: string, boot: string): string => `${signBlobs}${instance}.${boot}`;
+/** The instance that the name of a sign tells of. */
+export const instanceOf = (blob: string): string => blob.slice(signBlobs.length).replace(/\.[^.]*$/, "");
+
 export function namedLeaseBlob(name: string): string {
   checkBlobName("a lease", name);
   return `leases/${name}`;

@@ -51,13 +51,6 @@ export function runBlobs(id: string, uid: string, origin = 1) {
     otherCode: (generation: number, hash: string) => `${failures}code.${pad(generation, 3)}.${hash}`,
     failure,
     tried: (work: Work, generation: number, send: number) => `${failure(work, generation, send)}.tried`,
-    /** Prefix of the notes of attempts of this work that began, in one send or in all. */
-    begunOf: (work: Work, generation: number, send?: number) =>
-      send === undefined
-        ? `${failures}${workName(work)}.${pad(generation, 3)}.`
-        : `${failure(work, generation, send)}.`,
-    begun: (work: Work, generation: number, send: number, tag: string) =>
-      `${failure(work, generation, send)}.${tag}.begun`,
   };
 }
 
@@ -105,12 +98,6 @@ export const lastNumberOf = (blob: string): number => Number(blob.slice(blob.las
 /** The send that a `.tried` note tells of; undefined for any other name. */
 export const parseTried = (blob: string) =>
   blob.endsWith(".tried") ? parseFailure(blob.slice(0, -".tried".length)) : undefined;
-
-const begunEnding = /\.[^./]+\.begun$/;
-
-/** The send that a `.begun` note tells of; undefined for any other name. */
-export const parseBegun = (blob: string) =>
-  begunEnding.test(blob) ? parseFailure(blob.replace(begunEnding, "")) : undefined;
 
 /** The generation whose work instances with other code requeue; undefined for any other name. */
 export function parseOtherCode(blob: string): { readonly generation: number } | undefined {

@@ -23,7 +23,7 @@ export interface Sign {
 }
 
 /** A piece of work that a process has taken and not ended yet. */
-interface SignedWork {
+export interface SignedWork {
   readonly run: string;
   readonly uid: string;
   readonly work: Work;

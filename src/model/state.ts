@@ -29,15 +29,16 @@ const ms = z.number().nonnegative();
 const sha256 = z.string().regex(sha256Pattern);
 
 /**
- * Sends of one piece of work: number and time (storage's) of the latest, and how many were resends of stragglers. The leader
- * does not wait for sends below `since`: workers drop them unrecorded, or they were silent for longer than the host can
- * hide a message. Their records still count.
+ * Sends of one piece of work: number and time (storage's) of the latest, and how often its message was lost. The leader does
+ * not wait for sends below `since`: workers drop them unrecorded, or they were lost. Their records still count.
  */
 const sendsSchema = z.object({
   sends: z.int().positive(),
   atMs: ms,
-  late: count.default(0),
+  lost: count.default(0),
   since: z.int().positive().default(1),
+  /** Since when the latest message is in no queue any more. */
+  takenMs: ms.optional(),
   /** The latest send was certainly enqueued, so a new leader need not send it. */
   sent: z.boolean().optional(),
   /** Processes died with this work, so it is computed alone. */
@@ -104,11 +105,8 @@ export const stateSchema = z.object({
   batches: z.array(z.object({ upTo: count, atMs: ms })),
   /** Plan, nodes and finish in progress, by `workName`; recorded before they are sent. */
   tasks: z.record(z.string(), sendsSchema),
-  /**
-   * When packs in flight presumably began: unfinished packs below `upTo` at or before `atMs` (storage's time). Pruned like
-   * `batches`; empty until the first outcome tells how many packs run at once.
-   */
-  begun: z.array(z.object({ upTo: count, atMs: ms })).default([]),
+  /** When workers had taken the first sends of the packs below `upTo` at the latest (storage's time). Pruned like `batches`. */
+  taken: z.array(z.object({ upTo: count, atMs: ms })).default([]),
   /** Packs from the cursor up to here may have been sent by a leader that did not record them. */
   doubtUpTo: count.default(0),
   /** Packs resent since the cursor sent them, by pack. */
@@ -184,7 +182,7 @@ export function firstState(
     cursor: 0,
     firstSend: 1,
     batches: [],
-    begun: [],
+    taken: [],
     doubtUpTo: 0,
     tasks: {},
     again: {},

@@ -9,9 +9,9 @@ import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
 import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
-import { beginNote, checkEarlierAttempts, outputThere, sendBegan } from "./attempt/earlierSends.ts";
 import { endAttempt } from "./attempt/endAttempt.ts";
 import { endSend } from "./attempt/endSend.ts";
+import { outputThere } from "./attempt/outputThere.ts";
 import { rightCode } from "./attempt/rightCode.ts";
 import { combineNode } from "./combine.ts";
 import { computePack, verifyPack } from "./compute.ts";
@@ -84,25 +84,16 @@ async function attempt(
   if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
   if (again) return endSilent(ports, message);
   const wanted = await rightCode(ports, message);
-  const notes = message.repeat === true ? await checkEarlierAttempts(ports, message, limitMs) : 0;
-  const alone = message.alone === true || notes >= limits.diedSendsAlone;
+  const alone = message.alone === true;
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
-  const note = beginNote(ports, message, tag);
-  const begin = async () => {
-    await persist(ports, held.begin);
-    await note.begin();
-  };
+  const begin = () => persist(ports, held.begin);
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const work = () =>
     ports.watch.during(message, (signal) =>
       handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin }),
     );
-  try {
-    return await (alone ? ports.inTurn(work) : work());
-  } finally {
-    await note.remove();
-  }
+  return alone ? ports.inTurn(work) : work();
 }
 
 /** Work that runs user code, by the kind of its message. */
@@ -139,18 +130,15 @@ async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"clea
   return "deleted";
 }
 
-/** Ends a send whose attempt ended without a word. One that only waited for a thread does not count against its work. */
-async function endSilent(ports: WorkerPorts, message: WorkMessage): Promise<string> {
-  const began = await sendBegan(ports, message);
-  return endSend(ports, message, {
+/** Ends a send whose attempt ended without a word. Only where it was alone in its process does that count against its work. */
+const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
+  endSend(ports, message, {
     cause: "poison",
-    code: began ? "process-ended" : "not-begun",
-    message: began
-      ? "the process that computed it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it"
-      : "the process that was to compute it ended before it began",
+    code: message.alone === true ? "process-ended" : "lost",
+    message:
+      "the process that had it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it",
     attempts: attemptOf(message),
   });
-}
 
 /**
  * Records the end of a send that the host set aside as poison, and nothing else; the leader draws the consequences. It

@@ -13,9 +13,8 @@ import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../mode
 import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
-import { type DecideTime, type Draft, doubtedUpTo } from "./draft.ts";
+import { type DecideAt, type Draft, doubtedUpTo } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
-import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
 import { beginTurn } from "./restart.ts";
 import { bitsOf, tally } from "./track.ts";
 
@@ -114,20 +113,21 @@ function without(size: number, bits: Bitmap): Bitmap {
 }
 
 /**
- * Whether a paused run needs no leader: the packs that were begun before the pause have ended, as far as anybody can
- * tell, and no task is under way. Its marker then says so with the number of the command that paused it, so that any
+ * Whether a paused run needs no leader: no process says that it computes any of it, and no task is under way. Its marker then says so with the number of the command that paused it, so that any
  * later command wakes it by its higher number.
  */
 export function hasComeToRest(
   state: State,
   marker: Marker,
   { deadline }: Pick<Spec, "deadline">,
-  { nowMs, limitMs }: DecideTime,
+  { nowMs, observed }: Pick<DecideAt, "nowMs" | "observed">,
 ): boolean {
   // A deadline goes on during a pause, and somebody has to keep it.
   if (deadline !== undefined) return false;
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
-  const begunEndMs = Math.min(stragglerAfterMs(state, limitMs) + outOfOrderMs(state), limitMs);
-  return nowMs - (state.pausedAtMs ?? 0) > limits.markerTrustMs + begunEndMs;
+  // What was begun since has a sign by now, or has ended.
+  const toldMs = limits.markerTrustMs + limits.signAfterMsMax + limits.signMsMin;
+  const computed = observed === undefined || observed.computing.has(state.uid);
+  return !computed && nowMs - (state.pausedAtMs ?? 0) > toldMs;
 }

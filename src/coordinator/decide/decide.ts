@@ -6,9 +6,9 @@ import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft, type RunNotes } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
+import { judgeInFlight } from "./inFlight.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
-import { resendPacks, resendTasks } from "./resend.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 
 /**
@@ -18,7 +18,7 @@ import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt): Draft {
   const draft = newDraft(state, notes, at);
   notes.wantsFailures = false;
-  notes.stragglerInMs = Number.POSITIVE_INFINITY;
+  notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
   trackPlan(draft, seen);
   takeCommand(draft, seen);
@@ -37,8 +37,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   if (draft.state.keep === true) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
-  resendPacks(draft, seen);
-  resendTasks(draft);
+  judgeInFlight(draft);
   updateWindow(draft.state, notes, at.share);
   fanOut(draft);
   sealShards(draft);
@@ -65,7 +64,7 @@ const batchesKept = 40;
 
 function pruneBatches(state: State): void {
   state.batches = pruned(state, state.batches);
-  state.begun = pruned(state, state.begun);
+  state.taken = pruned(state, state.taken);
 }
 
 function pruned({ layout, open }: State, batches: State["batches"]): State["batches"] {

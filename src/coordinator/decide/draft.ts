@@ -1,7 +1,8 @@
 import { limits } from "../../model/limits.ts";
 import type { Layout } from "../../model/packs.ts";
-import { workName } from "../../model/runBlobs.ts";
+import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
+import type { Observed } from "../poll/observe.ts";
 
 /** When a decision is made, and for which limits. */
 export interface DecideTime {
@@ -13,19 +14,11 @@ export interface DecideTime {
   readonly limitMs: number;
 }
 
-/** How far the packs of runs that share the workers have come. */
-export interface Front {
-  /** The position of the first pack that nobody has taken yet. */
-  readonly atMs: number;
-  /** In what time all packs in flight end at the present rate. */
-  readonly drainMs: number;
-}
-
 export interface DecideAt extends DecideTime {
   /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
   readonly share?: number | undefined;
-  /** Of all runs (`frontOf`); absent where it shares the workers with no other run. */
-  readonly front?: Front | undefined;
+  /** What workers and queues tell; absent where they were not read in this loop. */
+  readonly observed?: Observed | undefined;
   /** Messages that are sent before the next write anyway. */
   readonly owed?: number;
 }
@@ -40,6 +33,8 @@ export interface Draft {
   readonly at: DecideAt;
   /** Sent before the state is written: packs, first sends and resends. A crash in between sends them again. */
   readonly packs: PackSend[];
+  /** Records of sends whose process has died, or that were lost too often. Written before anything is sent. */
+  readonly records: SendRecord[];
   /** Messages of this decision that were not sent yet: one that failed half-way is decided again. */
   unsent: number;
   /** Packs whose partial was found in this poll, for the rate. */
@@ -59,7 +54,7 @@ export interface Ending {
 
 /** A draft on a copy of the state: the steps of a decision change it in place. */
 export const newDraft = (state: State, notes: RunNotes, at: DecideAt): Draft => ({
-  ...{ state: copyOf(state), notes, at, packs: [] },
+  ...{ state: copyOf(state), notes, at, packs: [], records: [] },
   ...{ unsent: at.owed ?? 0, gained: 0, decided: false, noted: false },
 });
 
@@ -73,6 +68,14 @@ function copyOf<T>(value: T): T {
     if (part !== undefined) copy[name] = copyOf(part);
   }
   return copy as T;
+}
+
+interface SendRecord {
+  readonly work: Work;
+  readonly send: number;
+  readonly code: string;
+  readonly message: string;
+  readonly final: true | undefined;
 }
 
 export interface PackSend {
@@ -114,24 +117,26 @@ export interface RunNotes {
   failuresMs: number;
   failuresAtMs: number;
   manyFailures: boolean;
-  /** A straggler is only resent on failures that were listed after it became one. */
+  /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
-  /** Until the next of the packs in flight is a straggler; known once none of them waits in the queue. */
-  stragglerInMs: number;
+  /** Until the next piece of work in flight counts as lost. */
+  lostInMs: number;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
   failuresFrom: number;
   /** When nodes were last polled. */
   nodesMs: number;
   /** The latest send of a piece of work of which an attempt threw and others are to come, by `workName`. */
   readonly tried: Map<string, number>;
-  /** When an attempt that leaves begin notes last said that it is at work, by `workName`, storage's time. */
-  readonly aliveMs: Map<string, number>;
-  /** The same of the notes in the latest list alone: one that is gone tells that its attempt has ended with a word. */
-  readonly begunMs: Map<string, number>;
+  /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
+  seenMs: ReadonlyMap<string, number>;
+  /** When a live process last had any work of the run, storage's time. */
+  computedMs: number;
+  /** No message of the run's packs was left in the queues. */
+  drained: boolean;
+  /** When instances with other code last enqueued its work again, storage's time. */
+  otherCodeMs: number;
   /** What had ended when this last grew, and when that was seen, storage's time. */
   ended?: { readonly what: string; readonly atMs: number };
-  /** When the queues were last counted because nothing had ended for long. */
-  countedMs: number;
   /** Groups of open shards listed so far: where the next poll begins if it cannot list them all. */
   shardsFrom: number;
 }
@@ -142,11 +147,11 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
   ...{ window: 0, starved: false, dirty: false, manyFailures: false, wantsFailures: false },
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,
-  ...{ failuresMs: never, failuresAtMs: never, countedMs: never },
-  stragglerInMs: Number.POSITIVE_INFINITY,
+  ...{ failuresMs: never, failuresAtMs: never, computedMs: never, otherCodeMs: never },
+  ...{ lostInMs: Number.POSITIVE_INFINITY, drained: false },
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
-  ...{ tried: new Map(), aliveMs: new Map(), begunMs: new Map() },
+  ...{ tried: new Map(), seenMs: new Map() },
 });
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;
@@ -169,7 +174,7 @@ export const unsentTasks = (state: State, notes: RunNotes): string[] =>
   );
 
 /** A task as it is recorded before its first send. */
-export const newTask = (nowMs: number): Sends => ({ sends: 1, atMs: nowMs, late: 0, since: 1 });
+export const newTask = (nowMs: number): Sends => ({ sends: 1, atMs: nowMs, lost: 0, since: 1 });
 
 /** Records a task; it is sent once that is confirmed. */
 export function addTask(draft: Draft, name: string): void {
@@ -180,6 +185,7 @@ export function addTask(draft: Draft, name: string): void {
 export function resendTask(draft: Draft, task: Sends): void {
   task.sends += 1;
   task.atMs = draft.at.nowMs;
+  delete task.takenMs;
   delete task.sent;
   draft.decided = true;
 }

@@ -6,7 +6,7 @@ import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../poll/seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
-import { resendPack, sendsOf } from "./resend.ts";
+import { resendPack, sendsOf } from "./inFlight.ts";
 import { bitsOf, outcomeOf, tally } from "./track.ts";
 
 /**
@@ -15,7 +15,7 @@ import { bitsOf, outcomeOf, tally } from "./track.ts";
  */
 export function trackFailures(draft: Draft, seen: Seen): void {
   const { state } = draft;
-  trackSigns(draft, seen);
+  trackTried(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
   for (const [name, records] of Map.groupBy(current, ({ work }) => workName(work))) {
@@ -49,15 +49,9 @@ function isOver(state: State, work: string): boolean {
   return state.layout === undefined || outcomeOf(state)(Number(pack)) !== "open";
 }
 
-/** Takes over what the notes of attempts say of work that is under way. */
-function trackSigns(draft: Draft, { tried, alive }: Seen): void {
+/** Takes over which attempts threw while others of their send are to come. */
+function trackTried(draft: Draft, { tried }: Seen): void {
   const { state, notes } = draft;
-  if (alive !== undefined) notes.begunMs.clear();
-  for (const { work, generation, atMs } of alive ?? []) {
-    if (generation !== state.generation) continue;
-    const name = workName(work);
-    for (const signs of [notes.begunMs, notes.aliveMs]) signs.set(name, Math.max(atMs, signs.get(name) ?? 0));
-  }
   for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;
     const name = workName(work);
@@ -82,7 +76,7 @@ const replaceable = [
   {
     is: (one: Ended) => one.code === "process-ended",
     max: limits.diedSendsMax,
-    say: (times: number) => `ended its process ${times} times`,
+    say: (times: number) => `ended its process ${times} times, alone`,
   },
   {
     is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended",
@@ -103,8 +97,7 @@ export function verdictOf(records: readonly Ended[], made: Pick<Sends, "sends" |
   for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
   const why = whyFailed(records);
   if (why !== undefined) return { kind: "fail", why };
-  const died = records.filter(({ code }) => code === "process-ended").length;
-  return { kind: "replace", alone: died >= limits.diedSendsAlone };
+  return { kind: "replace", alone: records.some(({ code }) => code === "process-ended") };
 }
 
 const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
@@ -113,8 +106,8 @@ const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-
 function whyFailed(records: readonly Ended[]): string | undefined {
   const hopeless = records.find(isHopeless);
   if (hopeless !== undefined) return hopeless.message;
-  // One that had not begun only waited for a thread when its process ended.
-  const guilty = records.filter(({ code }) => code !== "not-begun");
+  // A process that ended beside other work, or before it began this, says nothing against it.
+  const guilty = records.filter(({ code }) => code !== "lost");
   for (const { is, max, say } of replaceable) {
     const ends = guilty.filter(is);
     if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;

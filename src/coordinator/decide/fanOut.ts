@@ -107,8 +107,8 @@ function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
 /**
  * Once a poll: two packs per worker and five seconds of work at the rate of this run, or at its fair share of all. Until
  * the first outcomes it is a fixed number. It is never under 8, at most twice the last window and at least nine tenths of
- * it. Where the workers took more than half of it since the last poll, the rate says less than they can, and it is
- * doubled. Whoever sends applies the cap.
+ * it. Where the workers took more than half of it since the last poll, or the queues show that they took all, the rate says
+ * less than they can, and it is doubled. Whoever sends applies the cap.
  */
 export function updateWindow(state: State, notes: RunNotes, share?: number): void {
   const meanMs = mean(state.durationsMs);
@@ -119,7 +119,8 @@ export function updateWindow(state: State, notes: RunNotes, share?: number): voi
     outcomes < limits.outcomesForRate || rate === 0
       ? firstWindow(state)
       : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
-  notes.starved = !shared && outcomes > 0 && state.inFlight <= notes.window / 2 && mayGrow(state, notes);
+  const few = notes.drained || (outcomes > 0 && state.inFlight <= notes.window / 2);
+  notes.starved = !shared && few && mayGrow(state, notes);
   const twice = notes.window === 0 ? wanted : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least = shared ? 0 : Math.floor(notes.window * 0.9);

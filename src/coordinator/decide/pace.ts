@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf, packsPerMessage } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import { type DecideTime, type Draft, layoutOf, type RunNotes } from "./draft.ts";
+import type { DecideTime, Draft, RunNotes } from "./draft.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -62,47 +62,28 @@ export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INF
   return durationsMs.length < limits.outcomesForRate ? 1 : packsPerMessage(p95(durationsMs), left);
 }
 
-/** Packs whose messages workers have taken: those at work, and those that share a message with one of them. */
-export function packsTaken(state: State): number {
-  const together = packsTogether(state);
-  const inMessages = (state.rate * together * (mean(state.durationsMs) + limits.sharedPackOwnMs)) / 1000;
-  return Math.max(packsAtOnce(state), together === 1 ? 0 : Math.ceil(inMessages));
-}
+/** A pack that nobody has is lost after this, if no process says within it that it lives. */
+export const lostAfterMs = ({ durationsMs }: State): number =>
+  lostAfter(durationsMs.length === 0 ? undefined : p95(durationsMs));
 
-/**
- * A pack that was begun for longer is a straggler. Before the first outcome only the plan tells what is long, and where
- * its samples were cut off, nothing does.
- */
-export function stragglerAfterMs(state: State, limitMs: number): number {
-  const { packMs } = layoutOf(state);
-  if (state.durationsMs.length === 0) {
-    return packMs >= limits.packMsMax ? limitMs : limits.stragglerFactor * packMs + limits.stragglerFirstMs;
-  }
-  return Math.max(limits.stragglerFactor * p95(state.durationsMs), limits.stragglerMsMin);
-}
+/** The same for a task of a kind: `plan`, `combine` or `finish`. */
+export const taskLostAfterMs = ({ taskMsMax }: State, kind: string): number => lostAfter(taskMsMax[kind]);
 
-/**
- * How much longer a message may wait than its position in the queue says, because others passed it. Messages come out of
- * order by a few positions, which take long on few threads. The factor of stragglers less one allows for that already.
- */
-export function outOfOrderMs(state: State): number {
-  const passedBy = Math.max(limits.outOfOrderPacks / atOnceSoFar(state) - (limits.stragglerFactor - 1), 0);
-  return passedBy * mean(state.durationsMs);
-}
+/** A process says so at `signAfterMsMax` at the latest, and about work of which it knows nothing at `signAfterMs`. */
+const lostAfter = (usualMs: number | undefined): number =>
+  usualMs === undefined
+    ? limits.lostMsUnknown
+    : Math.min(Math.max(limits.slowFactor * usualMs, limits.lostMsMin), limits.lostMsMax);
 
-/**
- * Longer than a send can be silent after it has begun: its limit, the time for which the host hides the message of a
- * worker that died, and the retries of the worker that then writes the record.
- */
-export const silentAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
+/** A pack that is computed for longer than this is slow. */
+export const slowAfterMs = ({ durationsMs }: State): number =>
+  durationsMs.length === 0
+    ? Number.POSITIVE_INFINITY
+    : Math.max(limits.slowFactor * p95(durationsMs), limits.lostMsMin);
+
+/** Longer than a process can be at a piece of work: its limit, and the retries of the worker that then writes the record. */
+export const stuckAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
   limits.hostHidesMs + limitMs + limits.endRetryMs;
-
-/** Packs computed at the same moment until the last one ended. Unlike the rate, silence does not lower it. */
-function atOnceSoFar({ progress: { marks } }: State): number {
-  const [first, last] = [marks[0], marks.at(-1)];
-  if (first === undefined || last === undefined || last.atMs <= first.atMs) return limits.outOfOrderPacks;
-  return Math.max((last.computeMs - first.computeMs) / (last.atMs - first.atMs), 1);
-}
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
@@ -148,9 +129,8 @@ export function pauseBetween(
       dryMs < Number.POSITIVE_INFINITY ? 0 : leftMs(working) / pollsOfRest,
     );
   });
-  // Known once no sent pack waits in the queue, as at the end of a run, which a straggler holds up.
-  const stragglers = runs.map(({ notes }) => Math.max(notes.stragglerInMs, loopMs / shortestShare));
-  return Math.min(loopMs, ...pauses, ...stragglers);
+  const losses = runs.map(({ notes }) => Math.max(notes.lostInMs, loopMs / shortestShare));
+  return Math.min(loopMs, ...pauses, ...losses);
 }
 
 /** Packs are computed, too few have ended to know the rate, and those that have are not most of a small run. */

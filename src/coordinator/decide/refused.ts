@@ -3,7 +3,7 @@ import { limits } from "../../model/limits.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import type { Seen, SeenOtherCode } from "../poll/seen.ts";
 import type { Draft, RunNotes } from "./draft.ts";
-import { outOfOrderMs, stragglerAfterMs } from "./pace.ts";
+import { lostAfterMs } from "./pace.ts";
 
 /**
  * Notes in the state that a run waits for its code, where the instances have other code and only enqueue its work again;
@@ -24,9 +24,10 @@ export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode"
     at.nowMs - limits.identityNoteTrustMs,
     notes.ended.atMs - limits.identityNoteBeforeMs,
   );
+  notes.otherCodeMs = Math.max(notes.otherCodeMs, ...otherCode.map(({ atMs }) => atMs));
   const told = otherCode.filter(({ generation, atMs }) => generation === state.generation && atMs >= fromMs);
   const quietMs = at.nowMs - notes.ended.atMs;
-  const advances = quietMs < usualMs(state, at.limitMs) || isAtWork(notes, at.nowMs);
+  const advances = quietMs < usualMs(state) || isAtWork(notes, at.nowMs);
   if (told.length === 0 || hasNothingToDo(state) || isFinal(state.phase) || advances) forget(draft);
   else note(draft, told);
   const refused = state.otherCode;
@@ -57,17 +58,15 @@ function endedOf({ phase, packsDone, packsFailed, sealed, groups }: State): stri
   return `${phase} ${packsDone + packsFailed} ${nodes}`;
 }
 
-/** Where the right code computes beside other code, the next outcome comes within this. */
-function usualMs(state: State, limitMs: number): number {
+/** Where the right code computes beside other code, the next outcome or sign comes within this. */
+function usualMs(state: State): number {
   if (state.phase !== "computing" || state.layout === undefined) return 0;
-  return state.durationsMs.length > 0
-    ? stragglerAfterMs(state, limitMs) + outOfOrderMs(state)
-    : 2 * state.layout.packMs + 1_000;
+  return state.durationsMs.length > 0 ? lostAfterMs(state) : 2 * state.layout.packMs + 1_000;
 }
 
 /** A pause holds packs back, but no task: where no instance has the code of one, a paused run would never come to rest. */
 const hasNothingToDo = ({ paused, tasks }: State): boolean => paused && Object.keys(tasks).length === 0;
 
-/** Plan, combine and finish say so while they work. */
-const isAtWork = ({ aliveMs }: RunNotes, nowMs: number): boolean =>
-  [...aliveMs.values()].some((atMs) => nowMs - atMs < 3 * limits.taskLifeEveryMs);
+/** A process has lately said that it has work of the run. */
+const isAtWork = ({ computedMs }: RunNotes, nowMs: number): boolean =>
+  nowMs - computedMs < limits.deathAloneMs;

@@ -101,7 +101,7 @@ function walkAgain(state: State): void {
   const first = Math.min(...shards.map((shard) => packsOfShard(layout, shard).from));
   state.cursor = Math.min(state.cursor, first, packsOf(layout));
   state.batches = [];
-  state.begun = [];
+  state.taken = [];
   state.doubtUpTo = 0;
   state.again = {};
   for (const open of Object.values(state.open)) open.recount = true;

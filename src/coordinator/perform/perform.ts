@@ -1,8 +1,19 @@
 import { InvariantError, StorageError } from "../../model/errors.ts";
+import { encodeFailure } from "../../model/failureRecord.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
+import { chunksOfPack } from "../../model/packs.ts";
+import { runBlobs } from "../../model/runBlobs.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
-import { type Draft, doubtedUpTo, type RunNotes, sendKey, taskKey, unsentTasks } from "../decide/draft.ts";
+import {
+  type Draft,
+  doubtedUpTo,
+  layoutOf,
+  type RunNotes,
+  sendKey,
+  taskKey,
+  unsentTasks,
+} from "../decide/draft.ts";
 import { packMessages, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
 import type { Term, TermRun } from "../term.ts";
@@ -16,6 +27,7 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
   const { term, chain, notes } = run;
   const { nowMs, localMs } = draft.at;
   const before = chain.state();
+  await writeRecords(term, draft);
   await sendTasks(run, before);
   await sendPacks(term, draft);
   logSends(term, draft);
@@ -58,6 +70,19 @@ export async function writeState(run: TermRun, next: State): Promise<"written" |
   notes.tasksUnwritten = 0;
   notes.dirty = false;
   return outcome;
+}
+
+/** Records sends that nobody else ends, as a worker would: the first record stands. */
+async function writeRecords({ storage, names, leader }: Term, { state, records }: Draft): Promise<void> {
+  const at = runBlobs(state.run, state.uid);
+  const write = async ({ work, send, ...ended }: Draft["records"][number]) => {
+    leader.assertLeading();
+    const chunks = work.kind === "pack" ? { chunks: chunksOfPack(layoutOf(state), work.pack) } : {};
+    const record = encodeFailure({ cause: "poison", attempts: 1, ...ended, ...chunks });
+    const name = at.failure(work, state.generation, send);
+    await storage.blobs.create(names.runs, name, record.body, { ...record.write, signal: leader.lost });
+  };
+  await Promise.all(records.map(write));
 }
 
 /** Marks each task that was sent in this term as sent, so that the next leader does not send it again. */

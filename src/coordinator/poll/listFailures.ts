@@ -1,4 +1,5 @@
-import { parseBegun, parseFailure, parseOtherCode, parseTried } from "../../model/runBlobs.ts";
+import { decodeToldFailure } from "../../model/failureRecord.ts";
+import { parseFailure, parseOtherCode, parseTried } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { takePages } from "../term.ts";
 import type { Poll, Seen, SeenFailure, ShardGroup } from "./seen.ts";
@@ -33,17 +34,13 @@ export function inTurn<T>(items: readonly T[], index: number, count: number) {
   return { turn: [...items.slice(from), ...items.slice(0, from)].slice(0, count), next: from + count };
 }
 
-/** Records of ended sends, attempts that threw, begin notes, and instances with other code. */
+/** Records of ended sends, attempts that threw, and instances with other code. */
 export function toldBy(
   blobs: readonly ListedBlob[],
-): Pick<Seen, "failures" | "tried"> & Required<Pick<Seen, "alive" | "otherCode">> {
+): Pick<Seen, "failures" | "tried"> & Required<Pick<Seen, "otherCode">> {
   return {
     failures: blobs.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
     tried: blobs.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
-    alive: blobs.flatMap(({ name, lastModifiedMs }) => {
-      const begun = parseBegun(name);
-      return begun === undefined ? [] : [{ ...begun, atMs: lastModifiedMs }];
-    }),
     otherCode: blobs.flatMap(({ name, metadata, lastModifiedMs }) => {
       const other = parseOtherCode(name);
       const { wanted, theirs } = metadata;
@@ -54,20 +51,5 @@ export function toldBy(
   };
 }
 
-/** A failure record tells its cause and message in metadata, so that one list call brings them all. */
-function seenFailure(blob: ListedBlob, parsed: ReturnType<typeof parseFailure>): SeenFailure[] {
-  if (parsed === undefined) return [];
-  const { metadata } = blob;
-  const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
-  return [
-    {
-      ...parsed,
-      cause: metadata["cause"] ?? "error",
-      code: metadata["code"] ?? "",
-      message: Buffer.from(metadata["message"] ?? "", "base64url").toString("utf8"),
-      attempts: number("attempts"),
-      attemptsMax: number("attemptsmax"),
-      final: metadata["final"] === "1",
-    },
-  ];
-}
+const seenFailure = ({ metadata }: ListedBlob, parsed: ReturnType<typeof parseFailure>): SeenFailure[] =>
+  parsed === undefined ? [] : [{ ...parsed, ...decodeToldFailure(metadata) }];

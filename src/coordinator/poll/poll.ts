@@ -44,7 +44,7 @@ export async function poll(
   const { turn: groups, next } = inTurn(wanted.groups, notes.shardsFrom, count);
   notes.shardsFrom = next;
 
-  const [plan, manifest, parts, nodes, failures, queued] = await Promise.all([
+  const [plan, manifest, parts, nodes, failures] = await Promise.all([
     wanted.plan
       ? readDocument(storage.blobs, [names.runs, at.plan], planSchema, { signal: leader.lost })
       : undefined,
@@ -54,15 +54,13 @@ export async function poll(
     ),
     nodesNow ? pollNodes(one, wanted.nodes) : [],
     failuresNow ? listFailures(one, groups) : [],
-    wanted.queued ? countMessages(term) : undefined,
   ]);
   if (failuresNow) {
     notes.failuresMs = time.localMs;
     notes.failuresAtMs = time.nowMs;
   }
-  if (wanted.queued) notes.countedMs = time.localMs;
 
-  const { alive, otherCode, ...told } = toldBy(failures);
+  const { otherCode, ...told } = toldBy(failures);
   return {
     spec,
     marker,
@@ -70,10 +68,8 @@ export async function poll(
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
     nodes,
     ...told,
-    alive: failuresNow ? alive : undefined,
     otherCode: failuresNow ? otherCode : undefined,
     unlisted: wanted.groups.length > 0 && groups.length === 0,
-    queued,
     plan: plan?.value,
     planHash: plan?.sha256,
     manifest,
@@ -176,12 +172,4 @@ function shardsIn({ shard, digits }: ShardGroup, { layout }: State): number[] {
 function seenOutput(blob: ListedBlob): SeenOutput[] {
   const index = lastNumberOf(blob.name);
   return Number.isSafeInteger(index) ? [{ index, contentType: blob.contentType }] : [];
-}
-
-/** All messages that may be this run's, hidden ones included. */
-async function countMessages({ storage, names, leader }: Poll["term"]): Promise<number> {
-  const counts = await Promise.all(
-    [names.packs, names.urgent].map((queue) => storage.queues.stats(queue, { signal: leader.lost })),
-  );
-  return counts.reduce((sum, one) => sum + (one.kind === "found" ? one.approximateCount : 0), 0);
 }

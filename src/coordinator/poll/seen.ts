@@ -1,3 +1,4 @@
+import type { ToldFailure } from "../../model/failureRecord.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
@@ -6,7 +7,7 @@ import type { runBlobs, Work } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type DecideTime, nodeOf, type RunNotes } from "../decide/draft.ts";
-import { isInFullSwing, outOfOrderMs, silentAfterMs } from "../decide/pace.ts";
+import { isInFullSwing } from "../decide/pace.ts";
 import type { PageBudget, Term } from "../term.ts";
 
 /** What one poll found of one run. The decisions see storage only through this. */
@@ -25,16 +26,10 @@ export interface Seen {
   readonly failures: readonly SeenFailure[];
   /** The latest attempts that threw while others of their send are to come. */
   readonly tried: readonly SeenFailure[];
-  /** Begin notes, and when each was last refreshed, storage's time; absent where none were listed. */
-  readonly alive?:
-    | readonly { readonly work: Work; readonly generation: number; readonly atMs: number }[]
-    | undefined;
   /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
   readonly otherCode?: readonly SeenOtherCode[] | undefined;
   /** No list page was left for its open shards. */
   readonly unlisted: boolean;
-  /** Messages in the queues, hidden ones included; only where nothing has ended for long. */
-  readonly queued?: number | undefined;
   readonly manifest?: Manifest | undefined;
 }
 
@@ -55,17 +50,10 @@ export interface SeenNode extends SeenOutput {
   readonly level: number;
 }
 
-export interface SeenFailure {
+export interface SeenFailure extends ToldFailure {
   readonly work: Work;
   readonly generation: number;
   readonly send: number;
-  readonly cause: string;
-  readonly code: string;
-  readonly message: string;
-  readonly attempts: number;
-  readonly attemptsMax: number;
-  /** Every other attempt would fail as well. */
-  readonly final: boolean;
 }
 
 /** Neighboring shards that one list call brings: `10 ** digits` of them from `shard` on. */
@@ -74,8 +62,8 @@ export interface ShardGroup {
   readonly digits: number;
 }
 
-/** Which calls one poll is worth, given the state; `queued` counts the messages. Sealed shards are never listed again. */
-export function wantedOf(state: State, notes: RunNotes, { localMs, nowMs, limitMs }: DecideTime) {
+/** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
+export function wantedOf(state: State, notes: RunNotes, { localMs }: DecideTime) {
   const { layout } = state;
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
@@ -88,18 +76,8 @@ export function wantedOf(state: State, notes: RunNotes, { localMs, nowMs, limitM
       (localMs - notes.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
-    queued:
-      computing &&
-      !state.paused &&
-      state.inFlight > 0 &&
-      nowMs - lastEndMs(state) > silentAfterMs({ limitMs }) + outOfOrderMs(state) &&
-      localMs - notes.countedMs >= limits.queuesEveryMs,
   };
 }
-
-/** When a pack last ended or was first sent, storage's time. */
-const lastEndMs = ({ progress, batches }: State): number =>
-  Math.max(progress.marks.at(-1)?.atMs ?? 0, batches[0]?.atMs ?? 0);
 
 /** Nobody waits for a node before the last pack; from so many on, or after so long, one list tells of them all. */
 const nodesTogether = 12;

@@ -18,8 +18,8 @@ import {
   type WorkerPorts,
 } from "../ports.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
-import { outputThere } from "./earlierSends.ts";
 import { endSend, noteTried } from "./endSend.ts";
+import { outputThere } from "./outputThere.ts";
 import { OtherCodeError } from "./rightCode.ts";
 
 /**
@@ -107,7 +107,7 @@ export async function endAttempt(
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
   const attemptsMax = await attemptsOf(ports, message);
   const asked = kind === "sofar" || kind === "verify";
-  const final = failsEveryTime(error, kind) || code === "process-ended";
+  const final = failsEveryTime(error, kind);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
   switch (fateOf(error, { last: final || attempt >= attemptsMax, asked })) {
     case "drop":

@@ -1,6 +1,5 @@
-import { wireVersion } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
-import { limits } from "../../model/limits.ts";
+import { encodeFailure } from "../../model/failureRecord.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
 import type { Failure } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
@@ -31,10 +30,7 @@ export async function endSend(
   return recordFailure(ports, message, failure);
 }
 
-/**
- * Creates the record of a send that ended without output. The last attempt and the poison handler both write it, and the
- * first record stands. Cause and message also ride in the metadata, so that the leader's list has them.
- */
+/** The last attempt and the poison handler both write it, and the first record stands. */
 async function recordFailure(
   { storage, names }: WorkerPorts,
   message: WorkMessage,
@@ -43,13 +39,13 @@ async function recordFailure(
   const work = workOf(message);
   if (work === undefined) return "nothing";
   const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
-  const { body, write } = encoded(message, failure);
+  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message) });
   return (await storage.blobs.create(names.runs, name, body, write)).kind;
 }
 
 /**
  * Notes the latest attempt of a send that threw, so that people see it while others are tried, and so that the leader
- * does not take the wait for the next one for a dead worker. It is a hint: without it work is resent once in vain.
+ * does not take the wait for the next one for a lost message. It is a hint: without it work is resent once in vain.
  */
 export async function noteTried(
   { storage, names }: WorkerPorts,
@@ -59,28 +55,13 @@ export async function noteTried(
   const work = workOf(message);
   if (work === undefined) return;
   const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
-  const { body, write } = encoded(message, { ...failure, cause: "error" });
+  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message), cause: "error" });
   // If this fails, the next attempt writes its own note, or a record.
   await createOrReplace(storage.blobs, [names.runs, name], body, write).catch(() => {});
 }
 
-function encoded(message: WorkMessage, failure: FailedAttempt) {
-  const { cause, code, attempts, attemptsMax, final } = failure;
-  const text = failure.message.slice(0, limits.errorCharactersMax);
-  const record: Failure = {
-    v: wireVersion,
-    ...failure,
-    message: text,
-    ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
-  };
-  const metadata: Record<string, string> = {
-    ...{ cause, code, attempts: String(attempts) },
-    message: Buffer.from(text.slice(0, 500)).toString("base64url"),
-    ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
-    ...(final === true ? { final: "1" } : {}),
-  };
-  return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
-}
+const chunksOf = (message: WorkMessage) =>
+  message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {};
 
 /** Whether there is a run of this id and uid. Throws when storage cannot be read. */
 async function isKnown({ documents }: WorkerPorts, message: WorkMessage): Promise<boolean> {

@@ -1,0 +1,238 @@
+import { limits } from "../../model/limits.ts";
+import { packsOf, shardOf } from "../../model/packs.ts";
+import { type Work, workName } from "../../model/runBlobs.ts";
+import type { Sends, State } from "../../model/state.ts";
+import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../poll/observe.ts";
+import { addSend, type Draft, layoutOf, nodeOf, resendTask, roomToWrite, unsentTasks } from "./draft.ts";
+import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
+import { unfinishedPacks } from "./track.ts";
+
+/**
+ * What becomes of the work in flight, by what was observed (docs/ARCHITECTURE.md, rule 18). The host hides a dead worker's
+ * message for ten minutes; waiting for that would make every crash a ten-minute tail. A duplicate costs compute, never
+ * correctness: the first partial wins. A resend takes nothing away from the sends before it: their outputs and records count.
+ *
+ * Not promised: that work which seems lost is. It may only have been late to say that it lives.
+ */
+export function judgeInFlight(draft: Draft): void {
+  const { state, notes, at } = draft;
+  const { observed } = at;
+  if (observed === undefined) return;
+  if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
+  trackTaken(state, observed, at.nowMs);
+  notes.drained = takenUpTo(state) >= state.cursor;
+  const seenMs = new Map<string, number>();
+  const judging = { draft, observed, seenMs };
+  judgePacks(judging);
+  judgeTasks(judging);
+  notes.seenMs = seenMs;
+}
+
+interface Judging {
+  readonly draft: Draft;
+  readonly observed: Observed;
+  /** When work was last seen in a queue or in a live sign. */
+  readonly seenMs: Map<string, number>;
+}
+
+/** A piece of work in flight. */
+interface InFlight {
+  readonly work: Work;
+  readonly sends: Sends;
+  /** Since when its latest message is in no queue any more; undefined while it may be. */
+  readonly takenMs: number | undefined;
+  readonly lostAfterMs: number;
+  readonly slowAfterMs: number;
+}
+
+type Finding =
+  /** It waits in a queue, or somebody has it. */
+  | { readonly kind: "there" }
+  /** Somebody computes it for long. */
+  | { readonly kind: "slow" }
+  /** Its process tells nothing any more. */
+  | { readonly kind: "died"; readonly sign: SeenSign }
+  /** It was taken, and nobody has it. */
+  | { readonly kind: "lost" };
+
+function judgePacks(judging: Judging): void {
+  const { draft } = judging;
+  const { state } = draft;
+  if (state.phase !== "computing" || state.paused || state.keep === true) return;
+  const layout = layoutOf(state);
+  const unfinished = unfinishedPacks(state);
+  const taken = takenUpTo(state);
+  const sentNow = new Set(draft.packs.map(({ pack }) => pack));
+  const after = { lostAfterMs: lostAfterMs(state), slowAfterMs: slowAfterMs(state) };
+  const last = state.cursor >= packsOf(layout) && unfinished.length <= limits.lastPacks;
+  for (const pack of unfinished) {
+    if (sentNow.has(pack) || (pack >= taken && !(pack in state.again))) continue;
+    if (roomToWrite(draft) <= 0) return;
+    const sends = sendsOf(state, pack);
+    const work: Work = { kind: "pack", shard: shardOf(layout, pack), pack };
+    const again = state.again[pack];
+    if (again !== undefined) trackTakenAgain(judging, workName(work), again);
+    const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
+    const finding = findingOf(judging, { work, sends, takenMs, ...after });
+    if (finding.kind === "there") continue;
+    // A worker that only is slow is doubled at the very end of a run, once.
+    if (finding.kind === "slow") {
+      if (last && sends.sends === sends.since) resendPack(draft, pack, { waits: true });
+    } else if (!isRecorded(draft, { work, sends }, finding))
+      resendPack(draft, pack, { alone: diedWith(finding), lost: !diedWith(finding) });
+  }
+}
+
+function judgeTasks(judging: Judging): void {
+  const { draft } = judging;
+  const { state, notes } = draft;
+  const unsent = new Set(unsentTasks(state, notes));
+  for (const [name, task] of Object.entries(state.tasks)) {
+    if (unsent.has(name)) continue;
+    trackTakenAgain(judging, name, task);
+    const work = taskOf(name);
+    const kind = work.kind === "node" ? "combine" : work.kind;
+    const after = { lostAfterMs: taskLostAfterMs(state, kind), slowAfterMs: Number.POSITIVE_INFINITY };
+    const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
+    if (finding.kind === "there" || finding.kind === "slow") continue;
+    if (isRecorded(draft, { work, sends: task }, finding)) continue;
+    if (diedWith(finding)) task.alone = true;
+    else task.lost += 1;
+    resendTask(draft, task);
+    task.since = task.sends;
+    state.sentAgain += 1;
+  }
+}
+
+const taskOf = (name: string): Work => {
+  const node = nodeOf(name);
+  if (node !== undefined) return { kind: "node", ...node };
+  return { kind: name === "plan" ? "plan" : "finish" };
+};
+
+/** A thread had taken the work when its process died. */
+const diedWith = (finding: Finding): boolean => finding.kind === "died" && finding.sign.begun;
+
+function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding {
+  const { state, notes, at } = draft;
+  const name = workName(one.work);
+  const { sends } = one;
+  const there = (): Finding => {
+    seenMs.set(name, observed.nowMs);
+    return { kind: "there" };
+  };
+  const signs = observed.signs.get(workKey(state, name)) ?? [];
+  const live = signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at));
+  if (live !== undefined) {
+    const found = there();
+    return live.begun && live.ageMs + live.silentMs > one.slowAfterMs ? { kind: "slow" } : found;
+  }
+  const waits = [observed.packs, observed.urgent].some(({ waiting }) => waiting.has(workKey(state, name)));
+  if (waits) return there();
+  const dead = signs.find((sign) => !sign.live && sign.send >= sends.since);
+  if (dead !== undefined) {
+    // Three deaths alone fail the work, so each must be more than a late sign.
+    const sure =
+      !(dead.alone && dead.begun) || dead.ended !== undefined || dead.silentMs > limits.deathAloneMs;
+    return sure ? { kind: "died", sign: dead } : there();
+  }
+  if (one.takenMs === undefined) return { kind: "there" };
+  const sinceMs = Math.max(one.takenMs, sends.atMs, notes.seenMs.get(name) ?? 0);
+  if (notes.seenMs.has(name)) seenMs.set(name, notes.seenMs.get(name) ?? 0);
+  const lostAtMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
+  // A worker that enqueued the work again for later has noted why.
+  const heldBack = (notes.tried.get(name) ?? 0) >= sends.since || isHeldForCode(draft);
+  const dueMs = lostAtMs + (heldBack ? limits.retryDelayS * 1_000 : 0);
+  if (observed.nowMs <= dueMs) {
+    notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
+    return { kind: "there" };
+  }
+  // It may have ended with a record since failures were last listed.
+  if (notes.failuresAtMs > dueMs) return { kind: "lost" };
+  notes.wantsFailures = true;
+  return { kind: "there" };
+}
+
+const isHeldForCode = ({ notes: { otherCodeMs }, at }: Draft): boolean =>
+  at.nowMs - otherCodeMs < limits.identityNoteTrustMs;
+
+/**
+ * Writes the record of a send that ended with its process while it was alone there, or that was lost too often; records alone
+ * decide what follows (rule 7). Any other loss has none, and the work is resent.
+ */
+function isRecorded(
+  draft: Draft,
+  { work, sends }: Pick<InFlight, "work" | "sends">,
+  finding: Finding,
+): boolean {
+  const record = (code: string, message: string, final?: true): boolean => {
+    draft.records.push({ work, send: sends.sends, code, message, final });
+    draft.notes.wantsFailures = true;
+    return true;
+  };
+  if (finding.kind === "died" && finding.sign.begun && finding.sign.alone) {
+    const { instance, ended, silentMs } = finding.sign;
+    const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
+    return record("process-ended", `the process of ${instance} ended while it computed this alone: ${how}`);
+  }
+  if (sends.lost + 1 < limits.lostMax || diedWith(finding)) return false;
+  return record("lost", `lost ${limits.lostMax} times before any process said that it began`, true);
+}
+
+/**
+ * Notes up to which pack the messages of first sends were taken: those before the first one that the queues show. Where they
+ * show none of this run, all have been taken, or those sent before the oldest messages that they do show.
+ */
+function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): void {
+  if (state.phase !== "computing") return;
+  const shown = packs.firstPack.get(turnKey(state));
+  // A peek may have missed it before.
+  for (const mark of state.taken) mark.upTo = Math.min(mark.upTo, shown ?? mark.upTo);
+  const upTo = Math.min(state.cursor, shown ?? passedIn(state, packs), passedIn(state, urgent));
+  if (upTo > takenUpTo(state)) state.taken.push({ upTo, atMs: nowMs });
+}
+
+/** Up to which pack a queue whose first messages show none of them holds none. */
+function passedIn({ batches }: State, { full, oldestMs = 0 }: SeenQueue): number {
+  if (!full) return Number.POSITIVE_INFINITY;
+  // A batch was sent before the next one was decided.
+  const older = batches.findLastIndex(({ atMs }) => atMs < oldestMs);
+  return batches[older - 1]?.upTo ?? 0;
+}
+
+const takenUpTo = ({ taken }: State): number => taken.at(-1)?.upTo ?? 0;
+
+const takenAtMs = ({ taken }: State, pack: number): number | undefined =>
+  taken.find(({ upTo }) => pack < upTo)?.atMs;
+
+/** The same for a task or a resent pack, each of which has a message of its own. */
+function trackTakenAgain({ draft: { state, at }, observed }: Judging, name: string, sends: Sends): void {
+  const { waiting, full, oldestMs = 0 } = observed.urgent;
+  const waits = waiting.has(workKey(state, name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
+  if (waits) delete sends.takenMs;
+  else sends.takenMs ??= at.nowMs;
+}
+
+/** What is known of the sends of a pack that the cursor has passed. */
+export const sendsOf = (state: State, pack: number): Sends =>
+  state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
+
+/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
+export function resendPack(
+  draft: Draft,
+  pack: number,
+  why: { readonly waits?: boolean; readonly alone?: boolean; readonly lost?: boolean },
+): void {
+  const { state, at } = draft;
+  const before = sendsOf(state, pack);
+  const send = before.sends + 1;
+  const alone = before.alone === true || why.alone === true;
+  state.again[pack] = {
+    ...{ sends: send, atMs: at.nowMs },
+    since: why.waits === true ? before.since : send,
+    lost: before.lost + (why.lost === true ? 1 : 0),
+    alone: alone || undefined,
+  };
+  state.sentAgain += 1;
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone });
+}

@@ -1,0 +1,43 @@
+import { wireVersion } from "./decode.ts";
+import { limits } from "./limits.ts";
+import type { Failure } from "./run.ts";
+
+/** How a send ended, as its record's metadata tell it to whoever lists the records. */
+export interface ToldFailure {
+  readonly cause: string;
+  readonly code: string;
+  readonly message: string;
+  readonly attempts: number;
+  readonly attemptsMax: number;
+  /** Every other attempt would fail as well. */
+  readonly final: boolean;
+}
+
+/** Characters of a message in metadata, which have 8 KB. */
+const toldCharactersMax = 500;
+
+/** A failure record as it is stored: cause and message also ride in the metadata, so that one list brings those of all. */
+export function encodeFailure(failure: Omit<Failure, "v">) {
+  const { cause, code, attempts, attemptsMax, final } = failure;
+  const message = failure.message.slice(0, limits.errorCharactersMax);
+  const record: Failure = { v: wireVersion, ...failure, message };
+  const metadata: Record<string, string> = {
+    ...{ cause, code, attempts: String(attempts) },
+    message: Buffer.from(message.slice(0, toldCharactersMax)).toString("base64url"),
+    ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
+    ...(final === true ? { final: "1" } : {}),
+  };
+  return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
+}
+
+export function decodeToldFailure(metadata: Readonly<Record<string, string>>): ToldFailure {
+  const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
+  return {
+    cause: metadata["cause"] ?? "error",
+    code: metadata["code"] ?? "",
+    message: Buffer.from(metadata["message"] ?? "", "base64url").toString("utf8"),
+    attempts: number("attempts"),
+    attemptsMax: number("attemptsmax"),
+    final: metadata["final"] === "1",
+  };
+}
