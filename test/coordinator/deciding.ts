@@ -54,7 +54,7 @@ export const draftOf = (state: State, notes = runNotes(), nowMs = startMs): Draf
 /** The tasks that are sent once this decision is confirmed. */
 export const tasksOf = ({ state }: Pick<Draft, "state">, notes: RunNotes = runNotes()) =>
   unsentTasks(state, notes).map((name) => {
-    const { kind, send } = taskMessage(state, name, false);
+    const { kind, send } = taskMessage(state, name);
     return { kind, send };
   });
 

@@ -18,6 +18,7 @@ import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt): Draft {
   const draft = newDraft(state, notes, at);
   notes.wantsFailures = false;
+  notes.wantsNodes = false;
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
   trackPlan(draft, seen);
@@ -37,7 +38,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   if (draft.state.keep === true) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
-  judgeInFlight(draft);
+  judgeInFlight(draft, seen);
   updateWindow(draft.state, notes, at.share);
   fanOut(draft);
   sealShards(draft);

@@ -119,12 +119,15 @@ export interface RunNotes {
   manyFailures: boolean;
   /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
+  /** The same for nodes. */
+  wantsNodes: boolean;
   /** Until the next piece of work in flight counts as lost. */
   lostInMs: number;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
   failuresFrom: number;
-  /** When nodes were last polled. */
+  /** When nodes were last polled, also in storage's time. */
   nodesMs: number;
+  nodesAtMs: number;
   /** The latest send of a piece of work of which an attempt threw and others are to come, by `workName`. */
   readonly tried: Map<string, number>;
   /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
@@ -144,10 +147,17 @@ export interface RunNotes {
 const never = Number.NEGATIVE_INFINITY;
 
 export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string> = []): RunNotes => ({
-  ...{ window: 0, starved: false, dirty: false, manyFailures: false, wantsFailures: false },
+  ...{
+    window: 0,
+    starved: false,
+    dirty: false,
+    manyFailures: false,
+    wantsFailures: false,
+    wantsNodes: false,
+  },
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,
-  ...{ failuresMs: never, failuresAtMs: never, computedMs: never, otherCodeMs: never },
+  ...{ failuresMs: never, failuresAtMs: never, nodesAtMs: never, computedMs: never, otherCodeMs: never },
   ...{ lostInMs: Number.POSITIVE_INFINITY, drained: false },
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
@@ -167,11 +177,12 @@ export const doubtedUpTo = ({ turn, cursor, doubtUpTo }: State, { handedOut }: R
 export const taskKey = (state: State, name: string): string =>
   `${state.generation}.${name}.${state.tasks[name]?.sends}`;
 
-/** Recorded tasks of which nobody knows that they were sent: those just recorded, and what an earlier leader left. */
+/** Tasks that this term has recorded and not sent. What an earlier one recorded and may have sent is judged first. */
 export const unsentTasks = (state: State, notes: RunNotes): string[] =>
-  Object.keys(state.tasks).filter(
-    (name) => state.tasks[name]?.sent !== true && !notes.tasksSent.has(taskKey(state, name)),
-  );
+  Object.keys(state.tasks).filter((name) => {
+    const key = taskKey(state, name);
+    return state.tasks[name]?.sent !== true && !notes.tasksSent.has(key) && !notes.doubtful.has(key);
+  });
 
 /** A task as it is recorded before its first send. */
 export const newTask = (nowMs: number): Sends => ({ sends: 1, atMs: nowMs, lost: 0, since: 1 });

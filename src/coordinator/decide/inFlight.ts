@@ -3,7 +3,17 @@ import { packsOf, shardOf } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../poll/observe.ts";
-import { addSend, type Draft, layoutOf, nodeOf, resendTask, roomToWrite, unsentTasks } from "./draft.ts";
+import type { Seen } from "../poll/seen.ts";
+import {
+  addSend,
+  type Draft,
+  layoutOf,
+  nodeOf,
+  resendTask,
+  roomToWrite,
+  taskKey,
+  unsentTasks,
+} from "./draft.ts";
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
@@ -14,7 +24,7 @@ import { unfinishedPacks } from "./track.ts";
  *
  * Not promised: that work which seems lost is. It may only have been late to say that it lives.
  */
-export function judgeInFlight(draft: Draft): void {
+export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
   if (observed === undefined) return;
@@ -23,7 +33,7 @@ export function judgeInFlight(draft: Draft): void {
   notes.drained = takenUpTo(state) >= state.cursor;
   const seenMs = new Map<string, number>();
   const judging = { draft, observed, seenMs };
-  judgePacks(judging);
+  judgePacks(judging, shards);
   judgeTasks(judging);
   notes.seenMs = seenMs;
 }
@@ -55,7 +65,8 @@ type Finding =
   /** It was taken, and nobody has it. */
   | { readonly kind: "lost" };
 
-function judgePacks(judging: Judging): void {
+/** A shard that was not listed in this poll may have more partials by now. */
+function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const { draft } = judging;
   const { state } = draft;
   if (state.phase !== "computing" || state.paused || state.keep === true) return;
@@ -68,8 +79,10 @@ function judgePacks(judging: Judging): void {
   for (const pack of unfinished) {
     if (sentNow.has(pack) || (pack >= taken && !(pack in state.again))) continue;
     if (roomToWrite(draft) <= 0) return;
+    const shard = shardOf(layout, pack);
+    if (!listed.has(shard)) continue;
     const sends = sendsOf(state, pack);
-    const work: Work = { kind: "pack", shard: shardOf(layout, pack), pack };
+    const work: Work = { kind: "pack", shard, pack };
     const again = state.again[pack];
     if (again !== undefined) trackTakenAgain(judging, workName(work), again);
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
@@ -77,7 +90,8 @@ function judgePacks(judging: Judging): void {
     if (finding.kind === "there") continue;
     // A worker that only is slow is doubled at the very end of a run, once.
     if (finding.kind === "slow") {
-      if (last && sends.sends === sends.since) resendPack(draft, pack, { waits: true });
+      if (last && sends.sends === sends.since && sends.alone !== true)
+        resendPack(draft, pack, { waits: true });
     } else if (!isRecorded(draft, { work, sends }, finding))
       resendPack(draft, pack, { alone: diedWith(finding), lost: !diedWith(finding) });
   }
@@ -92,7 +106,10 @@ function judgeTasks(judging: Judging): void {
     trackTakenAgain(judging, name, task);
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
-    const after = { lostAfterMs: taskLostAfterMs(state, kind), slowAfterMs: Number.POSITIVE_INFINITY };
+    // What an earlier leader may have sent is sent again as soon as nobody is seen to have it.
+    const doubtful = task.sent !== true && notes.doubtful.has(taskKey(state, name));
+    const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, kind);
+    const after = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY };
     const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
     if (finding.kind === "there" || finding.kind === "slow") continue;
     if (isRecorded(draft, { work, sends: task }, finding)) continue;
@@ -125,16 +142,17 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
   const live = signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at));
   if (live !== undefined) {
     const found = there();
-    return live.begun && live.ageMs + live.silentMs > one.slowAfterMs ? { kind: "slow" } : found;
+    return live.begun && live.fresh && live.ageMs > one.slowAfterMs ? { kind: "slow" } : found;
   }
   const waits = [observed.packs, observed.urgent].some(({ waiting }) => waiting.has(workKey(state, name)));
   if (waits) return there();
-  const dead = signs.find((sign) => !sign.live && sign.send >= sends.since);
+  const dead = signs.find((sign) => !sign.live && sign.send === sends.sends);
   if (dead !== undefined) {
     // Three deaths alone fail the work, so each must be more than a late sign.
-    const sure =
-      !(dead.alone && dead.begun) || dead.ended !== undefined || dead.silentMs > limits.deathAloneMs;
-    return sure ? { kind: "died", sign: dead } : there();
+    const late = dead.alone && dead.begun && dead.ended === undefined && dead.silentMs <= limits.deathAloneMs;
+    if (late) return there();
+    const saidMs = observed.nowMs - Math.min(dead.silentMs, limits.lostMsMin);
+    return isListed(draft, one, saidMs) ? { kind: "died", sign: dead } : { kind: "there" };
   }
   if (one.takenMs === undefined) return { kind: "there" };
   const sinceMs = Math.max(one.takenMs, sends.atMs, notes.seenMs.get(name) ?? 0);
@@ -147,10 +165,16 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
     notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
     return { kind: "there" };
   }
-  // It may have ended with a record since failures were last listed.
-  if (notes.failuresAtMs > dueMs) return { kind: "lost" };
-  notes.wantsFailures = true;
-  return { kind: "there" };
+  return isListed(draft, one, dueMs) ? { kind: "lost" } : { kind: "there" };
+}
+
+/** Whether records, and the nodes where it is one, were listed after a time: the work may have ended since they were before. */
+function isListed({ notes }: Draft, { work }: Pick<InFlight, "work">, afterMs: number): boolean {
+  const failures = notes.failuresAtMs > afterMs;
+  const nodes = work.kind !== "node" || notes.nodesAtMs > afterMs;
+  notes.wantsFailures ||= !failures;
+  notes.wantsNodes ||= !nodes;
+  return failures && nodes;
 }
 
 const isHeldForCode = ({ notes: { otherCodeMs }, at }: Draft): boolean =>
@@ -165,18 +189,27 @@ function isRecorded(
   { work, sends }: Pick<InFlight, "work" | "sends">,
   finding: Finding,
 ): boolean {
-  const record = (code: string, message: string, final?: true): boolean => {
-    draft.records.push({ work, send: sends.sends, code, message, final });
+  const record = (send: number, code: string, message: string, final?: true): boolean => {
+    draft.records.push({ work, send, code, message, final });
     draft.notes.wantsFailures = true;
     return true;
   };
   if (finding.kind === "died" && finding.sign.begun && finding.sign.alone) {
-    const { instance, ended, silentMs } = finding.sign;
+    const { instance, ended, silentMs, send } = finding.sign;
     const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
-    return record("process-ended", `the process of ${instance} ended while it computed this alone: ${how}`);
+    return record(
+      send,
+      "process-ended",
+      `the process of ${instance} ended while it computed this alone: ${how}`,
+    );
   }
   if (sends.lost + 1 < limits.lostMax || diedWith(finding)) return false;
-  return record("lost", `lost ${limits.lostMax} times before any process said that it began`, true);
+  return record(
+    sends.sends,
+    "lost",
+    `lost ${limits.lostMax} times before any process said that it began`,
+    true,
+  );
 }
 
 /**

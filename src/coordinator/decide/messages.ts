@@ -56,10 +56,10 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
   return { packs, message, urgent };
 }
 
-/** The latest send of a recorded task. `doubt`: another leader may have sent it before. */
-export function taskMessage(state: State, name: string, doubt: boolean): WorkMessage {
+/** The latest send of a recorded task. */
+export function taskMessage(state: State, name: string): WorkMessage {
   const { sends = 1, alone } = state.tasks[name] ?? {};
-  const all = { ...common(state, sends), repeat: doubt || sends > 1 || undefined, alone: alone || undefined };
+  const all = { ...common(state, sends), repeat: sends > 1 || undefined, alone: alone || undefined };
   if (name === "plan") return { ...all, kind: "plan" };
   const node = nodeOf(name);
   if (node !== undefined) {

@@ -130,7 +130,7 @@ const packMsOf = ({ durationsMs, layout }: State): number =>
 export async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
   const sends = unsentTasks(state, notes).map((name) => {
     const key = taskKey(state, name);
-    return { key, message: taskMessage(state, name, notes.doubtful.has(key)), urgent: true };
+    return { key, message: taskMessage(state, name), urgent: true };
   });
   await sendAll(term, sends, {
     hedged: false,

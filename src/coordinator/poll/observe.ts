@@ -31,6 +31,8 @@ export interface Observed {
 export interface SeenSign extends SignedWork {
   readonly instance: string;
   readonly live: boolean;
+  /** It was written as lately as it said it would be. */
+  readonly fresh: boolean;
   /** Since the sign was written. */
   readonly silentMs: number;
   /** How the process ended, where its supervisor saw it. */
@@ -116,8 +118,9 @@ function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number):
     const sign = decodeSign(metadata, name);
     const live = isLive(sign, lastModifiedMs, nowMs);
     const silentMs = nowMs - lastModifiedMs;
-    const { ended } = sign;
-    return sign.works.map((work) => ({ ...work, instance: instanceOf(name), live, silentMs, ended }));
+    const { ended, everyMs } = sign;
+    const fresh = live && silentMs <= everyMs;
+    return sign.works.map((work) => ({ ...work, instance: instanceOf(name), live, fresh, silentMs, ended }));
   } catch (error) {
     if (error instanceof CorruptDataError) return [];
     throw error;

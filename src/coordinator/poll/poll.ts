@@ -38,7 +38,10 @@ export async function poll(
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(pages, 1) === 1;
   const nodesNow = nodePages(wanted.nodes, pages);
-  if (nodesNow && wanted.nodes.length > 0) notes.nodesMs = time.localMs;
+  if (nodesNow && wanted.nodes.length > 0) {
+    notes.nodesMs = time.localMs;
+    notes.nodesAtMs = time.nowMs;
+  }
   // Where there are more groups than pages, they take turns from one poll to the next.
   const count = takePages(pages, Math.min(wanted.groups.length, pagesMax));
   const { turn: groups, next } = inTurn(wanted.groups, notes.shardsFrom, count);
