@@ -64,7 +64,7 @@ async function handleOne(
     const ms = Math.round(ports.clock.monotonicMs() - startedMs);
     ports.log(logEvents.workDone({ run, uid, kind, send, attempt: attemptOf(message), ms, outcome }));
   } catch (error) {
-    await endAttempt(ports, message, delivery, error);
+    await endAttempt(ports, message, { ...delivery, held }, error);
   }
 }
 

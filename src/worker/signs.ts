@@ -26,7 +26,11 @@ export interface HeldWork {
    * confirmed, so that its death is seen: throws when storage does not take the sign, and may then be called again.
    */
   begin(): Promise<void>;
-  end(): void;
+  /**
+   * `laterMs`: its message was enqueued again, hidden for so long, and is listed as waiting until then. Any call after the first
+   * does nothing.
+   */
+  end(laterMs?: number): void;
 }
 
 /** What a sign says of its process. */
@@ -142,11 +146,17 @@ export function workSigns(
     if (!looping && !stopped) void callsFor(undefined, loop);
   }
 
+  function remove(entry: Entry): void {
+    entries.delete(entry);
+    if (written !== undefined && !holds(written.listed)) sleeping?.wake.abort();
+  }
+
   return {
     hold(message) {
       const work = workOf(message);
       if (work === undefined) return { begin: async () => {}, end() {} };
       const entry: Entry = { message, work, sinceMs: clock.monotonicMs(), begun: false, confirmed: false };
+      let ended = false;
       entries.add(entry);
       watch(entry);
       return {
@@ -156,10 +166,13 @@ export function workSigns(
           await inTurn(write);
           entry.confirmed = true;
         },
-        end() {
-          if (!entries.delete(entry)) return;
+        end(laterMs = 0) {
+          if (ended) return;
+          ended = true;
           if (entry.begun) lasting.add(message.uid, clock.monotonicMs() - entry.sinceMs);
-          if (written !== undefined && !holds(written.listed)) sleeping?.wake.abort();
+          entry.begun = false;
+          if (laterMs === 0) remove(entry);
+          else clock.after(laterMs, () => remove(entry));
         },
       };
     },

@@ -128,16 +128,12 @@ export interface RunNotes {
   /** When nodes were last polled, also in storage's time. */
   nodesMs: number;
   nodesAtMs: number;
-  /** The latest send of a piece of work of which an attempt threw and others are to come, by `workName`. */
-  readonly tried: Map<string, number>;
   /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
   seenMs: ReadonlyMap<string, number>;
-  /** When a live process last had any work of the run, storage's time. */
+  /** When a live process last computed any work of the run, storage's time. */
   computedMs: number;
   /** No message of the run's packs was left in the queues. */
   drained: boolean;
-  /** When instances with other code last enqueued its work again, storage's time. */
-  otherCodeMs: number;
   /** What had ended when this last grew, and when that was seen, storage's time. */
   ended?: { readonly what: string; readonly atMs: number };
   /** Groups of open shards listed so far: where the next poll begins if it cannot list them all. */
@@ -157,11 +153,11 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
   },
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,
-  ...{ failuresMs: never, failuresAtMs: never, nodesAtMs: never, computedMs: never, otherCodeMs: never },
+  ...{ failuresMs: never, failuresAtMs: never, nodesAtMs: never, computedMs: never },
   ...{ lostInMs: Number.POSITIVE_INFINITY, drained: false },
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
-  ...{ tried: new Map(), seenMs: new Map() },
+  ...{ seenMs: new Map() },
 });
 
 export const sendKey = (state: State, { pack, send }: PackSend): string => `${state.turn}.${pack}.${send}`;

@@ -51,11 +51,10 @@ function isOver(state: State, work: string): boolean {
 
 /** Takes over which attempts threw while others of their send are to come. */
 function trackTried(draft: Draft, { tried }: Seen): void {
-  const { state, notes } = draft;
-  for (const { work, generation, send, code, message, attempts, attemptsMax } of tried) {
+  const { state } = draft;
+  for (const { work, generation, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;
     const name = workName(work);
-    notes.tried.set(name, Math.max(send, notes.tried.get(name) ?? 0));
     // Notes of earlier versions have no code.
     if (code === "" || isOver(state, name)) continue;
     if (state.trying?.work === name && state.trying.attempts >= attempts) continue;

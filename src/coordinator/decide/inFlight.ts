@@ -157,10 +157,7 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
   if (one.takenMs === undefined) return { kind: "there" };
   const sinceMs = Math.max(one.takenMs, sends.atMs, notes.seenMs.get(name) ?? 0);
   if (notes.seenMs.has(name)) seenMs.set(name, notes.seenMs.get(name) ?? 0);
-  const lostAtMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
-  // A worker that enqueued the work again for later has noted why.
-  const heldBack = (notes.tried.get(name) ?? 0) >= sends.since || isHeldForCode(draft);
-  const dueMs = lostAtMs + (heldBack ? limits.retryDelayS * 1_000 : 0);
+  const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   if (observed.nowMs <= dueMs) {
     notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
     return { kind: "there" };
@@ -176,9 +173,6 @@ function isListed({ notes }: Draft, { work }: Pick<InFlight, "work">, afterMs: n
   notes.wantsNodes ||= !nodes;
   return failures && nodes;
 }
-
-const isHeldForCode = ({ notes: { otherCodeMs }, at }: Draft): boolean =>
-  at.nowMs - otherCodeMs < limits.identityNoteTrustMs;
 
 /**
  * Writes the record of a send that ended with its process while it was alone there, or that was lost too often; records alone

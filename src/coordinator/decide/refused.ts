@@ -24,7 +24,6 @@ export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode"
     at.nowMs - limits.identityNoteTrustMs,
     notes.ended.atMs - limits.identityNoteBeforeMs,
   );
-  notes.otherCodeMs = Math.max(notes.otherCodeMs, ...otherCode.map(({ atMs }) => atMs));
   const told = otherCode.filter(({ generation, atMs }) => generation === state.generation && atMs >= fromMs);
   const quietMs = at.nowMs - notes.ended.atMs;
   const advances = quietMs < usualMs(state) || isAtWork(notes, at.nowMs);

@@ -21,7 +21,7 @@ export interface Observed {
   readonly nowMs: number;
   /** What processes say of a piece of work, by `workKey`. */
   readonly signs: ReadonlyMap<string, readonly SeenSign[]>;
-  /** Runs of which a live process has some work, by uid. */
+  /** Runs of which a live process computes some work, by uid. */
   readonly computing: ReadonlySet<string>;
   readonly packs: SeenQueue;
   readonly urgent: SeenQueue;
@@ -99,7 +99,7 @@ async function listSigns(
       if (nowMs - blob.lastModifiedMs > limits.signKeptMs) old.push(blob.name);
       for (const one of signsIn(blob, nowMs)) {
         seen.push([workKey(one, workName(one.work)), one]);
-        if (one.live) computing.add(one.uid);
+        if (one.live && one.begun) computing.add(one.uid);
       }
     }
   }

@@ -17,6 +17,7 @@ import {
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
+import type { HeldWork } from "../signs.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { endSend, noteTried } from "./endSend.ts";
 import { outputThere } from "./outputThere.ts";
@@ -95,7 +96,7 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
 export async function endAttempt(
   ports: WorkerPorts,
   message: WorkMessage,
-  delivery: Delivery,
+  delivery: Delivery & { readonly held: HeldWork },
   error: unknown,
 ): Promise<void> {
   const { run, uid, kind, send } = message;
@@ -118,12 +119,18 @@ export async function endAttempt(
       // Each message of the run says the same, and one line of the log is enough.
       if (!(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error))) failed(false);
       const copy = sameMessage(message, delivery);
-      return persist(ports, () => enqueueAgain(ports, copy, delayOf(error, delivery)));
+      const laterS = delayOf(error, delivery);
+      await persist(ports, () => enqueueAgain(ports, copy, laterS));
+      return delivery.held.end(laterS * 1_000);
     }
-    case "next-attempt":
+    case "next-attempt": {
       failed(false);
-      await persist(ports, () => enqueueNext(ports, message, error));
+      // User code may fail by chance, so its next attempt begins at once; any other cause is given time to pass.
+      const laterS = error instanceof CalculationError ? 0 : limits.retryDelayS;
+      await persist(ports, () => enqueueNext(ports, message, laterS));
+      delivery.held.end(laterS * 1_000);
       return noteTried(ports, message, failure);
+    }
     case "end": {
       const lost = error instanceof StorageLostError;
       if (lost && (await persist(ports, () => outputThere(ports, message))))
@@ -146,14 +153,12 @@ function delayOf(error: unknown, { urgent }: Delivery): number {
 const sameMessage = (message: WorkMessage, { queue, text, attempt }: Delivery) =>
   attempt === 1 ? { queue, text } : { queue, text: encodeMessage({ ...message, silent: true }) };
 
-/** User code may fail by chance, so its next attempt begins at once; any other cause is given time to pass. */
 async function enqueueNext(
   { storage, names }: WorkerPorts,
   message: WorkMessage,
-  error: unknown,
+  visibleInS: number,
 ): Promise<void> {
   const next = encodeMessage({ ...message, tries: attemptOf(message) });
-  const visibleInS = error instanceof CalculationError ? 0 : limits.retryDelayS;
   await storage.queues.send(names.urgent, next, { visibleInS });
 }
 

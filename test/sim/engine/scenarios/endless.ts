@@ -78,7 +78,7 @@ async function doomed(
       must(/time limit/.test(error), `the failure tells of the limit: ${error}`);
     } else {
       const dead = engine.instances.filter((one) => one.isDead()).length;
-      if (mostOfOne > 4 || (kind !== "node" && dead > 4))
+      if (mostOfOne > 6 || (kind !== "node" && dead > 6))
         judge.report(
           "few processes die of one piece of work",
           `${dead} died of ${mostOfOne} attempts at one ${kind}`,
@@ -119,7 +119,9 @@ const takeTurns = () =>
     await script.submit({ id: "r", chunks: 2, packSize: 1, tolerate: { chunks: 1 } });
     await script.untilEnded();
     script.mustBe("complete");
-    must(begun.get(0) === 3 && begun.get(1) === 3, `attempts begun: ${[...begun.values()].join(", ")}`);
+    const most = Math.max(0, ...begun.values());
+    must(begun.get(0) === 3 || begun.get(1) === 3, `attempts begun: ${[...begun.values()].join(", ")}`);
+    must(most <= 4, `attempts begun: ${most}`);
   });
 
 const cases = kinds.flatMap((kind) =>

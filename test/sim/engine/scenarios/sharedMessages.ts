@@ -107,7 +107,7 @@ export const sharedMessages: Readonly<Record<string, Scenario>> = {
       const { folded } = script.run()?.manifests.get(1) ?? {};
       script.must(folded === packs - 1, `only its own chunk is missing: ${folded} are there`);
       const dead = script.engine.instances.filter((one) => one.isDead()).length;
-      if (dead > 4) script.judge.report("few processes die of one piece of work", `${dead} died`);
+      if (dead > 6) script.judge.report("few processes die of one piece of work", `${dead} died`);
       script.replaces = false;
       script.broken.doom = undefined;
     }),
