@@ -38,7 +38,7 @@ describe("a paused run has come to rest", () => {
     ["it is cancelled", {}, { want: "cancelled", command: 4 }],
     ["the state does not know of the pause yet", { paused: false }, {}],
     ["a command came that the state has not answered", {}, { command: 4 }],
-    ["a task is under way", { tasks: { "node/1/00000": { sends: 1, atMs: 0, late: 0, since: 1 } } }, {}],
+    ["a task is under way", { tasks: { "node/1/00000": { sends: 1, atMs: 0, lost: 0, since: 1 } } }, {}],
     ["it is being planned", { phase: "planning" }, {}],
     ["it is finishing", { phase: "finishing" }, {}],
   ])("but not where %s", (_what, state, want) => {

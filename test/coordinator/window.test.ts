@@ -110,10 +110,10 @@ test("until the rate is known a young run is polled by the time of its packs, a 
   expect(learning(100, [1_600, 1_600], { starved: true })).toBe(settings.fastLoopMs);
 });
 
-test("at the end of a run the leader polls when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
+test("at the end of a run the leader polls when the next pack in flight counts as lost, and not more often than four times a loop", () => {
   const ending = running(100, 0.5, 2_000, { inFlight: 2, packsDone: 98, cursor: 100 });
-  const pauses = [60_000, 1_300, 20].map((stragglerInMs) =>
-    pauseBetween([{ working: ending, notes: { ...runNotes(), stragglerInMs } }], settings, 60_000),
+  const pauses = [60_000, 1_300, 20].map((lostInMs) =>
+    pauseBetween([{ working: ending, notes: { ...runNotes(), lostInMs } }], settings, 60_000),
   );
   expect(pauses).toEqual([2_000, 1_300, 500]);
 });

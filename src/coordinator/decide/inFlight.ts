@@ -20,7 +20,7 @@ export function judgeInFlight(draft: Draft): void {
   if (observed === undefined) return;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   trackTaken(state, observed, at.nowMs);
-  notes.drained = takenUpTo(state) >= state.cursor;
+  notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   const seenMs = new Map<string, number>();
   const judging = { draft, observed, seenMs };
   judgePacks(judging);

@@ -1,4 +1,3 @@
-import { parseBegun } from "../../../../src/model/runBlobs.ts";
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";
@@ -22,8 +21,6 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     }
     const run = ledger.record(place.id, place.uid);
     if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
-    // An attempt takes back its own note that it has begun.
-    if (parseBegun(`/${place.rest}`) !== undefined) return undefined;
     if (isUnnamedResult(place, run)) return undefined;
     if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
