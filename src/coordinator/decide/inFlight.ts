@@ -196,8 +196,9 @@ function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): v
 function passedIn({ batches }: State, { full, oldestMs = 0 }: SeenQueue): number {
   if (!full) return Number.POSITIVE_INFINITY;
   // A batch was sent before the next one was decided.
-  const older = batches.findLastIndex(({ atMs }) => atMs < oldestMs);
-  return batches[older - 1]?.upTo ?? 0;
+  const sentBy = ({ atMs }: State["batches"][number], index: number) =>
+    batches[index + 1]?.atMs ?? atMs + limits.sendMs;
+  return batches.findLast((batch, index) => sentBy(batch, index) < oldestMs)?.upTo ?? 0;
 }
 
 const takenUpTo = ({ taken }: State): number => taken.at(-1)?.upTo ?? 0;
