@@ -160,7 +160,8 @@ export type Answer = z.infer<typeof answerSchema>;
  */
 export const failureSchema = z.object({
   v: version,
-  /** `poison`: no worker recorded how the send ended. Its code `process-ended` means that its process died. */
+  /** `poison`: no worker recorded how the send ended. Its code `process-ended` means that its process
+   *  died while nothing else ran there, and `lost` that it died beside other work or that no process had it any more. */
   cause: z.enum(["error", "poison", "storage-lost"]),
   /** Stable code, such as `calculation-threw` or `time-limit`. */
   code: z.string(),

@@ -1,7 +1,14 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { attemptOf, encodeMessage, type MessageOf, onePackEach, type WorkMessage } from "../model/message.ts";
+import {
+  attemptOf,
+  encodeMessage,
+  type MessageOf,
+  onePackEach,
+  type WorkMessage,
+  workOf,
+} from "../model/message.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { checkNamed } from "../model/storedSpec.ts";
@@ -130,11 +137,14 @@ async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"clea
   return "deleted";
 }
 
-/** Ends a send whose attempt ended without a word. Only where it was alone in its process does that count against its work. */
+/**
+ * Ends a send whose attempt ended without a word. Only where it was alone in its process does that count against its work; a
+ * client that asked learns that its process ended.
+ */
 const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
   endSend(ports, message, {
     cause: "poison",
-    code: message.alone === true ? "process-ended" : "lost",
+    code: message.alone === true || workOf(message) === undefined ? "process-ended" : "lost",
     message:
       "the process that had it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it",
     attempts: attemptOf(message),

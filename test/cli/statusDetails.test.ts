@@ -14,7 +14,7 @@ const open = {
     failed: Buffer.from([0b0001_0000]).toString("base64url"),
   },
 };
-const again = { 5: { sends: 2, atMs: 0, late: 1, since: 1 } };
+const again = { 5: { sends: 2, atMs: 0, lost: 1, since: 1 } };
 
 async function inspected() {
   const world = await cliWorld();

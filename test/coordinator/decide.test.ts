@@ -5,7 +5,7 @@ import { allSent, first, startMs, step, tasksOf } from "./deciding.ts";
 describe("the journey of a run", () => {
   test("a new run is planned: recorded first, sent after the write", () => {
     const draft = step(first());
-    expect(draft.state.tasks).toEqual({ plan: { sends: 1, atMs: startMs, late: 0, since: 1 } });
+    expect(draft.state.tasks).toEqual({ plan: { sends: 1, atMs: startMs, lost: 0, since: 1 } });
     expect(tasksOf(draft)).toEqual([{ kind: "plan", send: 1 }]);
     expect(draft.packs).toEqual([]);
     expect(draft.decided).toBe(true);

@@ -7,16 +7,15 @@ import {
   unsentTasks,
 } from "../../src/coordinator/decide/draft.ts";
 import { taskMessage } from "../../src/coordinator/decide/messages.ts";
-import { silentAfterMs } from "../../src/coordinator/decide/pace.ts";
+import { type Observed, type SeenQueue, type SeenSign, workKey } from "../../src/coordinator/poll/observe.ts";
 import type { Seen } from "../../src/coordinator/poll/seen.ts";
+import { type Work, workName } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { runNotes, seen } from "../support/runFixtures.ts";
 
 /** When the tests of the decisions begin, storage's time; `afterMs` counts from here. */
 export const startMs = 1_000_000;
 export const limitMs = 300_000;
-/** Silence for longer than this is answered by another send. */
-export const silentMs = silentAfterMs({ limitMs });
 
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
@@ -46,6 +45,34 @@ export function decideOn(
     ...more,
   });
 }
+
+/** What workers and queues tell: where nothing else is said, nobody computes and nothing waits. */
+export interface Told {
+  readonly signs?: readonly SeenSign[];
+  readonly packs?: Partial<SeenQueue>;
+  readonly urgent?: Partial<SeenQueue>;
+}
+const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new Map(), oldestMs: undefined };
+
+export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
+  nowMs: startMs + afterMs,
+  signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
+  computing: new Set(signs.filter(({ live }) => live).map(({ uid }) => uid)),
+  packs: { ...emptyQueue, ...packs },
+  urgent: { ...emptyQueue, ...urgent },
+});
+
+/** The sign of a process that has begun a first send. */
+export const signOf = (work: Work, more: Partial<SeenSign> = {}): SeenSign => ({
+  ...{ run: "r", uid: "u", work, generation: 1, send: 1, ageMs: 1_500, begun: true, alone: false },
+  ...{ instance: "node-1", live: true, silentMs: 0, ended: undefined },
+  ...more,
+});
+
+/** A queue that shows the messages of this work. */
+export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
+  waiting: new Set(works.map((work) => workKey({ uid: "u", generation: 1 }, workName(work)))),
+});
 
 /** A draft of nothing yet, for tests of single steps. */
 export const draftOf = (state: State, notes = runNotes(), nowMs = startMs): Draft =>

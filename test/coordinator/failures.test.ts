@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "../../src/model/limits.ts";
 import { computing, failure, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
-import { allSent, first, silentMs, startMs, step, tasksOf } from "./deciding.ts";
+import { allSent, first, observedAt, signOf, startMs, step, tasksOf } from "./deciding.ts";
 
 const tolerant = { ...spec, tolerate: { chunks: 4 } };
 const sent = () => step(computing(4)).state;
@@ -57,7 +57,7 @@ describe("failures of packs", () => {
         Array.from({ length: sends }, (_, at) => packFailure(0, at + 1, cause, { code }));
       for (let send = 1; send < max; send += 1) {
         const draft = step(state, { spec: tolerant, failures: ended(send) });
-        const alone = code === "process-ended" && send >= limits.diedSendsAlone;
+        const alone = code === "process-ended";
         expect(draft.packs).toEqual([{ pack: 0, send: send + 1, urgent: true, repeat: true, alone }]);
         state = draft.state;
         // While that send is under way nothing else happens.
@@ -75,9 +75,9 @@ describe("failures of packs", () => {
   test("a run that fails names a pack that failed, not one of which another send may still succeed", () => {
     const died = (pack: number, send: number) => packFailure(pack, send, "poison", { code: "process-ended" });
     const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
-    const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, late: 0, since: 1 } } };
+    const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, lost: 0, since: 1 } } };
     const { ending, packs } = step(state, { failures });
-    expect(ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: ended its process 3 times");
+    expect(ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: ended its process 3 times, alone");
     expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
   });
 
@@ -90,13 +90,13 @@ describe("failures of packs", () => {
   );
 
   test("a pack whose second send is still under way has not failed", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 1, since: 1 } } };
+    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 1, since: 1 } } };
     expect(step(state, { failures: [packFailure(2, 1)] }).ending).toBeUndefined();
     expect(step(state, { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
 
   test("a failure that is final fails the pack though another send is under way", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 1, since: 1 } } };
+    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 1, since: 1 } } };
     const draft = step(state, { failures: [packFailure(2, 1, "error", { final: true })] });
     expect(draft.ending?.phase).toBe("failed");
   });
@@ -107,23 +107,20 @@ describe("failures of packs", () => {
   });
 
   test("sends from before a resume may end without a record and are not waited for", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, late: 0, since: 2 } } };
+    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 0, since: 2 } } };
     expect(step(state, { failures: [packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
 
-  test("a silent resend takes nothing away from the record of the send before, which comes later and still counts", () => {
+  test("a resend after the death of a process takes nothing away from the record of the send before, which comes later and still counts", () => {
     const overtime = (send: number) => packFailure(0, send, "error", { code: "time-limit" });
-    const silent = step(sent(), { spec: tolerant }, runNotes(), silentMs + 1);
-    expect(silent.state.again[0]).toMatchObject({ sends: 2, since: 2 });
-    const late = step(
-      silent.state,
-      { spec: tolerant, failures: [overtime(1)] },
-      runNotes(),
-      silentMs + 2_000,
-    );
+    const dead = signOf({ kind: "pack", shard: 0, pack: 0 }, { live: false });
+    const observed = observedAt(20_000, { signs: [dead] });
+    const resent = step(sent(), { spec: tolerant }, runNotes(), 20_000, { observed });
+    expect(resent.state.again[0]).toMatchObject({ sends: 2, since: 2 });
+    const late = step(resent.state, { spec: tolerant, failures: [overtime(1)] }, runNotes(), 22_000);
     expect([late.packs, late.state.packsFailed]).toEqual([[], 0]);
     const both = [overtime(1), overtime(2)];
-    const ended = step(late.state, { spec: tolerant, failures: both }, runNotes(), silentMs + 4_000);
+    const ended = step(late.state, { spec: tolerant, failures: both }, runNotes(), 24_000);
     expect([ended.packs, ended.state.packsFailed]).toEqual([[], 1]);
   });
 
@@ -153,24 +150,21 @@ describe("failures of tasks", () => {
     expect(draft.ending?.error?.code).toBe("finish-failed");
   });
 
-  test("a finish that ends its process is made alone from the third send on, and fails the run after it", () => {
+  test("a finish that ended its process is alone from the next send on, and the third such end fails the run", () => {
     const died = (sends: number) =>
       Array.from({ length: sends }, (_, at) =>
         failure({ kind: "finish" }, at + 1, "poison", 1, { code: "process-ended" }),
       );
     const one = step(finishing(), { failures: died(1) });
-    expect(one.state.tasks["finish"]).toMatchObject({ sends: 2 });
-    expect(one.state.tasks["finish"]?.alone).toBeUndefined();
+    expect(one.state.tasks["finish"]).toMatchObject({ sends: 2, alone: true });
     const two = step(allSent(one.state), { failures: died(2) });
     expect(two.state.tasks["finish"]).toMatchObject({ sends: 3, alone: true });
     const three = step(allSent(two.state), { failures: died(3) });
-    expect(three.ending?.error?.message).toBe("ended its process 3 times");
+    expect(three.ending?.error?.message).toBe("ended its process 3 times, alone");
   });
 
   test("a record of a send that the state does not know raises the number of the next one above it", () => {
-    const records = [1, 2, 3].map((send) =>
-      failure({ kind: "finish" }, send, "poison", 1, { code: "not-begun" }),
-    );
+    const records = [1, 2, 3].map((send) => failure({ kind: "finish" }, send, "poison", 1, { code: "lost" }));
     expect(step(finishing(), { failures: records }).state.tasks["finish"]?.sends).toBe(4);
   });
 });

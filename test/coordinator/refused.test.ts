@@ -51,10 +51,10 @@ describe("a run whose work is enqueued again by instances with other code", () =
 
   it("takes it back with any outcome, with a sign of life, while it is paused, and when the notes end", () => {
     const waiting = polls(planning, [1_000]).state;
-    const seenThen = (change: Partial<State>, atMs = 2_000, aliveMs?: number) => {
+    const seenThen = (change: Partial<State>, atMs = 2_000, computedMs?: number) => {
       const notes = newRunNotes(0);
       track(waiting, notes, 1_500);
-      if (aliveMs !== undefined) notes.aliveMs.set("plan", aliveMs);
+      if (computedMs !== undefined) notes.computedMs = computedMs;
       return track({ ...waiting, ...change }, notes, atMs, [note(2_000)]).state.otherCode;
     };
     expect(seenThen({})).toBeDefined();

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { hasComeToRest } from "../../src/coordinator/decide/command.ts";
-import { stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
 import { anyRunToLead, rests } from "../../src/coordinator/poll/markers.ts";
-import { limits } from "../../src/model/limits.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, planOf } from "../support/runFixtures.ts";
+import { observedAt, signOf, type Told } from "./deciding.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const limitMs = 300_000;
@@ -15,22 +14,34 @@ const paused = (more: Partial<State> = {}): State => ({
   ...{ cursor: 40, inFlight: 20, durationsMs: Array(20).fill(1_000), rate: 20 },
   ...more,
 });
-const at = (nowMs: number) => ({ nowMs, localMs: 0, limitMs });
+const at = (nowMs: number, told: Told = {}) => ({
+  nowMs,
+  localMs: 0,
+  limitMs,
+  observed: observedAt(0, told),
+});
 
 describe("a paused run has come to rest", () => {
-  const begunEndMs = stragglerAfterMs(paused(), limitMs);
-  const restMs = limits.markerTrustMs + begunEndMs;
+  const restMs = 12_000;
+  const held = signOf({ kind: "pack", shard: 0, pack: 3 }, { begun: false });
 
-  test("once what workers had begun before they read of the pause must have ended", () => {
+  test("once 12 s have passed since the pause, by when whatever was begun before has a sign or has ended", () => {
     expect(hasComeToRest(paused(), pause, {}, at(restMs))).toBe(false);
     expect(hasComeToRest(paused(), pause, {}, at(restMs + 1))).toBe(true);
     expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, {}, at(restMs + 1))).toBe(false);
   });
 
-  test("at the latest when the time limit of its packs is past", () => {
-    const slow = paused({ durationsMs: Array(20).fill(200_000), rate: 0.1 });
-    expect(hasComeToRest(slow, pause, {}, at(limits.markerTrustMs + limitMs))).toBe(false);
-    expect(hasComeToRest(slow, pause, {}, at(limits.markerTrustMs + limitMs + 1))).toBe(true);
+  test.each<[string, Told["signs"], boolean]>([
+    ["not while a live process computes any of it, however long", [{ ...held, begun: true }], false],
+    ["not while a live process holds any of it", [held], false],
+    ["though live processes compute another run", [{ ...held, uid: "x" }], true],
+    ["though a process that died had some of it", [{ ...held, live: false }], true],
+  ])("%s", (_what, signs, expected) => {
+    expect(hasComeToRest(paused(), pause, {}, at(3_600_000, { signs: signs ?? [] }))).toBe(expected);
+  });
+
+  test("only where signs were read in this loop", () => {
+    expect(hasComeToRest(paused(), pause, {}, { nowMs: 3_600_000 })).toBe(false);
   });
 
   test.each<[string, Partial<State>, Partial<Marker>]>([
@@ -38,7 +49,7 @@ describe("a paused run has come to rest", () => {
     ["it is cancelled", {}, { want: "cancelled", command: 4 }],
     ["the state does not know of the pause yet", { paused: false }, {}],
     ["a command came that the state has not answered", {}, { command: 4 }],
-    ["a task is under way", { tasks: { "node/1/00000": { sends: 1, atMs: 0, late: 0, since: 1 } } }, {}],
+    ["a task is under way", { tasks: { "node/1/00000": { sends: 1, atMs: 0, lost: 0, since: 1 } } }, {}],
     ["it is being planned", { phase: "planning" }, {}],
     ["it is finishing", { phase: "finishing" }, {}],
   ])("but not where %s", (_what, state, want) => {

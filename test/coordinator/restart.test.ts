@@ -108,7 +108,7 @@ test("a node above the shards is kept only while every shard below it is", () =>
 
 test("a new turn takes a send number above every send before, and begins at the first shard that is open", () => {
   const state = step(computing(60)).state;
-  state.again[3] = { sends: 4, atMs: 0, late: 1, since: 1 };
+  state.again[3] = { sends: 4, atMs: 0, lost: 1, since: 1 };
   beginTurn(state);
   expect(state).toMatchObject({ firstSend: 5, cursor: 0, again: {}, batches: [] });
   expect(state.open[0]?.recount).toBe(true);

@@ -81,7 +81,7 @@ test("a state write that storage refuses for minutes has no recorded task sent t
   for (let shard = 0; shard < sealed; shard += 1) {
     state.sealed[shard] = { gen: 1, node: false };
     const name = workName({ kind: "node", level: 1, index: shard });
-    state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), late: 0, since: 1 };
+    state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
   }
   await twin.addRun("big", plan, { state, marker: { cap: 1 } });
   const sent = new Map<string, number>();

@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import { layoutOf } from "../../src/coordinator/decide/draft.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/fanOut.ts";
 import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
+import { turnKey } from "../../src/coordinator/poll/observe.ts";
 import { groupsOf } from "../../src/coordinator/poll/seen.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";
-import { step } from "./deciding.ts";
+import { observedAt, step } from "./deciding.ts";
 
 const running = (packs: number, rate: number, meanMs: number, change: Partial<State> = {}): State => ({
   ...computing(packs),
@@ -110,10 +111,10 @@ test("until the rate is known a young run is polled by the time of its packs, a 
   expect(learning(100, [1_600, 1_600], { starved: true })).toBe(settings.fastLoopMs);
 });
 
-test("at the end of a run the leader polls when the next pack in flight becomes a straggler, and not more often than four times a loop", () => {
+test("at the end of a run the leader polls when the next pack in flight counts as lost, and not more often than four times a loop", () => {
   const ending = running(100, 0.5, 2_000, { inFlight: 2, packsDone: 98, cursor: 100 });
-  const pauses = [60_000, 1_300, 20].map((stragglerInMs) =>
-    pauseBetween([{ working: ending, notes: { ...runNotes(), stragglerInMs } }], settings, 60_000),
+  const pauses = [60_000, 1_300, 20].map((lostInMs) =>
+    pauseBetween([{ working: ending, notes: { ...runNotes(), lostInMs } }], settings, 60_000),
   );
   expect(pauses).toEqual([2_000, 1_300, 500]);
 });
@@ -151,6 +152,24 @@ describe("the window", () => {
     notes.window = 256;
     step({ ...sent, rate: 1 }, { parts: parts(0, 128) }, notes, 0);
     expect([notes.window, notes.starved]).toEqual([512, true]);
+  });
+
+  test("doubles while the queues are drained, whatever the rate says, and to the cap at most", () => {
+    const cap = { marker: { ...marker, cap: 700 } };
+    const notes = runNotes();
+    let { state } = step(computing(2000), cap, notes);
+    const poll = (afterMs: number, waits?: number) => {
+      const packs = waits === undefined ? {} : { firstPack: new Map([[turnKey(state), waits]]) };
+      const observed = observedAt(afterMs, { packs });
+      const draft = step({ ...state, rate: 1 }, cap, notes, afterMs, { observed });
+      state = draft.state;
+      return [draft.packs.length, notes.starved];
+    };
+    expect(poll(1_000, 255)).toEqual([0, false]);
+    expect(poll(2_000)).toEqual([256, true]);
+    expect(poll(3_000, 300)).toEqual([0, false]);
+    expect(poll(4_000)).toEqual([700 - 512, true]);
+    expect(poll(5_000)).toEqual([0, false]);
   });
 
   test("never falls under eight", () => {

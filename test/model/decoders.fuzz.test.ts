@@ -22,7 +22,7 @@ import {
   segmentSchema,
   specSchema,
 } from "../../src/model/run.ts";
-import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
+import { lastNumberOf, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -141,7 +141,7 @@ test("names, content types and short texts of strangers are read without an erro
   );
   fc.assert(
     fc.property(text, (given) => {
-      for (const read of [lastNumberOf, parseFailure, parseTried, parseBegun, decodeCalls]) read(given);
+      for (const read of [lastNumberOf, parseFailure, parseTried, decodeCalls]) read(given);
       const { ms, attempt } = parseOutputFacts(given);
       expect(ms >= 0 && attempt >= 0).toBe(true);
       expect(decodeBitmap(given, 20)).toHaveLength(3);

@@ -70,7 +70,6 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   nodes: [],
   failures: [],
   tried: [],
- 
   unlisted: false,
   ...found,
 });

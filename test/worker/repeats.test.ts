@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { decodeJson } from "../../src/model/decode.ts";
 import { StorageError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
 import type { WorkMessage } from "../../src/model/message.ts";
+import { signBlobs } from "../../src/model/names.ts";
 import { failureSchema } from "../../src/model/run.ts";
+import { decodeSign } from "../../src/model/sign.ts";
 import { at, common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const work = { kind: "pack", shard: 0, pack: 1 } as const;
@@ -29,25 +30,36 @@ async function planned(meanwhile: () => Promise<void> = async () => {}) {
   const left = () => world.list("runs").filter((name) => /^(failed|parts)/.test(name));
   const failure = async (name: string) =>
     decodeJson(failureSchema, await world.bytesOf(world.names.runs, name), name);
-  /** A process died with this send: its note is left. */
-  const died = (send: number, tag = "1-1-abcdefgh") =>
-    world.storage.blobs.create(world.names.runs, at.begun(work, 1, send, tag), "");
-  return { world, message, begun, left, failure, died };
+  /** What the sign of this process tells: each piece of work, its send, and whether a thread has it. */
+  const told = async () => {
+    const listed = await world.storage.blobs.list(world.names.coordination, signBlobs, { metadata: true });
+    return listed.blobs.flatMap(({ metadata, name: blob }) =>
+      decodeSign(metadata, blob).works.map(({ work: { kind }, send, begun: has }) => ({
+        kind,
+        send,
+        begun: has,
+      })),
+    );
+  };
+  return { world, message, begun, left, failure, told };
 }
 const callsOf = ({ storage }: Awaited<ReturnType<typeof planned>>["world"]) => ({
   ...storage.meter.counts(),
 });
 
 describe("a message that is delivered again", () => {
-  test.each<[string, Partial<WorkMessage>, number]>([
-    ["by the host", {}, 2],
-    ["as a copy that says so", { silent: true }, 1],
-  ])("%s does not compute: its send ends with the death of its process", async (_what, change, attempt) => {
+  test.each<[string, Partial<WorkMessage>, number, string]>([
+    ["by the host", {}, 2, "lost"],
+    ["as a copy that says so", { silent: true }, 1, "lost"],
+    ["by the host, and was alone in its process,", { alone: true }, 2, "process-ended"],
+    ["as such a copy, and was alone in its process,", { silent: true, alone: true }, 1, "process-ended"],
+  ])("%s does not compute: its send ends with a record", async (_what, change, attempt, code) => {
     const { world, message, begun, left, failure } = await planned();
     await world.work({ ...message, ...change } as WorkMessage, { attempt });
     expect(begun).toEqual([]);
     expect(left()).toEqual(["failed/00000/00000001.001.001"]);
-    expect(await failure(record)).toMatchObject({ cause: "poison", code: "process-ended", attempts: 1 });
+    expect(await failure(record)).toMatchObject({ cause: "poison", code, attempts: 1 });
+    expect((await failure(record)).final).toBeUndefined();
     expect(await world.messages("urgent")).toEqual([]);
   });
 
@@ -62,18 +74,7 @@ describe("a message that is delivered again", () => {
   test("records how many attempts of its send threw before", async () => {
     const { world, message, failure } = await planned();
     await world.work({ ...message, tries: 2 }, { attempt: 2 });
-    expect(await failure(record)).toMatchObject({ code: "process-ended", attempts: 3 });
-  });
-
-  test.each([
-    ["not-begun", false],
-    ["process-ended", true],
-  ])("and was sent before is recorded as %s by its note (%j)", async (code, noted) => {
-    const { world, message, failure, died } = await planned();
-    await died(1);
-    if (noted) await died(2);
-    await world.work({ ...message, send: 2, repeat: true }, { attempt: 2 });
-    expect(await failure(at.failure(work, 1, 2))).toMatchObject({ cause: "poison", code });
+    expect(await failure(record)).toMatchObject({ code: "lost", attempts: 3 });
   });
 
   test("leaves no record if the run has ended", async () => {
@@ -126,26 +127,45 @@ describe("a repeated send", () => {
     expect(left()).toEqual(["parts/00000/00000001"]);
   });
 
-  test("writes a begin note and removes it, however it ends", async () => {
-    let seen: string[] = [];
+  test("begins only once the sign of its process tells of it, and leaves nothing else, however it ends", async () => {
+    let seen: unknown[] = [];
     let throwing = false;
     const made = await planned(async () => {
-      seen = made.left();
+      seen = [...made.left(), ...(await made.told())];
       if (throwing) throw new Error("no luck");
     });
     const { world, message, left } = made;
     await world.work({ ...message, send: 2, repeat: true });
-    expect(seen).toEqual([
-      expect.stringMatching(/^failed\/00000\/00000001\.001\.002\.2-1-[0-9a-f]{8}\.begun$/),
-    ]);
+    expect(seen).toEqual([{ kind: "pack", send: 2, begun: true }]);
     expect(left()).toEqual(["parts/00000/00000001"]);
     throwing = true;
     await world.work({ ...computeOf(await world.plan(), 2), send: 3, repeat: true });
-    expect(seen.filter((name) => name.endsWith(".begun"))).toHaveLength(1);
+    expect(seen).toEqual(["parts/00000/00000001", { kind: "pack", send: 3, begun: true }]);
     expect(left()).toEqual(["failed/00000/00000002.001.003.tried", "parts/00000/00000001"]);
   });
 
-  test("makes no extra call for a first send, which leaves no note", async () => {
+  test("does not begin while storage takes no sign, and is enqueued again after a minute of that", async () => {
+    const { world, message, begun, left } = await planned();
+    const { create } = world.storage.blobs;
+    let refused = 0;
+    Object.assign(world.storage.blobs, {
+      create: (...call: Parameters<typeof create>) => {
+        if (call[0] !== world.names.coordination) return create(...call);
+        refused += 1;
+        return Promise.reject(new StorageError("busy", "ServerBusy", 503, "busy"));
+      },
+    });
+    const repeat = { ...message, send: 2, repeat: true };
+    await world.world.finish(world.work(repeat));
+    expect([begun, left(), refused > 1]).toEqual([[], [], true]);
+    Object.assign(world.storage.blobs, { create });
+    await world.world.advance(31_000);
+    expect(await world.messages("urgent")).toEqual([repeat]);
+    await world.host();
+    expect([begun, left()]).toEqual([[1], ["parts/00000/00000001"]]);
+  });
+
+  test("makes no extra call for a first send that is short, and which no sign tells of", async () => {
     let seen: string[] = [];
     const made = await planned(async () => {
       seen = made.left();
@@ -159,79 +179,35 @@ describe("a repeated send", () => {
     expect(after.other - before.other).toBe(0);
   });
 
-  const patienceMs = 60_000 + 60_000 + limits.taskStragglerMsMin;
-
-  test("does not begin once as many processes died with it as may, and records how many", async () => {
-    const { world, message, begun, failure, died } = await planned();
-    for (const send of [1, 2, 3]) await died(send);
-    await world.world.advance(patienceMs + 2_000);
-    await world.work({ ...message, send: 4, repeat: true });
-    expect(begun).toEqual([]);
-    const ended = { code: "process-ended", message: "ended its process 3 times", final: true };
-    expect(await failure(at.failure(work, 1, 4))).toMatchObject(ended);
-  });
-
-  test("waits while begun attempts may still run", async () => {
-    const { world, message, begun, left, died } = await planned();
-    for (const send of [1, 2, 3]) await died(send);
-    await world.work({ ...message, send: 4, repeat: true });
-    expect([begun, left().filter((name) => !name.endsWith(".begun"))]).toEqual([[], []]);
-    await world.world.advance(31_000);
-    expect(await world.messages("urgent")).toEqual([{ ...message, send: 4, repeat: true }]);
-  });
-
-  test("begins if fewer processes died", async () => {
-    const { world, message, begun, died } = await planned();
-    for (const send of [1, 2]) await died(send);
-    await world.work({ ...message, send: 3, repeat: true });
-    expect(begun).toEqual([1]);
-  });
-});
-
-describe("work that takes long", () => {
-  /** The ages of its begin note, second by second, while it takes so long. */
-  async function working(kind: "compute" | "finish", ms: number, change: Partial<WorkMessage> = {}) {
-    const made = await planned();
-    const { world } = made;
-    for (const pack of kind === "finish" ? [0, 1, 2] : [])
-      await world.work(computeOf(await world.plan(), pack));
-    const { userCode } = world.ports;
-    const inline = userCode[kind] as (...call: readonly unknown[]) => Promise<unknown>;
-    const notes: number[] = [];
-    Object.assign(userCode, {
-      [kind]: async (...call: readonly unknown[]) => {
+  test("of a task is told of by the sign as well", async () => {
+    const { world, left, told } = await planned();
+    for (const pack of [0, 1, 2]) await world.work(computeOf(await world.plan(), pack));
+    const { finish: inline } = world.ports.userCode;
+    let seen: unknown[] = [];
+    Object.assign(world.ports.userCode, {
+      finish: async (...call: Parameters<typeof inline>) => {
         const result = await inline(...call);
-        for (let second = 0; second < ms / 1_000; second += 1) {
-          await world.ports.clock.sleep(1_000);
-          const [note = "none"] = made.left().filter((name) => name.endsWith(".begun"));
-          const found = await world.storage.blobs.head(world.names.runs, `r/u/${note}`);
-          if (found.kind === "found") notes.push(found.dateMs - found.properties.lastModifiedMs);
-        }
+        seen = await told();
         return result;
       },
     });
-    const message = kind === "finish" ? finish : made.message;
-    await world.world.finish(world.work({ ...message, ...change } as WorkMessage));
-    expect(made.left().filter((name) => name.startsWith("failed/"))).toEqual([]);
-    return { world, notes };
-  }
-
-  test("refreshes the begin note of a task every ten seconds, and removes it", async () => {
-    const { world, notes } = await working("finish", 45_000);
-    // From the tenth second on there is always a note that is not older.
-    expect(notes.length).toBeGreaterThanOrEqual(35);
-    expect(Math.max(...notes)).toBeLessThanOrEqual(limits.taskLifeEveryMs + 1_000);
+    await world.work({ ...finish, send: 2, repeat: true } as WorkMessage);
+    expect(seen).toEqual([{ kind: "finish", send: 2, begun: true }]);
     expect((await world.manifest()).folded).toBe(3);
+    expect(left().filter((name) => name.startsWith("failed/"))).toEqual([]);
   });
+});
 
-  test("refreshes that of a resent pack in the same way", async () => {
-    const { notes } = await working("compute", 45_000, { send: 2, repeat: true });
-    expect(notes.length).toBe(45);
-    expect(Math.max(...notes)).toBeLessThanOrEqual(limits.taskLifeEveryMs + 1_000);
+test("a first send that lasts is told of by the sign of its process until it has ended", async () => {
+  const seen: unknown[] = [];
+  const made = await planned(async () => {
+    for (let second = 0; second < 45; second += 1) {
+      await made.world.ports.clock.sleep(1_000);
+      if (second > 0) seen.push(await made.told());
+    }
   });
-
-  test("leaves no note in the first send of a pack, and none of a task that ends within seconds", async () => {
-    expect((await working("compute", 45_000)).notes).toEqual([]);
-    expect((await working("finish", 5_000)).notes).toEqual([]);
-  });
+  await made.world.world.finish(made.world.work(made.message));
+  expect(seen).toEqual(Array(44).fill([{ kind: "pack", send: 1, begun: true }]));
+  await made.world.world.advance(2_000);
+  expect(await made.told()).toEqual([]);
 });

@@ -30,7 +30,7 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
   if (observed === undefined) return;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   trackTaken(state, observed, at.nowMs);
-  notes.drained = takenUpTo(state) >= state.cursor;
+  notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   const seenMs = new Map<string, number>();
   const judging = { draft, observed, seenMs };
   judgePacks(judging, shards);
@@ -223,8 +223,9 @@ function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): v
 function passedIn({ batches }: State, { full, oldestMs = 0 }: SeenQueue): number {
   if (!full) return Number.POSITIVE_INFINITY;
   // A batch was sent before the next one was decided.
-  const older = batches.findLastIndex(({ atMs }) => atMs < oldestMs);
-  return batches[older - 1]?.upTo ?? 0;
+  const sentBy = ({ atMs }: State["batches"][number], index: number) =>
+    batches[index + 1]?.atMs ?? atMs + limits.sendMs;
+  return batches.findLast((batch, index) => sentBy(batch, index) < oldestMs)?.upTo ?? 0;
 }
 
 const takenUpTo = ({ taken }: State): number => taken.at(-1)?.upTo ?? 0;
