@@ -88,6 +88,13 @@ export const refusalPlants: readonly Plant[] = [
     /not backstop/,
   ),
   plant(data, "            filters: {", "            filter: {", "refused-policy-filter", /needs filters/),
+  plant(
+    network,
+    "addressPrefixes: [ranges[i]]\n      }\n",
+    "addressPrefixes: [ranges[i]]\n      }\n      subnets: []\n",
+    "refused-subnet-list",
+    /deletes any other/,
+  ),
   plant(network, "name: 'apps'", "name: 'flex_apps'", "refused-subnet", /flex_apps/),
   plant(
     network,
