@@ -19,7 +19,7 @@ import { finishRun } from "./finish.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
-import type { HeldWork } from "./signs.ts";
+import type { ChunkNow, HeldWork } from "./signs.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -89,8 +89,8 @@ async function attempt(
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const note = beginNote(ports, message, tag);
-  const begin = async () => {
-    await persist(ports, held.begin);
+  const begin = async (chunkNow?: ChunkNow) => {
+    await persist(ports, () => held.begin(chunkNow));
     await note.begin();
   };
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;

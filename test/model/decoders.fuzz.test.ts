@@ -23,6 +23,7 @@ import {
   specSchema,
 } from "../../src/model/run.ts";
 import { lastNumberOf, parseBegun, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
+import { decodeSign, encodeSign } from "../../src/model/sign.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -91,6 +92,22 @@ describe("whatever bytes are there", () => {
 
 describe("whatever metadata is there", () => {
   const folded = encodeFoldFacts({ folded: 5, attempts: 6, code: ["a"], members: "_w" });
+  const sign = encodeSign({
+    ...{ threads: 2, everyMs: 2_000, version: "1.2.3", codes: ["a@1"], memoryMb: 100, ended: "exit code 1" },
+    works: [
+      {
+        ...{
+          run: "r",
+          uid: "u",
+          work: { kind: "pack", shard: 0, pack: 7 },
+          generation: 1,
+          send: 1,
+          ageMs: 1,
+        },
+        ...{ begun: true, alone: false, chunks: { from: 7, to: 8 }, chunk: 7 },
+      },
+    ],
+  });
   const verified = [
     encodeVerified({ sha256: "0".repeat(64), ms: 1 }),
     encodeVerified({ error: { code: "x", message: "y" } }),
@@ -99,6 +116,7 @@ describe("whatever metadata is there", () => {
   test.each([
     ["a marker", [encodeMarker(marker)], (some: Record<string, string>) => decodeMarker(some, "it")],
     ["a node's facts", [folded], (some: Record<string, string>) => decodeFoldFacts(some, "it")],
+    ["a sign", [sign], (some: Record<string, string>) => decodeSign(some, "it")],
     ["a verified pack", verified, (some: Record<string, string>) => decodeVerified(some, "it")],
   ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
     for (const one of valid) expect(decodes(() => decode(one))).toBe(true);
