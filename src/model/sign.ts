@@ -25,7 +25,7 @@ export interface Sign {
 }
 
 /** A piece of work that a process has taken and not ended yet. */
-export interface SignedWork {
+interface SignedWork {
   readonly run: string;
   readonly uid: string;
   readonly work: Work;
