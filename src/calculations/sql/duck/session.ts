@@ -140,7 +140,9 @@ export class Session {
     const timer = timeMs === undefined ? undefined : setTimeout(endBy, timeMs, "time");
     const before = process.memoryUsage.rss();
     const watch = setInterval(() => {
-      if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
+      // A statement that waited for a thread of Node's pool when it was interrupted has forgotten it.
+      if (ended !== undefined) endBy(ended);
+      else if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
     }, watchEveryMs);
     try {
       // A text with several statements cannot be prepared.

@@ -113,6 +113,13 @@ describe("an endless query ends", () => {
     await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
   });
 
+  test("when its time is over before DuckDB has begun with it", async () => {
+    for (const timeMs of [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]) {
+      const ended = withSession((session) => session.rows(endless), { timeMs });
+      await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
+    }
+  });
+
   test("and the next use of the thread works", async () => {
     expect(await rows("select 42 as a")).toEqual([{ a: 42 }]);
   });
