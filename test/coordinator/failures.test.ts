@@ -150,7 +150,7 @@ describe("failures of tasks", () => {
 
   test("a member that storage lost fails the run at once", () => {
     const draft = step(finishing(), { failures: [failure({ kind: "finish" }, 1, "storage-lost")] });
-    expect(draft.ending?.error?.code).toBe("finish-failed");
+    expect(draft.ending?.error?.code).toBe("storage-lost");
   });
 
   test("a finish that ends its process is made alone from the third send on, and fails the run after it", () => {

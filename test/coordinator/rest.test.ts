@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasComeToRest } from "../../src/coordinator/decide/command.ts";
 import { stragglerAfterMs } from "../../src/coordinator/decide/pace.ts";
-import { anyRunToLead, rests } from "../../src/coordinator/poll/markers.ts";
+import { anyRunToLead, kindOf } from "../../src/coordinator/poll/markers.ts";
 import { limits } from "../../src/model/limits.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { State } from "../../src/model/state.ts";
@@ -22,15 +22,15 @@ describe("a paused run has come to rest", () => {
   const restMs = limits.markerTrustMs + begunEndMs;
 
   test("once what workers had begun before they read of the pause must have ended", () => {
-    expect(hasComeToRest(paused(), pause, {}, at(restMs))).toBe(false);
-    expect(hasComeToRest(paused(), pause, {}, at(restMs + 1))).toBe(true);
-    expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, {}, at(restMs + 1))).toBe(false);
+    expect(hasComeToRest(paused(), pause, at(restMs))).toBe(false);
+    expect(hasComeToRest(paused(), pause, at(restMs + 1))).toBe(true);
+    expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, at(restMs + 1))).toBe(false);
   });
 
   test("at the latest when the time limit of its packs is past", () => {
     const slow = paused({ durationsMs: Array(20).fill(200_000), rate: 0.1 });
-    expect(hasComeToRest(slow, pause, {}, at(limits.markerTrustMs + limitMs))).toBe(false);
-    expect(hasComeToRest(slow, pause, {}, at(limits.markerTrustMs + limitMs + 1))).toBe(true);
+    expect(hasComeToRest(slow, pause, at(limits.markerTrustMs + limitMs))).toBe(false);
+    expect(hasComeToRest(slow, pause, at(limits.markerTrustMs + limitMs + 1))).toBe(true);
   });
 
   test.each<[string, Partial<State>, Partial<Marker>]>([
@@ -42,25 +42,30 @@ describe("a paused run has come to rest", () => {
     ["it is being planned", { phase: "planning" }, {}],
     ["it is finishing", { phase: "finishing" }, {}],
   ])("but not where %s", (_what, state, want) => {
-    expect(hasComeToRest(paused(state), { ...pause, ...want }, {}, at(restMs + 1))).toBe(false);
+    expect(hasComeToRest(paused(state), { ...pause, ...want }, at(restMs + 1))).toBe(false);
   });
 });
 
 describe("a marker says that nobody has to lead for it", () => {
   test.each<[string, Partial<Marker>, boolean]>([
     ["under the command that paused it", { rests: 3 }, true],
+    ["until a deadline that is still to come", { rests: 3, until: 1_000 }, true],
+    ["and no more after that deadline", { rests: 3, until: 999 }, false],
     ["and no more after any later command", { rests: 3, command: 4 }, false],
     ["and no more after a resume", { rests: 3, want: "run", command: 4 }, false],
     ["only where it says so", {}, false],
     ["only while it is paused", { rests: 3, want: "cancelled" }, false],
   ])("%s", (_what, change, expected) => {
     const metadata = encodeMarker({ ...pause, ...change });
-    expect(rests({ name: "r", metadata })).toBe(expected);
+    expect(kindOf({ name: "r", metadata }, 1_000)).toBe(expected ? "rests" : "to-lead");
   });
 
-  test("but never where it does not decode, which is for a leader to deal with", () => {
-    expect(rests({ name: "r", metadata: {} })).toBe(false);
-    expect(rests({ name: "r", metadata: { ...encodeMarker({ ...pause, rests: 3 }), v: "99" } })).toBe(false);
+  test.each<[string, Record<string, string>, string]>([
+    ["it is led if it has a uid and does not decode otherwise, which ends its run", { want: "?" }, "to-lead"],
+    ["nobody leads for it if a newer version wrote it", { v: "99" }, "newer"],
+    ["nobody leads for it if it has no uid", { uid: "" }, "stray"],
+  ])("and %s", (_what, change, kind) => {
+    expect(kindOf({ name: "r", metadata: { ...encodeMarker(pause), ...change } }, 1_000)).toBe(kind);
   });
 });
 

@@ -10,7 +10,6 @@ import {
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
-import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
 import { type DecideTime, type Draft, doubtedUpTo } from "./draft.ts";
@@ -118,14 +117,7 @@ function without(size: number, bits: Bitmap): Bitmap {
  * tell, and no task is under way. Its marker then says so with the number of the command that paused it, so that any
  * later command wakes it by its higher number.
  */
-export function hasComeToRest(
-  state: State,
-  marker: Marker,
-  { deadline }: Pick<Spec, "deadline">,
-  { nowMs, limitMs }: DecideTime,
-): boolean {
-  // A deadline goes on during a pause, and somebody has to keep it.
-  if (deadline !== undefined) return false;
+export function hasComeToRest(state: State, marker: Marker, { nowMs, limitMs }: DecideTime): boolean {
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   const begunEndMs = Math.min(stragglerAfterMs(state, limitMs) + outOfOrderMs(state), limitMs);
