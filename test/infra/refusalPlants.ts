@@ -27,6 +27,13 @@ export const refusalPlants: readonly Plant[] = [
   ),
   plant(
     app,
+    "    httpsOnly: true\n",
+    "    httpsOnly: true\n    functionsRuntimeAdminIsolationEnabled: true\n",
+    "refused-admin-isolation",
+    /end a publish by asking \/admin.*403.*azure-functions-host\/issues\/10422/,
+  ),
+  plant(
+    app,
     "      LEASEFOLD_NAMESPACE: namespace\n",
     "      LEASEFOLD_NAMESPACE: namespace\n      FUNCTIONS_WORKER_RUNTIME: 'node'\n",
     "refused-app-setting",
