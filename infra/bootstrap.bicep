@@ -135,6 +135,7 @@ resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
           'Microsoft.Network/privateEndpoints/read'
           'Microsoft.Network/privateEndpoints/privateDnsZoneGroups/read'
           'Microsoft.Network/virtualNetworks/read'
+          'Microsoft.Network/virtualNetworks/subnets/read'
           'Microsoft.Network/virtualNetworks/virtualNetworkPeerings/read'
           'Microsoft.OperationalInsights/workspaces/read'
           'Microsoft.Storage/storageAccounts/read'

@@ -143,10 +143,6 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    // No key is to open /admin, so that the master key alone runs nothing. The platform takes it, though not enforced everywhere
-    // (github.com/Azure/Azure-Functions/issues/2573); the published types lack it.
-    #disable-next-line BCP037
-    functionsRuntimeAdminIsolationEnabled: true
     // Closed here, the site that packages are published to would be closed as well: so the API is closed by its own rule.
     publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: privateNetwork ? subnetId : null

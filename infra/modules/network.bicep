@@ -29,35 +29,44 @@ resource networks 'Microsoft.Network/virtualNetworks@2024-07-01' = [
     name: '${prefix}-${one.short}-net'
     location: one.name
     tags: tags
+    // Subnets are resources of their own: if they were named here, a deployment would delete any other, such as that of a gateway.
     properties: {
       addressSpace: {
         addressPrefixes: [ranges[i]]
       }
-      subnets: [
+    }
+  }
+]
+
+// Flex instances take an address each, from a subnet that is theirs alone.
+resource appSubnets 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' = [
+  for i in range(0, regionCount): {
+    parent: networks[i]
+    name: 'apps'
+    properties: {
+      addressPrefix: cidrSubnet(ranges[i], 24, 0)
+      delegations: [
         {
-          // Flex instances take an address each, from a subnet that is theirs alone.
-          name: 'apps'
+          name: 'flex'
           properties: {
-            addressPrefix: cidrSubnet(ranges[i], 24, 0)
-            delegations: [
-              {
-                name: 'flex'
-                properties: {
-                  serviceName: 'Microsoft.App/environments'
-                }
-              }
-            ]
-          }
-        }
-        {
-          name: 'endpoints'
-          properties: {
-            addressPrefix: cidrSubnet(ranges[i], 24, 1)
-            privateEndpointNetworkPolicies: 'Disabled'
+            serviceName: 'Microsoft.App/environments'
           }
         }
       ]
     }
+  }
+]
+
+// After the others, as the peerings below: a network takes one change at a time.
+resource endpointSubnets 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' = [
+  for i in range(0, regionCount): {
+    parent: networks[i]
+    name: 'endpoints'
+    properties: {
+      addressPrefix: cidrSubnet(ranges[i], 24, 1)
+      privateEndpointNetworkPolicies: 'Disabled'
+    }
+    dependsOn: [appSubnets]
   }
 ]
 
@@ -72,6 +81,7 @@ resource toFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-
         id: networks[0].id
       }
     }
+    dependsOn: [endpointSubnets]
   }
 ]
 
@@ -116,14 +126,10 @@ resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01
 ]
 
 @description('Per region the subnet that apps go out through.')
-output appSubnetIds string[] = [
-  for i in range(0, regionCount): resourceId('Microsoft.Network/virtualNetworks/subnets', networks[i].name, 'apps')
-]
+output appSubnetIds string[] = [for i in range(0, regionCount): appSubnets[i].id]
 
 @description('Per region the subnet of private endpoints.')
-output endpointSubnetIds string[] = [
-  for i in range(0, regionCount): resourceId('Microsoft.Network/virtualNetworks/subnets', networks[i].name, 'endpoints')
-]
+output endpointSubnetIds string[] = [for i in range(0, regionCount): endpointSubnets[i].id]
 
 @description('DNS zone of blob endpoints.')
 output blobZoneId string = dnsZones[0].id

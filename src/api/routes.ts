@@ -1,4 +1,5 @@
 import { clientLimits } from "../client/client.ts";
+import { workers } from "../client/inspection/workers.ts";
 import { leader } from "../client/leader.ts";
 import { queues } from "../client/queues.ts";
 import { runs } from "../client/runs.ts";
@@ -43,6 +44,7 @@ const listRuns: ApiHandler = async (request, client) => {
   return fresh(await runs(client, { limit, ...filters }));
 };
 const getLeader: ApiHandler = async (_, client) => fresh(await leader(client));
+const getWorkers: ApiHandler = async (_, client) => fresh(await workers(client));
 const getQueues: ApiHandler = async (_, client) => fresh({ queues: await queues(client) });
 const getCalculations: ApiHandler = async (_request, _client, { calculations }) =>
   fresh({ calculations: await calculations() });
@@ -80,6 +82,7 @@ export const routes: readonly Route[] = [
   { name: "getCalculations", method: "GET", route: "calculations", handler: getCalculations },
   { name: "planRun", method: "POST", route: "plan", handler: inspect.planRun },
   { name: "getLeader", method: "GET", route: "leader", handler: getLeader },
+  { name: "getWorkers", method: "GET", route: "workers", handler: getWorkers },
   { name: "getQueues", method: "GET", route: "queues", handler: getQueues },
   { name: "getQueue", method: "GET", route: "queues/{name}", query: ["n"], handler: inspect.getQueue },
 ];

@@ -13,6 +13,7 @@ import { addSql } from "./commands/sql.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
 import { addSubmit } from "./commands/submit.ts";
 import { addUpload } from "./commands/upload.ts";
+import { addWorkers } from "./commands/workers.ts";
 import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
 import { asTyped } from "./freeOptions.ts";
 import { clip, oneLine, paint } from "./render/text.ts";
@@ -21,7 +22,7 @@ import { clip, oneLine, paint } from "./render/text.ts";
 const commands: readonly AddCommand[] = [
   ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSql, addSubmit],
   ...[addRuns, addStatus, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
-  ...[addResult, addReport, addVerify, addDelete, addLeader, addQueues, addDoctor],
+  ...[addResult, addReport, addVerify, addDelete, addLeader, addWorkers, addQueues, addDoctor],
 ];
 
 const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or

@@ -1,4 +1,4 @@
-import { decodeJson } from "../model/decode.ts";
+import { decodeJson, idSchema } from "../model/decode.ts";
 import { CorruptDataError, InputError, NewerVersionError } from "../model/errors.ts";
 import { isVouched } from "../model/manifestFits.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
@@ -6,7 +6,7 @@ import { parseRunId } from "../model/names.ts";
 import { type Manifest, manifestSchema, type Plan, planSchema, type Spec, specSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../model/runBlobs.ts";
 import { type State, stateSchema } from "../model/state.ts";
-import { checkRequestHash, documentHash } from "../model/storedSpec.ts";
+import { checkRequestHash, documentHash, specLost } from "../model/storedSpec.ts";
 import type { Client } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
 
@@ -34,11 +34,28 @@ export const readBlob = ({ storage }: Client, container: string, name: string) =
 export const headMarker = ({ storage, names }: Client, id: string) =>
   emptyIfMissing(storage.blobs.head(names.active, id), missing);
 
-/** Throws `InputError` for an invalid id and for an unknown run. */
+/** Throws `InputError` for an invalid id and for an unknown run, and `CorruptDataError` for one that has lost its spec. */
 export async function requireSpec(client: Client, id: string): Promise<ReadHashed<Spec>> {
   const spec = await readSpec(client, parseRunId(id));
-  if (spec === undefined) throw unknownRun(id);
-  return spec;
+  if (spec !== undefined) return spec;
+  throw (await uidWithoutSpec(client, id)) === undefined ? unknownRun(id) : specLost(id);
+}
+
+/** The uid of a run whose state is there and whose spec was lost; undefined without one. */
+export async function uidWithoutSpec(client: Client, id: string): Promise<string | undefined> {
+  for (const uid of await uidsOf(client, id))
+    if ((await readBlob(client, client.names.runs, runBlobs(id, uid).state)).kind === "found") return uid;
+  return undefined;
+}
+
+/** The uids under which there are blobs of this id. */
+export async function uidsOf({ storage, names }: Client, id: string): Promise<string[]> {
+  const prefix = `${id}/`;
+  const listing = storage.blobs.listFolders(names.runs, prefix);
+  const { folders } = await emptyIfMissing(listing, { folders: [], dateMs: 0 });
+  return folders
+    .map((folder) => folder.slice(prefix.length, -1))
+    .filter((uid) => idSchema.safeParse(uid).success);
 }
 
 export const unknownRun = (id: string): InputError =>

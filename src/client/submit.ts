@@ -2,13 +2,14 @@ import * as z from "zod";
 import { wireVersion } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { encodeMarker } from "../model/marker.ts";
+import { encodeMarker, type Marker } from "../model/marker.ts";
 import { encodeWake } from "../model/message.ts";
 import type { Spec } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
-import { isFinal } from "../model/state.ts";
+import { isFinal, type State } from "../model/state.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
+import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { toldPackLimitMs } from "./leader.ts";
 import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
@@ -100,7 +101,7 @@ async function trySubmit(
   const created = await createSpec(client, request, { run, uid });
   let owner = uid;
   let { sha256 } = created;
-  let final = false;
+  let state: State | undefined;
   if (created.kind === "existed") {
     const found = await readSpec(client, run);
     if (found === undefined) return { kind: "deleting" };
@@ -112,11 +113,15 @@ async function trySubmit(
     // Also of an earlier try of this call: somebody may have replaced it since.
     if (spec.requestHash !== request.requestHash)
       return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
-    final = !ours && (await isFinished(client, run, owner));
+    // One that does not decode counts as none: a marker is harmless, and the leader reports the error.
+    const read = () => readState(client, run, owner);
+    state = ours ? undefined : (await unlessUnreadable(read, { newer: true }))?.value;
   }
+  const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const cap = final ? undefined : await createMarker(client, key, sha256, request.cap);
+  const marker = { ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
+  const cap = final ? undefined : await createMarker(client, key, marker);
   if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
@@ -136,30 +141,26 @@ async function createSpec(client: Client, request: CheckedRequest, { run, uid }:
   return { kind: created.kind, sha256: documentHash(body) };
 }
 
-/** The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. */
+/**
+ * The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. A run
+ * that is at work and has lost its marker gets one that says what its state has seen.
+ */
 async function createMarker(
   client: Client,
   { run, uid }: RunKey,
-  spec: string,
-  cap: number,
+  asked: Marker,
 ): Promise<number | undefined> {
-  const metadata = encodeMarker({ uid, spec, want: "run", generation: 1, cap, turn: 0, command: 0 });
+  const metadata = encodeMarker(asked);
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );
-  if (created.kind === "created") return cap;
+  if (created.kind === "created") return asked.cap;
   const marker = (await readMarker(client, run))?.value;
   return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;
 }
 
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>
   (await readMarker(client, id))?.value.want === "delete";
-
-/** A state that does not decode counts as unfinished: its marker is harmless, and the leader reports the error. */
-async function isFinished(client: Client, id: string, uid: string): Promise<boolean> {
-  const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
-  return state !== undefined && isFinal(state.value.phase);
-}
 
 const drawId = (client: Client, { calculation }: CheckedRequest): string =>
   newRunId(calculation.name, client.clock.wallMs(), client.random);

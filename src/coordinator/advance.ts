@@ -1,8 +1,10 @@
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../model/marker.ts";
-import { isFinal } from "../model/state.ts";
-import { checkNamed } from "../model/storedSpec.ts";
+import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { deadlineMs, isFinal } from "../model/state.ts";
+import { checkNamed, specLost } from "../model/storedSpec.ts";
+import { pagesOf } from "../storage/callSteps.ts";
 import { hasComeToRest } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
 import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
@@ -37,10 +39,7 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
     const marker = decodeMarker(listed.metadata, listed.id);
     if (marker.want === "delete") return await executeDelete(term, loop, marker, listed);
     const run = await openRun(term, marker, listed);
-    if (run === "over") return;
-    if (run === "to-delete") return await continueDeletion(term, loop, marker.uid, listed);
-    // The plan of a run that has just begun is on its way; there is nothing to see of it yet.
-    if (run === "begun") return;
+    if (run === undefined) return;
     await advanceOpen(run, loop);
     // A poll that had nothing to write says nothing of the writes that failed before.
     if (!run.notes.dirty) term.backoff.clear(listed);
@@ -50,22 +49,17 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
 }
 
 /**
- * The run as this term holds it, taken over first if need be. `over`: it had ended, and only the end of its clean-up was
- * missing. `to-delete`: its spec is gone, so what is left of it is deleted too. `begun`: it was new, and its plan is sent.
+ * The run as this term holds it, taken over first if need be. Undefined where a poll has nothing to see: the run had ended
+ * and is cleaned up now, was never accepted, or has just begun, and its plan is on its way.
  */
-async function openRun(
-  term: Term,
-  marker: Marker,
-  listed: ListedMarker,
-): Promise<TermRun | "over" | "to-delete" | "begun"> {
+async function openRun(term: Term, marker: Marker, listed: ListedMarker): Promise<TermRun | undefined> {
   const { id, nowMs, writtenMs } = listed;
   const known = term.runs.get(id);
   if (known?.spec.uid === marker.uid && !isFinal(known.chain.state().phase))
     return Object.assign(known, { marker, listed });
   term.runs.delete(id);
   const submitted = await readSpec(term, id);
-  // A marker whose spec is gone or is another uid's is what a deletion leaves behind last.
-  if (submitted?.spec.uid !== marker.uid) return "to-delete";
+  if (submitted?.spec.uid !== marker.uid) return withdraw(term, marker, listed);
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
   const { sha256 } = submitted;
   checkNamed("spec", id, sha256, marker.spec);
@@ -74,7 +68,7 @@ async function openRun(
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, { state, submitted, manifest: await manifestOrNone(term, state) });
-    return "over";
+    return undefined;
   }
   checkNamed("spec", id, sha256, state.spec);
   const { uid, phase, packsDone, paused } = state;
@@ -86,11 +80,33 @@ async function openRun(
   term.runs.set(id, run);
   if (!chain.created || Object.keys(tasks).length === 0) return run;
   await sendTasks(run, state);
-  return "begun";
+  return undefined;
+}
+
+/**
+ * Removes a marker that a submit wrote after a deletion had gone past it. It is alone then: a state or a manifest without
+ * a spec tells of a spec that was lost, and nobody asked to delete the rest. Throws `CorruptDataError`, which ends that run.
+ */
+async function withdraw(term: Term, { uid }: Marker, { id, etag }: ListedMarker): Promise<undefined> {
+  const { storage, names, leader } = term;
+  const signal = leader.lost;
+  const state = await storage.blobs.head(names.runs, runBlobs(id, uid).state, { signal });
+  if (state.kind === "found" || (await hasManifest(term, id, uid))) throw specLost(id);
+  leader.assertLeading();
+  await storage.blobs.remove(names.active, id, { ifMatch: etag, signal });
+  return undefined;
+}
+
+/** Whether any generation has a manifest. */
+async function hasManifest({ storage, names, leader }: Term, id: string, uid: string): Promise<boolean> {
+  const all = pagesOf(storage.blobs, names.results, resultBlobs(id, uid).root, { signal: leader.lost });
+  for await (const { blobs } of all)
+    if (blobs.some(({ name }) => name.endsWith("/manifest.json"))) return true;
+  return false;
 }
 
 async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
-  const { term, spec, working, notes, listed, marker } = run;
+  const { term, working, notes, listed, marker } = run;
   const time = timeOf(run);
   const share = loop.shares.get(listed.id);
   // They are sent before the next write, and so share its room.
@@ -111,8 +127,7 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   // What was adopted is older than this poll.
   if ((await perform(run, draft)) === "adopted") return;
   await sendMore(run, share);
-  if (hasComeToRest(run.chain.state(), marker, spec, { ...time, observed: loop.observed }))
-    await layToRest(run);
+  if (hasComeToRest(run.chain.state(), marker, { ...time, observed: loop.observed })) await layToRest(run);
 }
 
 function timeOf({ term, spec, listed }: TermRun): DecideTime {
@@ -135,13 +150,14 @@ async function sendMore(run: TermRun, share: number | undefined): Promise<void> 
   }
 }
 
-/** Says on the marker that nobody has to lead for this command any more; the next command takes that back. */
+/** Says on the marker that nobody has to lead for this command any more, or not until the deadline; the next command takes that back. */
 async function layToRest(run: TermRun): Promise<void> {
-  const { term, listed, marker } = run;
+  const { term, listed, marker, chain, spec } = run;
+  const until = spec.deadline && deadlineMs(spec.deadline, chain.state());
   const { storage, names, leader } = term;
   if (run.notes.dirty && (await writeState(run, run.working)) === "adopted") return;
   leader.assertLeading();
-  const metadata = encodeMarker({ ...marker, rests: marker.command });
+  const metadata = encodeMarker({ ...marker, rests: marker.command, until });
   const options = { ifMatch: listed.etag, signal: leader.lost };
   const reply = await storage.blobs.setMetadata(names.active, listed.id, metadata, options);
   if (reply.kind === "replaced") term.runs.delete(listed.id);

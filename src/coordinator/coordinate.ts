@@ -18,7 +18,7 @@ export interface CoordinateSettings {
 
 export const newTerm = (ports: CoordinatorPorts, leader: Leader, newer: Term["newer"]): Term => ({
   ...ports,
-  ...{ leader, newer, runs: new Map(), backoff: new RunBackoff(), strays: new Set() },
+  ...{ leader, newer, runs: new Map(), backoff: new RunBackoff() },
 });
 
 /**

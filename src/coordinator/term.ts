@@ -16,6 +16,8 @@ export interface CoordinatorPorts {
   readonly log: Log;
   /** Is told with each list of the markers. */
   tellActive?(term: number, runs: number): void;
+  /** Markers for which nobody leads here, and that the log of this process has told of. */
+  readonly told: Set<string>;
   /** Numbers of state writes, over all runs: never the same twice in a process. */
   nextSequence(): number;
   /** Time limit of one attempt of a pack, as workers have it. */
@@ -33,8 +35,6 @@ export interface Term extends CoordinatorPorts {
   readonly backoff: RunBackoff;
   /** Whether this process gave way to a newer version before. */
   readonly newer: { readonly gaveWay: boolean };
-  /** Blobs among the markers that are none, and that the log has told of. */
-  readonly strays: Set<string>;
 }
 
 /** A marker as the list of the present loop gave it. */

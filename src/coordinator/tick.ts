@@ -39,7 +39,7 @@ export interface CoordinatorOptions
   readonly keepDays: number;
 }
 
-type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive"> & {
+type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive" | "told"> & {
   readonly random: Random;
   readonly onElection: OnElectionEvent;
   /** Sees the lease record at each poll of a contender. */
@@ -69,7 +69,13 @@ export class Coordinator {
   constructor(ports: TickPorts, options: CoordinatorOptions) {
     const { packLimitMs, keepDays } = options;
     const tellActive = activeGauge(ports.clock, ports.log);
-    this.#ports = { ...ports, packLimitMs, tellActive, nextSequence: () => ++this.#sequence };
+    this.#ports = {
+      ...ports,
+      packLimitMs,
+      tellActive,
+      told: new Set(),
+      nextSequence: () => ++this.#sequence,
+    };
     this.#options = options;
     this.#lease = ports.storage.lease(ports.names.coordination, leaderBlob);
     this.#expiry = expiry(this.#ports, keepDays);
@@ -170,7 +176,7 @@ export class Coordinator {
     const afterRelease = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
       // were active in the last loop need no list: it would only delay the wake.
-      const active = term.runs.size > 0 || (await anyRunToLead({ storage, names }).catch(() => true));
+      const active = term.runs.size > 0 || (await anyRunToLead(this.#ports).catch(() => true));
       if (active) await wake.handOver();
       else await wake.remove();
     };

@@ -2,6 +2,10 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, LeasefoldError } from "../model/errors.ts";
+import { namesOf, parseSignBlob, signBlobs } from "../model/names.ts";
+import { decodeSign, encodeSign } from "../model/sign.ts";
+import { connectStorage } from "../storage/azure/connectStorage.ts";
+import type { BlobStore } from "../storage/ports.ts";
 import { systemClock } from "../storage/system.ts";
 import { startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
@@ -62,9 +66,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { dataDir, adopt, userEnv = process.env } = options;
   const azurite = await startAzurite(dataDir === undefined ? {} : { location: dataDir, adopt, env: userEnv });
 
+  const { blobs } = connectStorage({ connectionString: azurite.connectionString });
+  const { coordination } = namesOf(namespaceOf(options));
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;
   let writing: Promise<unknown> = Promise.resolve();
+  let marking: Promise<unknown> = Promise.resolve();
   /** Runs again when an instance ended or got another process. */
   const saveState = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
@@ -85,6 +92,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   };
   const stop = async () => {
     await instances?.stopAll();
+    await Promise.race([marking, systemClock.sleep(markMsMax)]);
     await azurite.stop();
     await Promise.allSettled([writing]);
     if (stateFile !== undefined) await removeLocalFile(stateFile, process.pid);
@@ -102,6 +110,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       stopGraceMs: options.stopGraceMs ?? stopGraceMsDefault,
       onEvent(event) {
         options.onEvent?.(event);
+        if (event.kind === "exited")
+          marking = Promise.allSettled([marking, markEnded(blobs, coordination, event.instance, event.how)]);
         const moved = event.kind === "state" && ["running", "restarting"].includes(event.state);
         if (moved) saveState().catch(() => undefined);
       },
@@ -125,6 +135,35 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       return stopping;
     },
   };
+}
+
+/** A stop waits no longer for it: a sign without a mark goes stale by itself. */
+const markMsMax = 1_000;
+/** The last call of a process may come after it, and then moves the ETag. */
+const markTries = 3;
+
+/**
+ * Says in the signs that an ended process has left how it ended, so that the leader sends its work again at once and people
+ * see why. A planned stop leaves none.
+ */
+export async function markEnded(
+  blobs: BlobStore,
+  coordination: string,
+  instance: string,
+  ended: string,
+): Promise<void> {
+  for (let tried = 0; tried < markTries; tried += 1) {
+    const { blobs: signs } = await blobs.list(coordination, signBlobs, { metadata: true });
+    const own = signs.filter(({ name }) => parseSignBlob(name).instance === instance);
+    const marks = own.map(async ({ name, metadata, etag }) => {
+      const sign = decodeSign(metadata, name);
+      if (sign.ended !== undefined) return "replaced";
+      const marked = encodeSign({ ...sign, ended });
+      return (await blobs.setMetadata(coordination, name, marked, { ifMatch: etag })).kind;
+    });
+    const done = await Promise.allSettled(marks);
+    if (!done.some((one) => one.status === "fulfilled" && one.value === "conflict")) return;
+  }
 }
 
 /** The folder of the built app: the first above this file that has what a Functions host asks for. */

@@ -7,7 +7,7 @@ import { systemClock } from "../storage/system.ts";
 import { withoutSecrets } from "./instanceEnv.ts";
 import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
 
-export interface InstanceExit {
+interface InstanceExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }

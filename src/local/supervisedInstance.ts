@@ -2,12 +2,7 @@ import type { Socket } from "node:net";
 import { systemClock } from "../storage/system.ts";
 import type { InstanceMessage } from "./instanceMessages.ts";
 import { bindPort, type InstancePort } from "./instancePort.ts";
-import {
-  describeExit,
-  type InstanceExit,
-  type InstanceProcess,
-  startInstanceProcess,
-} from "./instanceProcess.ts";
+import { describeExit, type InstanceProcess, startInstanceProcess } from "./instanceProcess.ts";
 import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
 
 /**
@@ -23,7 +18,9 @@ export type InstanceReport =
       readonly reason?: string;
       /** Only of `restarting`: the pause before its next start. */
       readonly pauseMs?: number;
-    };
+    }
+  /** Its process has ended, as planned or not. */
+  | { readonly kind: "exited"; readonly how: string };
 
 interface SupervisedOptions {
   readonly name: string;
@@ -127,7 +124,9 @@ export class SupervisedInstance {
     });
     this.#process = started;
     void started.exited.then((exit) => {
-      if (this.#process === started) this.#endedByItself(exit);
+      const how = this.#endReason ?? describeExit(exit);
+      this.#options.onReport({ kind: "exited", how });
+      if (this.#process === started) this.#endedByItself(how);
     });
     const hung = setTimeout(() => started.kill(), startMsMax);
     try {
@@ -160,15 +159,17 @@ export class SupervisedInstance {
     }
     if (message.kind === "stats") this.#cancelLoad();
     if (message.kind === "failed") this.#endReason = message.message;
+    // The last words of V8; its signal is that of any abort.
+    if (message.kind === "log" && /^FATAL ERROR: .*out of memory/.test(message.message))
+      this.#endReason = "out of memory";
     if (message.kind === "started") this.#timeouts?.started(message.invocation, message.function);
     if (message.kind === "ended") this.#timeouts?.ended(message.invocation);
     this.#options.onReport(message);
   }
 
-  #endedByItself(exit: InstanceExit): void {
+  #endedByItself(reason: string): void {
     const before = this.state;
     this.#release();
-    const reason = this.#endReason ?? describeExit(exit);
     if (before === "starting" && this.#awaited) {
       this.#enter("dead", { reason });
       return;

@@ -56,8 +56,8 @@ export const logEvents = {
   /** A page that expiry could not list; `givenUp`: its container waits for the next day. */
   expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
-  /** The container of active runs has a blob whose name is not a run id; it is skipped. Once a term. */
-  strayMarker: event<{ name: string; term: number }>("warn", "stray-marker"),
+  /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */
+  strayMarker: event<{ name: string }>("warn", "stray-marker"),
   needsNewerVersion: event<Run>("warn", "needs-newer-version"),
   /** What ended a term early, such as a list that storage denies; the runs continue in the next term. */
   leadingFailed: (

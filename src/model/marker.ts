@@ -31,6 +31,8 @@ const markerSchema = z.object({
   code: z.string().min(1).optional(),
   /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
   rests: number.optional(),
+  /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
+  until: z.coerce.number().nonnegative().optional(),
   /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */

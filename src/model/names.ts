@@ -49,9 +49,24 @@ export const termStateBlob = (election: string): string => `state/${electionBlob
 /** Signs of life, one for each process that has work which lasts. */
 export const signBlobs = "workers/";
 /** A process that starts anew under the name of a dead one leaves the sign of that one as it is. */
-export const signBlob = (instance: string, boot: string): string => `${signBlobs}${instance}.${boot}`;
-/** The instance that the name of a sign tells of. */
-export const instanceOf = (blob: string): string => blob.slice(signBlobs.length).replace(/\.[^.]*$/, "");
+export const signBlob = (instance: string, boot: string): string =>
+  `${signBlobs}${plainName(instance)}.${boot}`;
+
+/** The instance and the process of a sign's name; a name that `signBlob` does not make is an instance's as it is. */
+export function parseSignBlob(blob: string): { readonly instance: string; readonly boot: string } {
+  const [, name = "", boot = ""] = /^workers\/(.*?)(?:\.([^.]*))?$/s.exec(blob) ?? [];
+  try {
+    return { instance: decodeURIComponent(name.replaceAll("=", "%")), boot };
+  } catch {
+    return { instance: name, boot };
+  }
+}
+
+const plainCharactersMax = 100;
+
+/** Any text as part of a blob name: hosts and settings name instances as they like. What is too long is cut. */
+const plainName = (text: string): string =>
+  encodeURIComponent(text.slice(0, plainCharactersMax).toWellFormed()).replaceAll("%", "=");
 
 export function namedLeaseBlob(name: string): string {
   checkBlobName("a lease", name);

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { decodeValue, idSchema, wireVersion } from "./decode.ts";
+import { limits } from "./limits.ts";
+import type { Range } from "./packs.ts";
 import { parseWorkName, type Work, workName } from "./runBlobs.ts";
 
 /**
@@ -18,7 +20,7 @@ export interface Sign {
   /** Resident memory, in MB. */
   readonly memoryMb: number;
   readonly works: readonly SignedWork[];
-  /** Set by a supervisor that saw the process end: the signal or exit code. */
+  /** Set by a supervisor that saw the process end: by which signal, with which exit code, or why. */
   readonly ended?: string | undefined;
 }
 
@@ -35,6 +37,8 @@ export interface SignedWork {
   readonly begun: boolean;
   /** Nothing else runs in the process meanwhile. */
   readonly alone: boolean;
+  /** Of a pack. */
+  readonly chunks?: Range | undefined;
   /** The chunk that is computed. */
   readonly chunk?: number | undefined;
 }
@@ -46,9 +50,20 @@ const list = z
   .default("")
   .transform((text) => text.split(",").filter((one) => one !== ""));
 
-/** A row for each piece: run, uid, work, generation, send, age, flags, chunk. */
+/** A row for each piece: run, uid, work, generation, send, age, flags, the chunk that is computed; of a pack its chunks. */
 const rowsSchema = z.array(
-  z.tuple([idSchema, idSchema, z.string(), count, count, count, count, count.nullable()]),
+  z.tuple([
+    idSchema,
+    idSchema,
+    z.string(),
+    count,
+    count,
+    count,
+    count,
+    count.nullable(),
+    count.optional(),
+    count.optional(),
+  ]),
 );
 
 const signSchema = z.object({
@@ -71,7 +86,7 @@ const signSchema = z.object({
 const flags = { begun: 1, alone: 2 };
 
 /** Characters of work and identities: metadata has 8 KB (`inlineBytesMax`). */
-const charactersMax = { work: 6_000, codes: 1_000 };
+const charactersMax = { work: 6_000, codes: 1_000, ended: 200 };
 
 /** What does not fit is left out from the end: the leader takes it for work without a sign. */
 export function encodeSign({
@@ -81,13 +96,14 @@ export function encodeSign({
   codes,
   memoryMb,
   works,
+  ended,
 }: Sign): Record<string, string> {
   const rows: string[] = [];
   let left = charactersMax.work;
-  for (const { run, uid, work, generation, send, ageMs, begun, alone, chunk } of works) {
+  for (const { run, uid, work, generation, send, ageMs, begun, alone, chunk, chunks } of works) {
     const bits = (begun ? flags.begun : 0) + (alone ? flags.alone : 0);
     const row = [run, uid, workName(work), generation, send, Math.round(ageMs), bits, chunk ?? null];
-    const text = JSON.stringify(row);
+    const text = JSON.stringify(chunks === undefined ? row : [...row, chunks.from, chunks.to]);
     left -= text.length + 1;
     if (left < 0) break;
     rows.push(text);
@@ -100,19 +116,23 @@ export function encodeSign({
     // Not every client accepts metadata with an empty value.
     ...(version === "" ? {} : { version }),
     ...(identities === "" || identities.length > charactersMax.codes ? {} : { codes: identities }),
+    // Headers carry plain characters only.
+    ...(ended === undefined ? {} : { ended: ended.replace(/[^ -~]/g, "?").slice(0, charactersMax.ended) }),
   };
 }
 
-/** Throws `CorruptDataError` for metadata that is not a sign's. */
+/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is not a sign's. */
 export function decodeSign(metadata: Readonly<Record<string, string>>, what: string): Sign {
-  const { v: _version, ...fields } = metadata;
+  const fields = { ...metadata, v: Number(metadata["v"]) };
   const { every, memory, work, ...rest } = decodeValue(signSchema, fields, `the sign of ${what}`);
-  const works = work.flatMap(([run, uid, name, generation, send, ageMs, bits, chunk]) => {
+  const works = work.flatMap(([run, uid, name, generation, send, ageMs, bits, chunk, from, to]) => {
     const known = parseWorkName(name);
     if (known === undefined) return [];
     const begun = (bits & flags.begun) !== 0;
     const alone = (bits & flags.alone) !== 0;
-    return [{ run, uid, work: known, generation, send, ageMs, begun, alone, chunk: chunk ?? undefined }];
+    const chunks = from === undefined || to === undefined ? undefined : { from, to };
+    const told = { run, uid, work: known, generation, send, ageMs, begun, alone };
+    return [{ ...told, chunks, chunk: chunk ?? undefined }];
   });
   return { ...rest, everyMs: every, memoryMb: memory, works };
 }
@@ -122,4 +142,4 @@ const signHoldsTimes = 3;
 
 /** Whether a sign tells of a process that is alive at `nowMs`, storage's time. */
 export const isLive = ({ everyMs, ended }: Sign, writtenMs: number, nowMs: number): boolean =>
-  ended === undefined && nowMs - writtenMs <= signHoldsTimes * everyMs;
+  ended === undefined && nowMs - writtenMs <= signHoldsTimes * Math.min(everyMs, limits.signMsMax);

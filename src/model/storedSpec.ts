@@ -21,6 +21,13 @@ export function checkRequestHash(spec: Spec): void {
 /** Code of the error for a spec that was replaced. Its id and uid were read. */
 export const specDiffers = "spec-differs";
 
+/** The error of a run of which documents are there but no spec. */
+export const specLost = (run: string): CorruptDataError =>
+  new CorruptDataError(
+    "spec-lost",
+    `the spec of ${run} is gone, and nothing else of the run was deleted. Restore ${run}/spec.json as it was and retry, or delete the run`,
+  );
+
 /** SHA-256 in hex of a document's bytes, by which marker, state, messages and manifest name it. */
 export const documentHash = (body: Uint8Array | string): string => hash("sha256", body);
 

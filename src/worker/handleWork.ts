@@ -26,7 +26,7 @@ import { finishRun } from "./finish.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
-import type { HeldWork } from "./signs.ts";
+import type { ChunkNow, HeldWork } from "./signs.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -94,7 +94,7 @@ async function attempt(
   const alone = message.alone === true;
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
-  const begin = () => persist(ports, held.begin);
+  const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const work = () =>
     ports.watch.during(message, (signal) =>

@@ -25,9 +25,9 @@ export const taskOptions = (
   urgent = true,
 ): TaskOptions => ({
   ...{ urgent, limitMs, alone, signal },
-  async onStart() {
+  async onStart(chunkNow) {
     await stillWanted(ports, message, "begin");
-    await begin();
+    await begin(chunkNow);
   },
 });
 

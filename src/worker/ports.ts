@@ -7,7 +7,7 @@ import type { Names } from "../model/names.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import { olderPlan, type Plan, type Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
-import type { WorkSigns } from "./signs.ts";
+import type { ChunkNow, WorkSigns } from "./signs.ts";
 import type { UserCode } from "./threads/userCode.ts";
 
 /** What the worker acts on; one per process. */
@@ -119,7 +119,7 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */
-  readonly begin: () => Promise<void>;
+  readonly begin: (chunkNow?: ChunkNow) => Promise<void>;
 }
 
 /** The work is not wanted any more: the message is completed and nothing is recorded. */

@@ -25,13 +25,16 @@ export interface HeldWork {
    * To be called when user code is about to begin. Work that was sent before begins only once a sign that tells of it is
    * confirmed, so that its death is seen: throws when storage does not take the sign, and may then be called again.
    */
-  begin(): Promise<void>;
+  begin(chunkNow?: ChunkNow): Promise<void>;
   /**
    * `laterMs`: its message was enqueued again, hidden for so long, and is listed as waiting until then. Any call after the first
    * does nothing.
    */
   end(laterMs?: number): void;
 }
+
+/** The chunk that a thread computes now; undefined where it computes none. */
+export type ChunkNow = () => number | undefined;
 
 /** What a sign says of its process. */
 export interface SignedProcess extends Pick<Sign, "threads" | "version" | "codes"> {
@@ -51,6 +54,7 @@ interface Entry {
   readonly work: Work;
   sinceMs: number;
   begun: boolean;
+  chunkNow?: ChunkNow | undefined;
   /** A sign says that it has begun. */
   confirmed: boolean;
 }
@@ -115,9 +119,10 @@ export function workSigns(
     const listed = [...entries].sort((a, b) => Number(b.begun) - Number(a.begun) || a.sinceMs - b.sinceMs);
     const longestMs = Math.max(0, ...listed.map(({ sinceMs }) => nowMs - sinceMs));
     const everyMs = Math.round(Math.min(Math.max(longestMs / 4, limits.signMsMin), limits.signMsMax));
-    const works = listed.map(({ message, work, sinceMs, begun }) => ({
+    const works = listed.map(({ message, work, sinceMs, begun, chunkNow }) => ({
       ...{ run: message.run, uid: message.uid, work, generation: message.gen, send: message.send },
-      ...{ ageMs: nowMs - sinceMs, begun, alone: message.alone === true },
+      ...{ ageMs: nowMs - sinceMs, begun, alone: message.alone === true, chunk: chunkNow?.() },
+      ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
     }));
     await put(encodeSign({ ...about, memoryMb: memoryMb(), everyMs, works }));
     written = { atMs: nowMs, everyMs, listed: new Set(listed) };
@@ -160,7 +165,8 @@ export function workSigns(
       entries.add(entry);
       watch(entry);
       return {
-        async begin() {
+        async begin(chunkNow) {
+          entry.chunkNow = chunkNow;
           if (!entry.begun) Object.assign(entry, { begun: true, sinceMs: clock.monotonicMs() });
           if (message.repeat !== true || entry.confirmed) return;
           await inTurn(write);

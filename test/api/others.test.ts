@@ -5,6 +5,7 @@ import { getHealth, getInstance } from "../../src/api/inspect.ts";
 import { routes } from "../../src/api/routes.ts";
 import { submit } from "../../src/client/submit.ts";
 import { clientWorld } from "../client/clientWorld.ts";
+import { putSign, signedWork } from "../support/signedProcess.ts";
 import { apiRequest, call, portsOf } from "./apiWorld.ts";
 
 const quiet = { warn: () => {}, error: () => {} };
@@ -30,6 +31,17 @@ describe("the other routes", () => {
       apiRequest("runs/r1/failures?max=5", { params: { id: "r1" } }),
     );
     expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], trying: [], more: false });
+  });
+
+  it("show who computes what, by the signs of the instances", async () => {
+    const { client } = await clientWorld();
+    const ask = async () => (await call(client, "getWorkers", apiRequest("workers"))).jsonBody;
+    expect(await ask()).toEqual({ workers: [], runs: [], unreadable: [] });
+    await putSign(client, "node-1", { works: [signedWork(17)] });
+    expect(await ask()).toMatchObject({
+      workers: [{ instance: "node-1", state: "live", computes: [{ run: "r1", pack: 17 }], holds: [] }],
+      runs: [{ run: "r1", instances: 1, threads: 1 }],
+    });
   });
 
   it("tell the calculations with their parameters, as the CLI lists them", async () => {

@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { command } from "../../src/client/commands/command.ts";
+import { workers } from "../../src/client/inspection/workers.ts";
 import { leader } from "../../src/client/leader.ts";
 import { submit } from "../../src/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
@@ -38,6 +40,8 @@ afterAll(async () => {
   await app?.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+const waiting = { timeout: 20_000, interval: 50 };
 
 async function leadingIndex(): Promise<number> {
   for (;;) {
@@ -83,6 +87,35 @@ test("a worker is killed in the middle of its pack: the pack is resent and the r
   expect(JSON.parse(await app.result(run))).toBe(squares(24));
   // The host would have hidden the dead worker's message for ten minutes.
   expect(view.packs?.again ?? 0).toBeGreaterThan(0);
+});
+
+test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no sign", async () => {
+  const params = { chunks: 40, ms: 4_000 };
+  const { run } = await submit(app.client, { calculation: "slow-squares", params, packSize: 2 });
+  const told = async () => (await workers(app.client)).workers;
+  const computing = await vi.waitFor(async () => {
+    const found = await told();
+    const [one] = found.filter(({ computes }) => computes.some(({ chunk }) => chunk !== undefined));
+    expect(one).toMatchObject({
+      state: "live",
+      computes: [{ run, work: expect.stringMatching(/^pack \d+$/) }],
+    });
+    return one;
+  }, waiting);
+  const work = computing?.computes.find(({ chunk }) => chunk !== undefined);
+  expect(work?.chunks).toMatchObject({ from: 2 * (work?.pack ?? -1) });
+  expect([0, 1]).toContain((work?.chunk ?? -1) - (work?.chunks?.from ?? 0));
+
+  const victim = app.instances.instances.find(({ name }) => name === computing?.instance);
+  await victim?.kill();
+  const dead = { boot: computing?.boot, state: "ended", ended: "signal SIGKILL" };
+  await vi.waitFor(async () => expect(await told()).toContainEqual(expect.objectContaining(dead)), waiting);
+  const [other] = (await told()).filter(({ state }) => state === "live");
+  expect(other).toBeDefined();
+  await app.instances.instances.find(({ name }) => name === other?.instance)?.restart();
+  expect((await told()).map(({ boot }) => boot)).not.toContain(other?.boot);
+  await victim?.restart();
+  await command(app.client, run, { kind: "delete" });
 });
 
 test("an instance that freezes for longer than its lease changes nothing when it wakes", async () => {

@@ -31,6 +31,7 @@ export function printed(options: { tty?: boolean; columns?: number; color?: bool
   return {
     isTty: options.tty === true,
     columns: options.columns ?? 80,
+    rows: 24,
     color: options.color === true,
     write: async (more) => {
       text += typeof more === "string" ? more : Buffer.from(more).toString("utf8");

@@ -18,6 +18,7 @@ export const commandNames: readonly string[] = [
   "report",
   "delete",
   "leader",
+  "workers",
   "queues",
   "verify",
   "doctor",

@@ -6,6 +6,7 @@ import { visible } from "../../src/cli/render/terminal.ts";
 import { paint } from "../../src/cli/render/text.ts";
 import { submit } from "../../src/client/submit.ts";
 import { systemClock } from "../../src/storage/system.ts";
+import { putSign, signedWork } from "../support/signedProcess.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 /** Sets the clipboard, forges a line, hides what follows, and does it again in 8-bit controls. */
@@ -86,7 +87,7 @@ it("a pipe and a file get every byte", async () => {
   expect(text()).toBe(hostile + hostile);
 });
 
-test("a result, a calculation's name and a holder's name reach a terminal without control characters", async () => {
+test("a result and the names of a calculation, a holder and an instance reach a terminal without control characters", async () => {
   const { target, text } = stream(true);
   const world = await cliWorld({ out: screenOf(target, { NO_COLOR: "1" }) });
   const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
@@ -95,10 +96,13 @@ test("a result, a calculation's name and a holder's name reach a terminal withou
     code: hostile,
     terms: [{ term: 1, holder: hostile, atMs: 0 }],
   });
-  for (const line of ["runs", "status r1", "status r1 --json"]) await world.run(line);
+  await putSign(world.client, hostile, { ended: hostile, works: [signedWork(1)] });
+  for (const line of ["runs", "status r1", "status r1 --json", "workers", "workers --json"])
+    await world.run(line);
   await world.putState(run, { phase: "complete" });
   await world.putResult(run, `a,${hostile}\n`, { contentType: "text/csv" });
   expect(await world.run("result r1")).toMatchObject({ exitCode: 0 });
   expect(text()).toContain("a,\\u{1b}]52;");
+  expect(text()).toContain(" pack 1, chunks 10–19");
   expect(text()).not.toMatch(controls);
 });

@@ -56,9 +56,10 @@ test("a deletion works in slices, leaves nothing of its uid and nothing else out
   expect(twin.storage.operator.blobNames(twin.names.active)).toEqual(["other"]);
 });
 
-test("a marker whose spec belongs to another uid is a deletion of its own uid and leaves the spec alone", async () => {
+test("a marker that a submit wrote after a deletion goes, and the spec of another uid stays", async () => {
   const twin = leadOnTwin();
   await twin.addRun("again");
+  // What a late worker left; the expiry sweeps it.
   await twin.storage.blobs.create(twin.names.runs, "again/older/plan.json", "");
   const found = await twin.storage.blobs.head(twin.names.active, "again");
   if (found.kind === "missing") throw new Error("no marker");
@@ -72,6 +73,7 @@ test("a marker whose spec belongs to another uid is a deletion of its own uid an
   await twin.lead(3_000);
   expect(twin.storage.operator.blobNames(twin.names.active)).toEqual([]);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([
+    "again/older/plan.json",
     "again/spec.json",
     "again/uidagain/plan.json",
   ]);

@@ -57,7 +57,7 @@ const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new 
 export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
   nowMs: startMs + afterMs,
   signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
-  computing: new Set(signs.filter(({ live }) => live).map(({ uid }) => uid)),
+  computing: new Set(signs.filter(({ live, begun }) => live && begun).map(({ uid }) => uid)),
   packs: { ...emptyQueue, ...packs },
   urgent: { ...emptyQueue, ...urgent },
 });
@@ -65,7 +65,7 @@ export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told 
 /** The sign of a process that has begun a first send. */
 export const signOf = (work: Work, more: Partial<SeenSign> = {}): SeenSign => ({
   ...{ run: "r", uid: "u", work, generation: 1, send: 1, ageMs: 1_500, begun: true, alone: false },
-  ...{ instance: "node-1", live: true, silentMs: 0, ended: undefined },
+  ...{ instance: "node-1", live: true, fresh: true, silentMs: 0, ended: undefined },
   ...more,
 });
 

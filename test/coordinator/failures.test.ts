@@ -147,7 +147,7 @@ describe("failures of tasks", () => {
 
   test("a member that storage lost fails the run at once", () => {
     const draft = step(finishing(), { failures: [failure({ kind: "finish" }, 1, "storage-lost")] });
-    expect(draft.ending?.error?.code).toBe("finish-failed");
+    expect(draft.ending?.error?.code).toBe("storage-lost");
   });
 
   test("a finish that ended its process is alone from the next send on, and the third such end fails the run", () => {

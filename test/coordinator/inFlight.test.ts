@@ -7,7 +7,7 @@ import { wantedOf } from "../../src/coordinator/poll/seen.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Work } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, marker, packFailure, parts, runNotes } from "../support/runFixtures.ts";
+import { computing, marker, packFailure, parts, runNotes, seen } from "../support/runFixtures.ts";
 import {
   decideOn,
   draftOf,
@@ -203,28 +203,6 @@ describe("a pack that was taken and that nobody has", () => {
     const { state } = judge(sent(runNotes()), 1_000, {});
     expect(judge(state, 3_001, {}, runNotes()).packs).toHaveLength(1);
   });
-
-  const heldMs = limits.retryDelayS * 1_000;
-  test.each<[string, (notes: RunNotes) => void]>([
-    ["an attempt of it threw", (notes) => void notes.tried.set("00000/00000014", 1)],
-    [
-      "instances with other code enqueue it again",
-      (notes) => void Object.assign(notes, { otherCodeMs: startMs }),
-    ],
-  ])("has 30 s more where %s", (_what, hold) => {
-    const notes = runNotes();
-    const state = sent(notes);
-    hold(notes);
-    expect(resends(state, notes, { toMs: 3_000 + heldMs })).toEqual([]);
-    expect(resends(state, notes, { fromMs: 1_000, toMs: 3_100 + heldMs })).toEqual([3_100 + heldMs]);
-  });
-
-  test("has no such time where only a send before threw", () => {
-    const notes = runNotes();
-    notes.tried.set("00000/00000014", 1);
-    const again = { 14: { sends: 2, atMs: startMs, since: 2, lost: 0 } };
-    expect(resends({ ...sent(notes), again }, notes, { toMs: 3_100 })).toEqual([3_100]);
-  });
 });
 
 describe("the last loss of a pack", () => {
@@ -347,7 +325,7 @@ describe("no pack is judged", () => {
     for (const change of [{ paused: true }, { keep: true }]) {
       const state = { ...sent(runNotes()), ...change };
       const draft = draftOf(state);
-      judgeInFlight({ ...draft, at: { ...draft.at, observed: observedAt(0, told) } });
+      judgeInFlight({ ...draft, at: { ...draft.at, observed: observedAt(0, told) } }, seen());
       expect([draft.packs, draft.records]).toEqual([[], []]);
     }
   });

@@ -20,7 +20,7 @@ export function leadOnTwin() {
   let sequence = 0;
   const log: LogEvent[] = [];
   const ports: CoordinatorPorts = {
-    ...{ storage, names, clock, packLimitMs: 300_000 },
+    ...{ storage, names, clock, packLimitMs: 300_000, told: new Set() },
     log: (event) => void log.push(event),
     nextSequence: () => ++sequence,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hasComeToRest } from "../../src/coordinator/decide/command.ts";
-import { anyRunToLead, rests } from "../../src/coordinator/poll/markers.ts";
+import { anyRunToLead, kindOf } from "../../src/coordinator/poll/markers.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/model/marker.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, planOf } from "../support/runFixtures.ts";
@@ -26,22 +26,22 @@ describe("a paused run has come to rest", () => {
   const held = signOf({ kind: "pack", shard: 0, pack: 3 }, { begun: false });
 
   test("once 12 s have passed since the pause, by when whatever was begun before has a sign or has ended", () => {
-    expect(hasComeToRest(paused(), pause, {}, at(restMs))).toBe(false);
-    expect(hasComeToRest(paused(), pause, {}, at(restMs + 1))).toBe(true);
-    expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, {}, at(restMs + 1))).toBe(false);
+    expect(hasComeToRest(paused(), pause, at(restMs))).toBe(false);
+    expect(hasComeToRest(paused(), pause, at(restMs + 1))).toBe(true);
+    expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, at(restMs + 1))).toBe(false);
   });
 
   test.each<[string, Told["signs"], boolean]>([
     ["not while a live process computes any of it, however long", [{ ...held, begun: true }], false],
-    ["not while a live process holds any of it", [held], false],
+    ["though a live process holds some of it, which it will drop", [held], true],
     ["though live processes compute another run", [{ ...held, uid: "x" }], true],
     ["though a process that died had some of it", [{ ...held, live: false }], true],
   ])("%s", (_what, signs, expected) => {
-    expect(hasComeToRest(paused(), pause, {}, at(3_600_000, { signs: signs ?? [] }))).toBe(expected);
+    expect(hasComeToRest(paused(), pause, at(3_600_000, { signs: signs ?? [] }))).toBe(expected);
   });
 
   test("only where signs were read in this loop", () => {
-    expect(hasComeToRest(paused(), pause, {}, { nowMs: 3_600_000 })).toBe(false);
+    expect(hasComeToRest(paused(), pause, { nowMs: 3_600_000 })).toBe(false);
   });
 
   test.each<[string, Partial<State>, Partial<Marker>]>([
@@ -53,25 +53,30 @@ describe("a paused run has come to rest", () => {
     ["it is being planned", { phase: "planning" }, {}],
     ["it is finishing", { phase: "finishing" }, {}],
   ])("but not where %s", (_what, state, want) => {
-    expect(hasComeToRest(paused(state), { ...pause, ...want }, {}, at(restMs + 1))).toBe(false);
+    expect(hasComeToRest(paused(state), { ...pause, ...want }, at(restMs + 1))).toBe(false);
   });
 });
 
 describe("a marker says that nobody has to lead for it", () => {
   test.each<[string, Partial<Marker>, boolean]>([
     ["under the command that paused it", { rests: 3 }, true],
+    ["until a deadline that is still to come", { rests: 3, until: 1_000 }, true],
+    ["and no more after that deadline", { rests: 3, until: 999 }, false],
     ["and no more after any later command", { rests: 3, command: 4 }, false],
     ["and no more after a resume", { rests: 3, want: "run", command: 4 }, false],
     ["only where it says so", {}, false],
     ["only while it is paused", { rests: 3, want: "cancelled" }, false],
   ])("%s", (_what, change, expected) => {
     const metadata = encodeMarker({ ...pause, ...change });
-    expect(rests({ name: "r", metadata })).toBe(expected);
+    expect(kindOf({ name: "r", metadata }, 1_000)).toBe(expected ? "rests" : "to-lead");
   });
 
-  test("but never where it does not decode, which is for a leader to deal with", () => {
-    expect(rests({ name: "r", metadata: {} })).toBe(false);
-    expect(rests({ name: "r", metadata: { ...encodeMarker({ ...pause, rests: 3 }), v: "99" } })).toBe(false);
+  test.each<[string, Record<string, string>, string]>([
+    ["it is led if it has a uid and does not decode otherwise, which ends its run", { want: "?" }, "to-lead"],
+    ["nobody leads for it if a newer version wrote it", { v: "99" }, "newer"],
+    ["nobody leads for it if it has no uid", { uid: "" }, "stray"],
+  ])("and %s", (_what, change, kind) => {
+    expect(kindOf({ name: "r", metadata: { ...encodeMarker(pause), ...change } }, 1_000)).toBe(kind);
   });
 });
 

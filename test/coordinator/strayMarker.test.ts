@@ -16,7 +16,7 @@ async function twinWithStrays() {
   return { twin, log };
 }
 
-test("a blob among the markers whose name is no run's id is logged once a term, and other runs go on", async () => {
+test("a blob among the markers whose name is no run's id is logged once a process, and other runs go on", async () => {
   const { twin, log } = await twinWithStrays();
   await twin.addRun("run1");
   await twin.lead(30_000);
@@ -29,5 +29,5 @@ test("a blob among the markers whose name is no run's id is logged once a term, 
 
 test("a blob among the markers whose name is no run's id is nothing to lead for", async () => {
   const { twin } = await twinWithStrays();
-  expect(await anyRunToLead(twin)).toBe(false);
+  expect(await anyRunToLead(twin.ports)).toBe(false);
 });

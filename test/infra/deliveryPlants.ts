@@ -43,7 +43,9 @@ export const deliveryPlants: readonly Plant[] = [
     "redundancy",
     /westus: Standard_ZRS/,
   ),
-  plant("infra/modules/network.bicep", "    dependsOn: [toFirst]\n", "", "peering-order", /race/),
+  ...["toFirst", "appSubnets", "endpointSubnets"].map((one) =>
+    plant("infra/modules/network.bicep", `    dependsOn: [${one}]\n`, "", "peering-order", /race/),
+  ),
   plant(
     main,
     "name: 'lf${unique}data'",

@@ -64,6 +64,25 @@ describe.skipIf(process.platform !== "linux")("the deployment workflow", () => {
     expect(wait()).toMatchObject({ status: 1, stdout: expect.stringContaining("h answers old, not new") });
   });
 
+  test("has the platform read the functions of the new commit, until it has", () => {
+    const rests = (...commits: string[]) => {
+      app(...commits);
+      ask();
+      writeFileSync(join(folder, "rests"), "");
+      program(
+        "az",
+        '[ "$1" = rest ] || { echo key; exit; }; echo "$@" >> rests; [ "$(wc -l < rests)" -gt 2 ]',
+      );
+      return { ...wait(), calls: readFileSync(join(folder, "rests"), "utf8").trim().split("\n") };
+    };
+    const { status, calls } = rests("new");
+    expect([status, calls.length]).toEqual([0, 3]);
+    expect(calls[0]).toMatch(
+      /--method post .*resourceGroups\/g\/.*sites\/a\/host\/default\/sync\?api-version=/,
+    );
+    expect(rests("old", "old", "old", "old", "new").calls).toHaveLength(4);
+  });
+
   test("publishes to an app that has no key yet", () => {
     app("none");
     program("az", "exit 1");

@@ -67,6 +67,7 @@ const lines: readonly Line[] = [
   { line: "result r1", least: "read", before: finished },
   { line: "report r1", least: "read", before: finished, files: true },
   { line: "leader", least: "read", before: led },
+  { line: "workers", least: "read" },
   { line: "queues", least: "read" },
   { line: "queues peek packs", least: "read" },
   { line: "submit sum --to 100", least: "steer" },

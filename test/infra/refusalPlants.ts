@@ -27,6 +27,13 @@ export const refusalPlants: readonly Plant[] = [
   ),
   plant(
     app,
+    "    httpsOnly: true\n",
+    "    httpsOnly: true\n    functionsRuntimeAdminIsolationEnabled: true\n",
+    "refused-admin-isolation",
+    /end a publish by asking \/admin.*403.*azure-functions-host\/issues\/10422/,
+  ),
+  plant(
+    app,
     "      LEASEFOLD_NAMESPACE: namespace\n",
     "      LEASEFOLD_NAMESPACE: namespace\n      FUNCTIONS_WORKER_RUNTIME: 'node'\n",
     "refused-app-setting",
@@ -88,6 +95,13 @@ export const refusalPlants: readonly Plant[] = [
     /not backstop/,
   ),
   plant(data, "            filters: {", "            filter: {", "refused-policy-filter", /needs filters/),
+  plant(
+    network,
+    "addressPrefixes: [ranges[i]]\n      }\n",
+    "addressPrefixes: [ranges[i]]\n      }\n      subnets: []\n",
+    "refused-subnet-list",
+    /deletes any other/,
+  ),
   plant(network, "name: 'apps'", "name: 'flex_apps'", "refused-subnet", /flex_apps/),
   plant(
     network,

@@ -253,13 +253,6 @@ export const templatePlants: readonly Plant[] = [
     /a preview needs Microsoft.Web.serverfarms/,
   ),
   plant(
-    app,
-    "    functionsRuntimeAdminIsolationEnabled: true\n",
-    "    functionsRuntimeAdminIsolationEnabled: false\n",
-    "hardening",
-    /functionsRuntimeAdminIsolationEnabled must be true/,
-  ),
-  plant(
     bootstrap,
     "roleDefinitionId: previewRole.id",
     "roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)",

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { decodePartial, encodePartial } from "../../src/calculations/sql/partial.ts";
 import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/model/bitmap.ts";
 import { decodeCalls } from "../../src/model/calls.ts";
@@ -23,6 +24,7 @@ import {
   specSchema,
 } from "../../src/model/run.ts";
 import { lastNumberOf, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
+import { decodeSign, encodeSign } from "../../src/model/sign.ts";
 import { stateSchema } from "../../src/model/state.ts";
 import { decodeGens } from "../../src/model/tree.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -89,8 +91,44 @@ describe("whatever bytes are there", () => {
   });
 });
 
+test("a partial of sql decodes, or is corrupt: what its header lacks is found before it is used", () => {
+  const reject = { file: "a", byte: 1, why: "b" };
+  const header = { rejects: { count: 1, first: [reject] }, named: ["a"], texts: [["a", "JSON"]] } as const;
+  const bytesOf = (json: Buffer): Uint8Array => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(json.length);
+    return Buffer.concat([length, json]);
+  };
+  expect(decodePartial(encodePartial({ ...header, rows: Buffer.from("x") }))).toMatchObject(header);
+  for (const other of [null, 1, {}, { ...header, rejects: 1 }, { ...header, texts: ["a"] }])
+    expect(decodes(() => decodePartial(bytesOf(Buffer.from(JSON.stringify(other)))))).toBe(false);
+  fc.assert(
+    fc.property(hostileBytes([header]), (bytes) => {
+      decodes(() => decodePartial(bytes));
+      decodes(() => decodePartial(bytesOf(bytes)));
+    }),
+    runs,
+  );
+});
+
 describe("whatever metadata is there", () => {
   const folded = encodeFoldFacts({ folded: 5, attempts: 6, code: ["a"], members: "_w" });
+  const sign = encodeSign({
+    ...{ threads: 2, everyMs: 2_000, version: "1.2.3", codes: ["a@1"], memoryMb: 100, ended: "exit code 1" },
+    works: [
+      {
+        ...{
+          run: "r",
+          uid: "u",
+          work: { kind: "pack", shard: 0, pack: 7 },
+          generation: 1,
+          send: 1,
+          ageMs: 1,
+        },
+        ...{ begun: true, alone: false, chunks: { from: 7, to: 8 }, chunk: 7 },
+      },
+    ],
+  });
   const verified = [
     encodeVerified({ sha256: "0".repeat(64), ms: 1 }),
     encodeVerified({ error: { code: "x", message: "y" } }),
@@ -99,6 +137,7 @@ describe("whatever metadata is there", () => {
   test.each([
     ["a marker", [encodeMarker(marker)], (some: Record<string, string>) => decodeMarker(some, "it")],
     ["a node's facts", [folded], (some: Record<string, string>) => decodeFoldFacts(some, "it")],
+    ["a sign", [sign], (some: Record<string, string>) => decodeSign(some, "it")],
     ["a verified pack", verified, (some: Record<string, string>) => decodeVerified(some, "it")],
   ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
     for (const one of valid) expect(decodes(() => decode(one))).toBe(true);

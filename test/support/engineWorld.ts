@@ -69,6 +69,7 @@ export interface SubmitRequest {
   readonly packSize?: number;
   readonly tolerate?: Spec["tolerate"];
   readonly cap?: number;
+  readonly deadline?: { readonly ms: number; readonly keep: boolean };
   /** The plan is a list of inputs. */
   readonly list?: boolean;
 }
@@ -76,8 +77,9 @@ export interface SubmitRequest {
 /** The names of every simulated installation. */
 export const simNames = namesOf("sim");
 
-export const requestOf = ({ id, chunks, list = false, packSize, tolerate, cap }: SubmitRequest) => ({
-  ...{ calculation: "ranges", params: { chunks, list }, id, packSize, tolerate, cap },
+export const requestOf = ({ chunks, list = false, ...request }: SubmitRequest) => ({
+  ...{ calculation: "ranges", params: { chunks, list } },
+  ...request,
 });
 
 export function engineWorld(options: EngineOptions = {}): EngineWorld {

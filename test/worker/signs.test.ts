@@ -66,6 +66,17 @@ describe("the sign of a process", () => {
     expect(await told()).toMatchObject({ works: [3, -5], live: true, everyMs: 2_000 });
   });
 
+  test("it tells the chunks of a pack, and which of them is computed at that moment", async () => {
+    const { world, signs, storage, names } = await process();
+    let chunk = 30;
+    await signs.hold(message(3, { from: 30, to: 40 })).begin(() => chunk);
+    chunk = 34;
+    await world.advance(1_100);
+    const { blobs } = await storage.blobs.list(names.coordination, signBlobs, { metadata: true });
+    const told = blobs.map(({ metadata, name }) => decodeSign(metadata, name).works);
+    expect(told).toMatchObject([[{ chunks: { from: 30, to: 40 }, chunk: 34 }]]);
+  });
+
   test("it is written again while work lasts, more and more rarely, and is live all the time", async () => {
     const { world, signs, told, calls } = await process();
     await signs.hold(message(0)).begin();

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { noAccess } from "../../src/calculations/files.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
@@ -166,6 +166,15 @@ describe("a pool of threads", () => {
     expect(error.message).toMatch(message);
     expect(read(beside)).toMatchObject({ sum: 9 });
     expect(read(await pool.compute(chunks(), task))).toMatchObject({ sum: 3 });
+  });
+
+  test("whoever starts a task learns which chunk its thread computes", async () => {
+    const started = Promise.withResolvers<() => number | undefined>();
+    const onStart = (chunkNow: () => number | undefined = () => undefined) => started.resolve(chunkNow);
+    const error = failureOf(pool.compute(chunks({ hangs: "1" }), { ...task, limitMs: 2_000, onStart }));
+    const chunkNow = await started.promise;
+    await vi.waitFor(() => expect(chunkNow()).toBe(1), 2_000);
+    expect(await error).toMatchObject({ code: "time-limit" });
   });
 
   test("what user code throws comes with the stack that shows where", async () => {

@@ -42,6 +42,21 @@ export const ofApps: readonly Refusal[] = [
         .map((key) => [`siteConfig.${key}: Flex Consumption does not take it, region by region`, `${key}:`]),
   },
   {
+    // check_flex_app_after_deployment of the Azure CLI and CheckFunctionHostStatusForFlex of Core Tools: with the master key
+    // from outside, which the host then refuses (AuthorizationOptionsExtensions). The CLI before azure-cli#33388 never ends.
+    rule: "refused-admin-isolation",
+    by: "host",
+    code: "403",
+    seen: ["Azure/azure-functions-host#10422", "Azure/azure-cli#33388"],
+    on: site,
+    wrong: (one) =>
+      not(
+        prop(one, "functionsRuntimeAdminIsolationEnabled") !== true,
+        "the Azure CLI and Core Tools end a publish by asking /admin of the app",
+        "functionsRuntimeAdminIsolationEnabled:",
+      ),
+  },
+  {
     rule: "refused-app-setting",
     by: "ARM",
     code: "51021",

@@ -38,17 +38,26 @@ export const ofData: readonly Refusal[] = [
     by: "ARM",
     code: "BadRequest",
     seen: ["MicrosoftDocs/azure-docs#123860", "Azure/terraform-provider-azapi#625"],
+    on: "Microsoft.Network/virtualNetworks/subnets",
+    wrong: (one) => {
+      const to = itemsOf(prop(one, "delegations")).map((each) => at(each, "properties", "serviceName"));
+      const says = `the subnet ${one.name} of apps must be delegated to Microsoft.App/environments, without _ in its name`;
+      const holds = to.length === 0 || (to[0] === "Microsoft.App/environments" && !one.name.includes("_"));
+      return not(holds, says, "delegations:");
+    },
+  },
+  {
+    rule: "refused-subnet-list",
+    by: "ARM",
+    code: "InUseSubnetCannotBeDeleted",
+    seen: ["microsoft/finops-toolkit#2231", "Azure/bicep#4653", "Azure/bicep#12540"],
     on: "Microsoft.Network/virtualNetworks",
     wrong: (one) =>
-      itemsOf(prop(one, "subnets")).flatMap((subnet) => {
-        const to = itemsOf(at(subnet, "properties", "delegations")).map((each) =>
-          String(at(each, "properties", "serviceName")),
-        );
-        const name = String(at(subnet, "name"));
-        const says = `the subnet ${name} of apps must be delegated to Microsoft.App/environments, without _ in its name`;
-        const holds = to.length === 0 || (to[0] === "Microsoft.App/environments" && !name.includes("_"));
-        return not(holds, says, "delegations:");
-      }),
+      not(
+        prop(one, "subnets") === undefined,
+        "subnets that are listed here are all there may be: a deployment deletes any other, or ends where it is in use",
+        "subnets:",
+      ),
   },
 ];
 

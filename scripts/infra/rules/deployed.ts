@@ -123,6 +123,7 @@ const nameRules: Readonly<Record<string, RegExp>> = {
   "Microsoft.Insights/scheduledQueryRules": /^[^*<>%{}&:\\?/#]{1,259}[^*<>%{}&:\\?/#. ]$/,
   "Microsoft.Insights/actionGroups": /^[^:<>+/&%\\?|]{1,259}[^:<>+/&%\\?|. ]$/,
   "Microsoft.Network/virtualNetworks": /^[a-zA-Z0-9][\w.-]{0,62}\w$/,
+  "Microsoft.Network/virtualNetworks/subnets": /^[a-zA-Z0-9]([\w.-]{0,78}\w)?$/,
   "Microsoft.Network/virtualNetworks/virtualNetworkPeerings": /^[a-zA-Z0-9]([\w.-]{0,78}\w)?$/,
   "Microsoft.Network/privateEndpoints": /^[a-zA-Z0-9][\w.-]{0,62}\w$/,
   "Microsoft.Network/privateDnsZones/virtualNetworkLinks": /^[a-zA-Z0-9]([\w.-]{0,78}\w)?$/,
@@ -179,10 +180,12 @@ function redundancy(project: Project): Finding[] {
   return [...new Set(wrong)].map((says) => findingAt(place, "redundancy", `${says} is not offered there`));
 }
 
-/** Of two peerings one waits for the other (github.com/Azure/bicep/issues/6278). */
+/** Subnets and peerings of a network wait for one another (github.com/Azure/bicep/issues/2579 and 6278). */
 function peerings({ templates }: Project): Finding[] {
   return [...templates.values()].flatMap(({ declarations }) => {
-    const all = declarations.filter(({ target }) => target?.includes("/virtualNetworkPeerings@"));
+    const all = declarations.filter(({ target }) =>
+      /\/virtualNetworks\/(subnets|virtualNetworkPeerings)@/.test(target ?? ""),
+    );
     const waits = all.filter(({ value }) => {
       const list = propertyAt(bodyOf(value), "dependsOn")?.value;
       const named = list === undefined ? [] : namedChildren(list).map((one) => stringOf(one) ?? one.text);
@@ -196,7 +199,7 @@ function peerings({ templates }: Project): Finding[] {
           findingAt(
             first.place,
             "peering-order",
-            "two peerings of one network race; one must depend on the other",
+            "two changes of one network race; one must depend on the other",
           ),
         ];
   });

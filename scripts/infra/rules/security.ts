@@ -20,7 +20,6 @@ const hardening: Readonly<Record<string, readonly (readonly [path: string, ...ri
     ["properties.siteConfig.minTlsVersion", "'1.2'", "'1.3'"],
     ["properties.siteConfig.scmMinTlsVersion", "'1.2'", "'1.3'"],
     ["properties.siteConfig.remoteDebuggingEnabled", "false"],
-    ["properties.functionsRuntimeAdminIsolationEnabled", "true"],
   ],
   "Microsoft.Web/sites/basicPublishingCredentialsPolicies": [["properties.allow", "false"]],
   "Microsoft.Insights/components": [["properties.DisableLocalAuth", "true"]],

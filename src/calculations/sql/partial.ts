@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import * as z from "zod";
 import { CorruptDataError } from "../../model/errors.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
@@ -64,13 +65,21 @@ export function encodePartial({ rows, ...header }: Partial): Uint8Array {
   return Buffer.concat([length, json, rows]);
 }
 
+const headerShape = z.object({
+  rejects: z.object({
+    count: z.int().min(0),
+    first: z.array(z.object({ file: z.string(), byte: z.number(), why: z.string() })),
+  }),
+  named: z.array(z.string()),
+  texts: z.array(z.tuple([z.string(), z.string()])),
+});
+
 /** Throws `CorruptDataError` for other bytes. */
 export function decodePartial(bytes: Uint8Array): Partial {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   try {
     const end = 4 + all.readUInt32LE(0);
-    const header = JSON.parse(all.toString("utf8", 4, end)) as Omit<Partial, "rows">;
-    return { ...header, rows: all.subarray(end) };
+    return { ...headerShape.parse(JSON.parse(all.toString("utf8", 4, end))), rows: all.subarray(end) };
   } catch (cause) {
     throw new CorruptDataError("bad-partial", "the partial is none of sql", { cause });
   }

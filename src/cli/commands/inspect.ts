@@ -4,6 +4,7 @@ import { type Failures, type FailureView, failures } from "../../client/failures
 import { durations } from "../../client/inspection/durations.ts";
 import { packMap } from "../../client/inspection/packMap.ts";
 import { timeline } from "../../client/inspection/timeline.ts";
+import { workers } from "../../client/inspection/workers.ts";
 import { type ListedRun, listPhases, type RunsQuery, runs } from "../../client/runs.ts";
 import { status } from "../../client/status.ts";
 import { shownIdentity } from "../../model/identity.ts";
@@ -104,8 +105,11 @@ export function addStatus(program: Command, session: Session): void {
       const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
       if (watch) session.exitCode = exitCodeOfRun(view);
       else await session.noteInstancesDown();
-      if (session.json()) return await session.printJson(view);
-      await cli.out.write(runDetails(cli.out, view));
+      const { runs } = view.active ? await workers(client) : { runs: [] };
+      const computedBy = runs.find(({ uid }) => uid === view.uid);
+      const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
+      if (session.json()) return await session.printJson(told);
+      await cli.out.write(runDetails(cli.out, told));
     });
 }
 

@@ -4,8 +4,9 @@ import { systemReason } from "../options.ts";
 import { guardTerminal } from "./terminal.ts";
 import type { Screen } from "./text.ts";
 
-/** Some terminals report no width, or a width of 0. */
+/** Some terminals report no size, or a size of 0. */
 const columnsDefault = 80;
+const rowsDefault = 24;
 
 /** Standard output or standard error. Ends the process with the reason if it cannot be written. */
 export function screenOf(
@@ -22,6 +23,9 @@ export function screenOf(
     isTty,
     get columns() {
       return isTty ? stream.columns || columnsDefault : Number.POSITIVE_INFINITY;
+    },
+    get rows() {
+      return isTty ? stream.rows || rowsDefault : Number.POSITIVE_INFINITY;
     },
     color,
     draw: (text) => void raw?.(text),

@@ -57,23 +57,29 @@ function termOf({ active, terms }: RunView): readonly string[] {
 /** Without a terminal, the minimum time between lines with the same key. */
 const quietMs = 5_000;
 
-/** A line that is rewritten in place on a terminal; elsewhere a new line for each change. */
+/** Lines that are rewritten in place on a terminal, as many as it shows; elsewhere new ones for each change. */
 export function liveLine(screen: Screen, clock: Clock) {
-  let shown: { readonly key: string; readonly line: string; readonly atMs: number } | undefined;
+  let shown: { readonly key: string; readonly text: string; readonly atMs: number } | undefined;
+  let above = 0;
   return {
-    /** Without a terminal, a line with the same `key` is repeated only now and then. */
-    show: async (line: string, key: string): Promise<void> => {
-      if (line === shown?.line) return;
+    /** Without a terminal, lines with the same `key` are repeated only now and then. */
+    show: async (text: string, key: string): Promise<void> => {
+      if (text === shown?.text) return;
       const nowMs = clock.monotonicMs();
       const due = shown === undefined || key !== shown.key || nowMs - shown.atMs >= quietMs;
       if (!screen.isTty && !due) return;
-      if (screen.isTty) screen.draw(`\r\u001b[2K${visible(line)}`);
-      else await screen.write(`${line}\n`);
-      shown = { key, line, atMs: nowMs };
+      if (screen.isTty) {
+        const lines = text.split("\n").slice(0, screen.rows - 1);
+        const back = above === 0 ? "\r" : `\u001b[${above}F\u001b[J`;
+        screen.draw(back + lines.map((line) => `\u001b[2K${visible(line)}`).join("\n"));
+        above = lines.length - 1;
+      } else await screen.write(`${text}\n`);
+      shown = { key, text, atMs: nowMs };
     },
     end: async (): Promise<void> => {
       if (screen.isTty && shown !== undefined) await screen.write("\n");
       shown = undefined;
+      above = 0;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { RemainingTime } from "../../client/estimate/remainingTime.ts";
 import type { FailureView } from "../../client/failures.ts";
+import type { Workers } from "../../client/inspection/workers.ts";
 import type { RunView } from "../../client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../model/calls.ts";
 import { refusedText, shownIdentity } from "../../model/identity.ts";
@@ -79,8 +80,13 @@ const wrapped: ReadonlySet<string> = new Set([
   "note",
 ]);
 
+/** A view with who computes the run, where signs of life tell it. */
+interface Told extends RunView {
+  readonly computedBy?: Pick<Workers["runs"][number], "instances" | "threads">;
+}
+
 /** All facts of one run. Ends with a newline. */
-export function runDetails(screen: Screen, view: RunView): string {
+export function runDetails(screen: Screen, view: Told): string {
   const head = `${paint(screen, "bold", view.run)}  ${paint(screen, styleOfWord(view.word), stateText(view))}`;
   const width = Math.max(20, screen.columns - nameWidth - 2);
   const facts = factsOf(view, width).flatMap(([name, text]) => {
@@ -90,8 +96,8 @@ export function runDetails(screen: Screen, view: RunView): string {
   return `${[head, ...factLines(screen, facts, nameWidth)].join("\n")}\n`;
 }
 
-function factsOf(view: RunView, width: number): readonly Fact[] {
-  const { packs, chunks, rate, timeLeft, deadline, terms, command, result, error } = view;
+function factsOf(view: Told, width: number): readonly Fact[] {
+  const { packs, chunks, rate, computedBy, timeLeft, deadline, terms, command, result, error } = view;
   const facts: [string, string][] = [];
   const add = (name: string, text: string): void => void facts.push([name, text]);
   add("calculation", `${view.calculation} ${JSON.stringify(view.params)}`);
@@ -107,6 +113,11 @@ function factsOf(view: RunView, width: number): readonly Fact[] {
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
+  if (computedBy !== undefined)
+    add(
+      "computed by",
+      `${countOf(computedBy.instances, "instance")}, ${countOf(computedBy.threads, "thread")}`,
+    );
   add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
     add("deadline", `${timeText(deadline.at)}, then ${deadlineEnd(view)}`);

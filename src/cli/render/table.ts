@@ -18,7 +18,11 @@ const shrunkMin = 8;
 const gap = "  ";
 
 /** Rows under a header, within the width of the screen. Ends with a newline. */
-export function table(screen: Screen, columns: readonly Column[], rows: readonly Row[]): string {
+export function table(
+  screen: Pick<Screen, "color" | "columns">,
+  columns: readonly Column[],
+  rows: readonly Row[],
+): string {
   const specs = columns.map((column) => (typeof column === "string" ? { title: column } : column));
   const head = specs.map(({ title }) => ({ text: title, style: "bold" }) as const);
   const textOf = (row: Row, index: number): string => {

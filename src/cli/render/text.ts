@@ -11,6 +11,8 @@ export interface Screen {
   readonly isTty: boolean;
   /** Infinite where it is no terminal, as nothing is cut for a program. */
   readonly columns: number;
+  /** Lines of a terminal; infinite elsewhere. */
+  readonly rows: number;
   readonly color: boolean;
   /** Resolves when the text was taken, so that a slow reader slows a stream down. */
   write(text: string | Uint8Array): Promise<void>;

@@ -7,7 +7,7 @@ import { parseRunId } from "../../model/names.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal } from "../../model/state.ts";
 import { type Client, clientLimits } from "../client.ts";
-import { emptyIfMissing, ensuringContainers } from "../containersAndQueues.ts";
+import { ensuringContainers } from "../containersAndQueues.ts";
 import {
   headMarker,
   readBlob,
@@ -15,6 +15,8 @@ import {
   readMarker,
   readSpec,
   readState,
+  uidsOf,
+  uidWithoutSpec,
   unlessUnreadable,
 } from "../runDocuments.ts";
 import { checkCap, newUid } from "../runRequest.ts";
@@ -103,8 +105,8 @@ async function readCommandFacts(client: Client, id: string, retry: boolean): Pro
 }
 
 /**
- * Reads the facts of a deletion, which are little more than the uid, so that a run with unreadable documents can be
- * deleted. Throws `NewerVersionError` for a marker of a newer version, which nobody may overwrite.
+ * Reads the facts of a deletion, which are little more than the uid, so that a run with unreadable documents, or without a
+ * spec, can be deleted. Without any uid only a spec is deleted. Throws `NewerVersionError` for a marker of a newer version, which nobody may overwrite.
  */
 async function readDeletionFacts(client: Client, id: string): Promise<CommandFacts> {
   const blob = await headMarker(client, id);
@@ -114,11 +116,13 @@ async function readDeletionFacts(client: Client, id: string): Promise<CommandFac
   const marker = await unlessUnreadable(decode, { newer: false });
   const spec = await readBlob(client, client.names.runs, specBlob(id));
   const markerUid = idSchema.safeParse(metadata["uid"]).data;
-  if (spec.kind === "missing")
-    return { uid: markerUid ?? "", hasSpec: false, marker, markerEtag: etag, state: undefined };
-  const uid = uidOf(spec.body) ?? markerUid ?? (await anyUid(client, id));
-  const state = await unlessUnreadable(() => readState(client, id, uid), { newer: true });
-  return { uid, hasSpec: true, marker, markerEtag: etag, state: state?.value };
+  const hasSpec = spec.kind === "found";
+  const uid = hasSpec
+    ? (uidOf(spec.body) ?? markerUid ?? (await uidsOf(client, id))[0] ?? newUid(client.random))
+    : (markerUid ?? (await uidWithoutSpec(client, id)) ?? "");
+  const read = () => (uid === "" ? undefined : readState(client, id, uid));
+  const state = await unlessUnreadable(read, { newer: true });
+  return { uid, hasSpec, marker, markerEtag: etag, state: state?.value };
 }
 
 const uidSchema = z.object({ uid: idSchema });
@@ -130,13 +134,4 @@ export function uidOf(spec: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The uid of a run's folder, if neither spec nor marker have it. Without a folder only the spec is deleted. */
-async function anyUid({ storage, names, random }: Client, id: string): Promise<string> {
-  const prefix = `${id}/`;
-  const listing = storage.blobs.listFolders(names.runs, prefix);
-  const { folders } = await emptyIfMissing(listing, { folders: [], dateMs: 0 });
-  const uids = folders.map((folder) => folder.slice(prefix.length, -1));
-  return uids.find((uid) => idSchema.safeParse(uid).success) ?? newUid(random);
 }

@@ -27,7 +27,7 @@ interface Retry {
 export type Change = Steering | Retry | { readonly kind: "delete" };
 
 export interface CommandFacts {
-  /** Of the spec; without a spec, of the marker. */
+  /** Of the spec; without a spec, of the marker, or for a deletion of the state; empty without any. */
   readonly uid: string;
   readonly hasSpec: boolean;
   readonly marker: Marker | undefined;
@@ -52,7 +52,7 @@ type Decision =
  */
 export function decideCommand(id: string, change: Change, facts: CommandFacts): Decision {
   const { uid, hasSpec, marker, markerEtag } = facts;
-  if (!hasSpec && markerEtag === undefined) throw unknownRun(id);
+  if (uid === "" && markerEtag === undefined) throw unknownRun(id);
   if (marker !== undefined && marker.uid !== uid) return { kind: "deleting" };
   if (change.kind === "delete") return decideDeletion(facts);
   // A deletion removes the spec before the marker.
@@ -65,7 +65,7 @@ export function decideCommand(id: string, change: Change, facts: CommandFacts): 
 function decideDeletion({ uid, marker, state }: CommandFacts): Decision {
   if (marker?.want === "delete" && marker.by === undefined) return { kind: "unchanged", marker };
   // A person's word replaces the expiry's, which counts for one state only.
-  const { by: _by, judged: _judged, ...from } = marker ?? closedMarker(uid, state);
+  const { by: _by, judged: _judged, ...from } = marker ?? markerBy(uid, state);
   return { kind: "write", marker: { ...from, want: "delete", command: from.command + 1 } };
 }
 
@@ -81,7 +81,7 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
   if (state.phase === "complete" && manifest?.complete === true && change.redo !== "recompute")
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
-  const { keep: _keep, redo: _redo, code: _code, ...from } = marker ?? closedMarker(uid, state);
+  const { keep: _keep, redo: _redo, code: _code, ...from } = marker ?? markerBy(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
@@ -131,11 +131,11 @@ function keepOf(id: string, keep: boolean, marker: Marker): Pick<Marker, "keep">
   throw conflict("not-allowed", `run ${id} ${now}`);
 }
 
-/** What the marker of a closed run would say if it still existed. */
-const closedMarker = (uid: string, state: State | undefined): Marker => ({
+/** What the marker of a run would say if it still existed. A pause outlives the loss of its marker. */
+export const markerBy = (uid: string, state: State | undefined): Marker => ({
   uid,
   spec: state?.spec,
-  want: "run",
+  want: state?.paused === true && !isFinal(state.phase) ? "paused" : "run",
   generation: state?.generation ?? 1,
   cap: state?.cap ?? limits.capDefault,
   turn: state?.turn ?? 0,

@@ -10,7 +10,6 @@ import {
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
-import type { Spec } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import type { Seen } from "../poll/seen.ts";
 import { type DecideAt, type Draft, doubtedUpTo } from "./draft.ts";
@@ -119,11 +118,8 @@ function without(size: number, bits: Bitmap): Bitmap {
 export function hasComeToRest(
   state: State,
   marker: Marker,
-  { deadline }: Pick<Spec, "deadline">,
   { nowMs, observed }: Pick<DecideAt, "nowMs" | "observed">,
 ): boolean {
-  // A deadline goes on during a pause, and somebody has to keep it.
-  if (deadline !== undefined) return false;
   if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   // What was begun since has a sign by now, or has ended.

@@ -30,7 +30,9 @@ export function trackFailures(draft: Draft, seen: Seen): void {
     if (task === undefined || work === undefined) continue;
     const verdict = verdictOf(records, task);
     if (verdict.kind === "fail") {
-      draft.ending ??= { phase: "failed", error: { code: `${work.kind}-failed`, message: verdict.why } };
+      const lost = records.some(({ cause }) => cause === "storage-lost");
+      const code = lost ? "storage-lost" : `${work.kind}-failed`;
+      draft.ending ??= { phase: "failed", error: { code, message: verdict.why } };
     } else if (verdict.kind === "replace") {
       if (verdict.alone) task.alone = true;
       task.sends = Math.max(task.sends, ...records.map((record) => record.send));

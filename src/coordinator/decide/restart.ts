@@ -56,8 +56,9 @@ export function beginGeneration(
     ...{ sentAgain: 0, durationsMs: [], taskMsMax: {}, rate: 0 },
   };
   if (closed.layout === undefined) return state;
-  // A forged message may have left a node that lacks some of its members.
-  const trusted = closed.refused?.includes(closed.generation) !== true;
+  // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.
+  const forged = closed.refused?.includes(closed.generation) === true;
+  const trusted = !forged && closed.error?.code !== "storage-lost";
   for (const [name, sealed] of Object.entries(closed.sealed)) {
     if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
     else {

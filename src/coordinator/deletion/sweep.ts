@@ -138,17 +138,20 @@ export async function inspectFolder(
   const { id, uid } = folder;
   const { root } = runBlobs(id, uid);
   const spec = await readDocument(blobs, [runs, specBlob(id)], specSchema, during);
-  if (spec?.value.uid !== uid) {
-    if (!why.quiet) return "kept";
+  const owned = spec?.value.uid === uid;
+  if (owned ? !why.expired && !folder.hasParts : !why.quiet) return "kept";
+  const state = await readDocument(blobs, [runs, runBlobs(id, uid).state], stateSchema, during);
+  // A deletion leaves no state, so a run that has one has lost its spec otherwise, and expires like any other. But a leader
+  // that was held up may have begun one, which holds nothing yet.
+  const { layout, origin, phase = "planning" } = state?.value ?? {};
+  if (!owned && phase === "planning" && layout === undefined && origin === undefined) {
     const all =
       (await deleteAll(term, runs, root)) && (await deleteAll(term, results, resultBlobs(id, uid).root));
     return all ? "orphan" : "more";
   }
-  if (!why.expired && !folder.hasParts) return "kept";
-  const state = await readDocument(blobs, [runs, runBlobs(id, uid).state], stateSchema, during);
-  if (state === undefined || !isFinal(state.value.phase)) return "kept";
+  if (state === undefined || (owned && !isFinal(state.value.phase))) return "kept";
   if (ageMs(state) > keepMs) return askToDelete(term, id, { ...state.value, judged: state.etag });
-  if (state.value.phase !== "complete" || !folder.hasParts) return "kept";
+  if (!owned || state.value.phase !== "complete" || !folder.hasParts) return "kept";
   const name = resultBlobs(id, uid).manifest(state.value.generation);
   const manifest = await readDocument(blobs, [results, name], manifestSchema, during);
   if (manifest?.value.complete !== true) return "kept";

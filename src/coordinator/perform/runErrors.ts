@@ -68,9 +68,7 @@ async function failUnreadable(
   const { leader, names } = term;
   const { blobs } = term.storage;
   const { id, metadata, nowMs } = listed;
-  const uid = idSchema.safeParse(metadata["uid"]).data ?? (await readSpec(term, id))?.spec.uid;
-  // Without a uid nothing says whose marker it is; a person has to check.
-  if (uid === undefined) throw error;
+  const uid = idSchema.parse(metadata["uid"]);
   const blob = runBlobs(id, uid).state;
   const there = await blobs.read(names.runs, blob, { signal: leader.lost });
   const known =

@@ -1,4 +1,5 @@
-import { StorageError } from "../../model/errors.ts";
+import { idSchema } from "../../model/decode.ts";
+import { NewerVersionError, StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMarker } from "../../model/marker.ts";
 import { runIdPattern } from "../../model/names.ts";
@@ -6,33 +7,43 @@ import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { CoordinatorPorts, ListedMarker, Term } from "../term.ts";
 
-type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names">;
+type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names" | "log" | "told">;
 
 const markerPages = ({ storage, names }: MarkerPorts, signal?: AbortSignal) =>
   pagesOf(storage.blobs, names.active, "", { metadata: true, signal });
 
 /** True if a leader has something to do for any run: what makes a term worth claiming. */
 export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Promise<boolean> {
-  for await (const { blobs } of markerPages(ports, signal))
-    if (blobs.some((marker) => isMarker(marker) && !rests(marker))) return true;
+  for await (const { blobs, dateMs } of markerPages(ports, signal))
+    for (const blob of blobs) {
+      const kind = kindOf(blob, dateMs);
+      if (kind === "to-lead") return true;
+      tellOnce(ports, blob, kind);
+    }
   return false;
 }
 
-/** Only a stranger, or a forged message to an older version, makes a blob here whose name is no run's id. */
-const isMarker = ({ name }: ListedBlob): boolean => runIdPattern.test(name);
+/**
+ * What a blob among the markers is. Nobody leads for `rests`, for `newer`, which a newer instance understands, and for
+ * `stray`: without a run's id and uid nothing says whose marker it is, and a person has to check. Any other that does not
+ * decode ends its run, which takes a leader.
+ */
+type MarkerKind = "to-lead" | "rests" | "newer" | "stray";
 
-/** Whether a marker says that its run rests. One that does not decode is for a leader to deal with. */
-export function rests({ name, metadata }: Pick<ListedBlob, "name" | "metadata">): boolean {
+export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">, nowMs: number): MarkerKind {
+  if (!runIdPattern.test(name)) return "stray";
   try {
-    const { want, command, rests: under } = decodeMarker(metadata, name);
-    return want === "paused" && under === command;
-  } catch {
-    return false;
+    const { want, command, rests, until = Number.POSITIVE_INFINITY } = decodeMarker(metadata, name);
+    return want === "paused" && rests === command && nowMs <= until ? "rests" : "to-lead";
+  } catch (error) {
+    if (error instanceof NewerVersionError) return "newer";
+    return idSchema.safeParse(metadata["uid"]).success ? "to-lead" : "stray";
   }
 }
 
 /**
- * Lists the markers, without those of runs at rest and without blobs that are none. Storage that is busy for a while
+ * Lists the markers of runs that want a leader. One of a newer version is among them until this process has given way to
+ * it. Storage that is busy for a while
  * costs a loop, not the term; the lease decides about the term.
  */
 export async function listMarkers(
@@ -46,8 +57,9 @@ export async function listMarkers(
     for await (const page of markerPages(term, leader.lost)) {
       leader.assertLeading();
       for (const blob of page.blobs) {
-        if (!isMarker(blob)) tellStray(term, blob);
-        else if (!rests(blob)) found.push(blob);
+        const kind = kindOf(blob, page.dateMs);
+        if (kind === "to-lead" || (kind === "newer" && !term.newer.gaveWay)) found.push(blob);
+        else tellOnce(term, blob, kind);
       }
       nowMs = page.dateMs;
       pages += 1;
@@ -65,8 +77,11 @@ export async function listMarkers(
   return { markers: found.map(listed), pages };
 }
 
-function tellStray({ log, strays, leader }: Term, blob: ListedBlob): void {
-  const name = blob.name.slice(0, 80);
-  if (!strays.has(name)) log(logEvents.strayMarker({ name, term: leader.term }));
-  strays.add(name);
+/** Each process tells of a marker once. */
+function tellOnce({ log, told }: MarkerPorts, { name: whole, metadata }: ListedBlob, kind: MarkerKind): void {
+  const name = whole.slice(0, 80);
+  if (kind === "rests" || told.has(name)) return;
+  told.add(name);
+  if (kind === "stray") log(logEvents.strayMarker({ name }));
+  else log(logEvents.needsNewerVersion({ run: name, uid: metadata["uid"] ?? "" }));
 }

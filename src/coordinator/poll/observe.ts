@@ -1,7 +1,7 @@
 import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { decodeMessage, onePackEach, workOf } from "../../model/message.ts";
-import { instanceOf, signBlobs } from "../../model/names.ts";
+import { parseSignBlob, signBlobs } from "../../model/names.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { decodeSign, isLive, type SignedWork } from "../../model/sign.ts";
 import type { State } from "../../model/state.ts";
@@ -120,7 +120,14 @@ function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number):
     const silentMs = nowMs - lastModifiedMs;
     const { ended, everyMs } = sign;
     const fresh = live && silentMs <= everyMs;
-    return sign.works.map((work) => ({ ...work, instance: instanceOf(name), live, fresh, silentMs, ended }));
+    return sign.works.map((work) => ({
+      ...work,
+      instance: parseSignBlob(name).instance,
+      live,
+      fresh,
+      silentMs,
+      ended,
+    }));
   } catch (error) {
     if (error instanceof CorruptDataError) return [];
     throw error;

@@ -11,9 +11,15 @@ export const chunkMark = (): ChunkMark => new Int32Array(new SharedArrayBuffer(4
 export const markChunk = (mark: ChunkMark, index: number | undefined): void =>
   void Atomics.store(mark, 0, index ?? none);
 
+/** `undefined`: no chunk is being computed. */
+export function markedChunk(mark: ChunkMark): number | undefined {
+  const index = Atomics.load(mark, 0);
+  return index === none ? undefined : index;
+}
+
 /** The error of a thread that was ended or has died, with the chunk that it computed then. */
 export function inChunk(error: Error, mark: ChunkMark): Error {
-  const index = Atomics.load(mark, 0);
-  if (!(error instanceof CalculationError) || index === none) return error;
+  const index = markedChunk(mark);
+  if (!(error instanceof CalculationError) || index === undefined) return error;
   return new CalculationError(error.code, `chunk ${index}: ${error.message}`, { cause: error.cause });
 }

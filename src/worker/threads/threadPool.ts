@@ -7,7 +7,7 @@ import type { PlannedChunks } from "../../calculations/timeChunks.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { shrinkHeap } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
-import { chunkMark, inChunk } from "./chunkMark.ts";
+import { type ChunkMark, chunkMark, inChunk, markedChunk } from "./chunkMark.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadFile, threadStart } from "./threadStart.ts";
 import {
@@ -69,9 +69,9 @@ export function threadPool(settings: PoolSettings): UserCode {
     clearTimeout(idle);
     tasks += 1;
     const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
-    const running = runningTask(settings, options, { sink, workerOf, work });
-    const { port, stopped, failure } = running;
     const mark = chunkMark();
+    const running = runningTask(settings, options, { sink, workerOf, work, mark });
+    const { port, stopped, failure } = running;
     try {
       const code = settings.versionOf?.(work.calculation);
       const task: ThreadTask = { ...work, code, limitMs: options.limitMs, port, mark };
@@ -135,6 +135,7 @@ interface TaskEnds {
   readonly sink: InputSink | undefined;
   readonly work: ThreadWork;
   readonly workerOf: (thread: number) => Worker | undefined;
+  readonly mark: ChunkMark;
 }
 
 /**
@@ -144,7 +145,7 @@ interface TaskEnds {
 function runningTask(
   { access, memoryMb }: PoolSettings,
   { limitMs, signal, onStart }: TaskOptions,
-  { sink, workerOf, work }: TaskEnds,
+  { sink, workerOf, work, mark }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
@@ -168,7 +169,7 @@ function runningTask(
     if (message.say === "inputs") await sink?.(message.inputs);
     else {
       clearTimeout(timer);
-      await onStart?.();
+      await onStart?.(() => markedChunk(mark));
       if (!ended.signal.aborted) {
         timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
         unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));

@@ -68,6 +68,9 @@ export interface TaskOptions {
   readonly held?: boolean;
   /** Ends the task, which fails with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called when a thread takes the task; if it rejects, the task is not run and fails with that error. */
-  readonly onStart?: () => void | Promise<void>;
+  /**
+   * Called when a thread takes the task; if it rejects, the task is not run and fails with that error. `chunkNow` tells the
+   * chunk that the thread computes at that moment.
+   */
+  readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
 }

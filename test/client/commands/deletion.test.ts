@@ -25,7 +25,7 @@ async function deleteAsLeader({ client, storage }: ClientWorld): Promise<void> {
   deleteBlob(names.active, "r1");
 }
 
-/** A leader finishes a marker whose spec is missing or another run's as a deletion. */
+/** A leader removes a marker whose spec is missing or another run's, where nothing else of it is there. */
 async function finishOrphan({ client, storage }: ClientWorld): Promise<void> {
   const marker = await readMarker(client, "r1");
   if (marker === undefined || (await readSpec(client, "r1"))?.value.uid === marker.value.uid) return;

@@ -87,7 +87,7 @@ describe("a submit that meets a deletion of its id", () => {
     const racing = clientOn({ ...storage, blobs: { ...storage.blobs, read } });
     const submitting = submit(racing, request);
     await world.advance(300);
-    // The leader finishes a marker whose spec is missing as a deletion.
+    // The leader removes a marker that is all there is of a run.
     storage.operator.deleteBlob(names.active, "r1");
     const submitted = await world.finish(submitting);
     expect(submitted.uid).not.toBe(first.uid);

@@ -4,7 +4,7 @@ import { submit } from "../../../src/client/submit.ts";
 import { InputError } from "../../../src/model/errors.ts";
 import { isFinal, type Phase } from "../../../src/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
-import type { RunRecord } from "./checks/ledger.ts";
+import { placeOf, type RunRecord } from "./checks/ledger.ts";
 import { quiet } from "./quiet.ts";
 import { type SimulationResult, type Stage, type StageOptions, stage } from "./stage.ts";
 
@@ -19,6 +19,8 @@ export interface Script extends Stage {
   /** Until the run of this id has ended in a generation and its marker is gone. */
   untilEnded(generation?: number, id?: string): Promise<void>;
   mustBe(phase: Phase, generation?: number, id?: string): void;
+  /** An operator deletes a blob. */
+  lose(container: string, name: string): void;
   /** Whether the platform replaces instances that died. */
   replaces: boolean;
 }
@@ -72,6 +74,14 @@ export function scriptOn(on: Stage): Script {
     async tell(change: Change["kind"] | Change, id = "r") {
       const asked = typeof change === "string" ? ({ kind: change } as Change) : change;
       await world.finish(command(engine.client, id, asked));
+    },
+    lose(container: string, name: string) {
+      engine.storage.operator.deleteBlob(container, name);
+      const place = placeOf(container, name);
+      const lost =
+        "uid" in place ? judge.ledger.record(place.id, place.uid) : "id" in place ? run(place.id) : undefined;
+      if (lost !== undefined) lost.lostByHand = true;
+      judge.ledger.apply({ kind: "removed", container, name });
     },
     untilEnded: (generation = 1, id = "r") =>
       until(`generation ${generation} of ${id} ends`, () => {

@@ -2,13 +2,23 @@ import { rmSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import type {
+  DuckDBConnection,
+  DuckDBInstance,
+  DuckDBPreparedStatement,
+  DuckDBType,
+  DuckDBValue,
+} from "@duckdb/node-api";
 import { CalculationError, messageOf } from "../../../model/errors.ts";
 import { attemptTime } from "../../attempt.ts";
+import { toldOfRows, toldOfText } from "./toldErrors.ts";
 
 /**
  * DuckDB in the thread of the caller: in memory, with one core, no network, no extensions, and no file outside of one
- * folder. It does not promise to bound memory that DuckDB takes outside of its buffers, such as for one huge text.
+ * folder. Each use has a connection of its own, so that no table of one is there for the next.
+ *
+ * Not promised: that one value is bounded. DuckDB makes it in one step, which nothing interrupts, and does not count its
+ * memory.
  *
  * One thread and insertion order make every answer a function of the rows, their order and the memory limit alone.
  */
@@ -34,7 +44,7 @@ export class Session {
   /** The one folder whose files statements may read and write; it is emptied after each use. */
   readonly folder: string;
   readonly #instance: DuckDBInstance;
-  readonly #connection: DuckDBConnection;
+  #connection: DuckDBConnection;
   #stop: Stop = {};
   #names = 0;
 
@@ -57,9 +67,10 @@ export class Session {
     const session = new Session(folder, instance, await instance.connect());
     process.once("exit", session.#removeFolder);
     // Times and sorted texts must not depend on the machine.
-    await session.run("set timezone = 'UTC'");
+    await session.run("set global timezone = 'UTC'");
     await session.run(`set allowed_directories = [${textLiteral(folder)}]`);
-    await session.run("set enable_external_access = false; set lock_configuration = true");
+    await session.run("set enable_external_access = false");
+    await session.run("set lock_configuration = true");
     return session;
   }
 
@@ -69,21 +80,21 @@ export class Session {
     return `f${this.#names}`;
   }
 
-  /** Runs statements of this program, or a query that `readQuery` accepted. Throws `CalculationError`. */
+  /** Runs one statement of this program, or a query that `readStatement` accepted. Throws `CalculationError`. */
   async run(sql: string): Promise<void> {
-    await this.#guarded(() => this.#connection.run(sql));
+    await this.#guarded(sql, (prepared) => prepared.run());
   }
 
   /** The rows of a query, all in memory. */
   async rows(sql: string): Promise<Row[]> {
-    const reader = await this.#guarded(() => this.#connection.runAndReadAll(sql));
+    const reader = await this.#guarded(sql, (prepared) => prepared.runAndReadAll());
     return reader.getRowObjectsJson() as Row[];
   }
 
   /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */
   async chunks(sql: string, take: (chunk: Columns) => void): Promise<void> {
-    await this.#guarded(async () => {
-      const result = await this.#connection.stream(sql);
+    await this.#guarded(sql, async (prepared) => {
+      const result = await prepared.stream();
       const [names, types] = [result.deduplicatedColumnNames(), result.columnTypes()];
       let any = false;
       for await (const chunk of result) {
@@ -101,6 +112,8 @@ export class Session {
     try {
       return await use(this);
     } finally {
+      this.#connection.closeSync();
+      this.#connection = await this.#instance.connect();
       for (const name of await readdir(this.folder)) await rm(join(this.folder, name), { force: true });
     }
   }
@@ -113,26 +126,35 @@ export class Session {
   }
 
   /** A thread cannot be ended while DuckDB works in it, so a statement is interrupted before its time is over. */
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+  async #guarded<T>(sql: string, work: (prepared: DuckDBPreparedStatement) => Promise<T>): Promise<T> {
     const { timeMs, signal } = this.#stop;
     let ended: Ended | undefined;
+    let prepared: DuckDBPreparedStatement | undefined;
     const endBy = (why: Ended): void => {
       ended ??= why;
       this.#connection.interrupt();
     };
     const onAbort = (): void => endBy("signal");
-    if (signal?.aborted) throw failureOf(undefined, "signal");
+    if (signal?.aborted) throw endedBy("signal");
     signal?.addEventListener("abort", onAbort);
     const timer = timeMs === undefined ? undefined : setTimeout(endBy, timeMs, "time");
     const before = process.memoryUsage.rss();
     const watch = setInterval(() => {
-      if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
+      // A statement that waited for a thread of Node's pool when it was interrupted has forgotten it.
+      if (ended !== undefined) endBy(ended);
+      else if (process.memoryUsage.rss() - before > grownMb * 1024 ** 2) endBy("memory");
     }, watchEveryMs);
     try {
-      return await work();
+      // A text with several statements cannot be prepared.
+      prepared = await this.#connection.prepare(sql);
+      return await work(prepared);
     } catch (error) {
-      throw failureOf(error, ended, timeMs);
+      if (ended !== undefined || messageOf(error).startsWith("Out of Memory"))
+        throw endedBy(ended ?? "memory", error, timeMs);
+      const what = prepared === undefined ? toldOfText : toldOfRows;
+      throw new CalculationError("query-failed", `sql: ${what(messageOf(error), sql)}`, { cause: error });
     } finally {
+      prepared?.destroySync();
       clearTimeout(timer);
       clearInterval(watch);
       signal?.removeEventListener("abort", onAbort);
@@ -200,28 +222,11 @@ async function loadDuck(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-function failureOf(error: unknown, ended: Ended | undefined, timeMs = 0): CalculationError {
-  const text = messageOf(error);
-  const options = { cause: error };
-  if (ended === "memory" || text.startsWith("Out of Memory"))
-    return new CalculationError(
-      "query-too-large",
-      `sql: the query needs more than the ${memoryMb} MB of a thread`,
-      options,
-    );
-  if (ended !== undefined) {
-    const limit = ended === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
-    return new CalculationError("query-too-long", `sql: the query was ended${limit}`, options);
+function endedBy(why: Ended, cause?: unknown, timeMs = 0): CalculationError {
+  if (why === "memory") {
+    const message = `sql: the query needs more than the ${memoryMb} MB of a thread`;
+    return new CalculationError("query-too-large", message, { cause });
   }
-  return new CalculationError("query-failed", `sql: ${withoutCells(text)}`, options);
-}
-
-/** Errors that quote the query and nothing else. */
-const ofQuery = /^(Binder|Parser|Catalog|Syntax|Permission|Not implemented) Error/;
-
-/** The message of an error without texts and numbers that may be cells. */
-function withoutCells(text: string): string {
-  if (ofQuery.test(text)) return (text.split("\n\n")[0] ?? "").replaceAll("\n", " ");
-  const [line = ""] = text.split("\n");
-  return line.replace(/'.*'|".*"|\(.*\)|(?<![A-Za-z_])-?\d[\d.]*/g, "…");
+  const limit = why === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
+  return new CalculationError("query-too-long", `sql: the query was ended${limit}`, { cause });
 }

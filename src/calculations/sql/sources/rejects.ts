@@ -53,7 +53,8 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
      order by list_position([${local.map(({ path }) => textLiteral(path)).join(", ")}]::varchar[], file_path), byte
      limit ${sourceLimits.rejectsShown}`,
   );
-  await session.run("delete from reject_errors; delete from reject_scans");
+  await session.run("delete from reject_errors");
+  await session.run("delete from reject_scans");
   const origins = new Map(local.map((one) => [one.path, one]));
   const first = rows.flatMap((row) => {
     const origin = origins.get(String(row["file_path"]));

@@ -1,12 +1,28 @@
-import { type Functions, isTree, listOf, nameOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+import {
+  type Functions,
+  isTree,
+  type Json,
+  listOf,
+  nameOf,
+  refused,
+  type Tree,
+  textOf,
+  treesOf,
+} from "./syntax.ts";
 
 /** Table functions that make rows of their arguments. All others read files, settings or the catalog. */
 const tableFunctions = new Set(["unnest", "range", "generate_series", "repeat", "json_each", "json_tree"]);
 
-/** Settings, states that could be forged, and errors that would carry cells into logs. */
-const otherFunctions = new Set(["error", "combine", "finalize", "current_setting", "getvariable", "getenv"]);
+/** Settings, the catalog, states that could be forged, and errors that would carry cells into logs. */
+const otherFunctions = new Set([
+  ...["error", "combine", "finalize", "current_setting", "getvariable", "getenv"],
+  ...["json_serialize_plan", "vector_type"],
+]);
 /** What DuckDB takes for a call where no column has the name. */
-const times = new Set(["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"]);
+const times = new Set([
+  ...["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"],
+  ...["current_localtime", "current_localtimestamp"],
+]);
 
 /** Functions that make much of little, and the index of the argument that says how much. */
 const growing = new Map(
@@ -35,10 +51,7 @@ export function checkQuery(
   functions: Functions,
   columns: readonly string[] = [],
 ): void {
-  const known = new Set(tables.map((name) => name.toLowerCase()));
-  for (const tree of treesOf(root))
-    if (isTree(tree["cte_map"]))
-      for (const one of entriesOf(tree)) known.add(textOf(one["key"]).toLowerCase());
+  checkSources(root, new Set(tables.map((name) => name.toLowerCase())));
   const inFrom = new Set(
     [...treesOf(root)].filter(({ type }) => type === "TABLE_FUNCTION").map((one) => one["function"]),
   );
@@ -52,9 +65,24 @@ export function checkQuery(
       throw refused(`${nameOf(tree)} is another each time`, "Write the value itself");
     if (tree["class"] === "FUNCTION" || tree["class"] === "WINDOW") checkFunction(tree, functions);
     if (tree["class"] === "FUNCTION" && !inFrom.has(tree)) checkGrowth(tree);
-    if ("at_clause" in tree || "join_type" in tree || "show_type" in tree || isSource(tree))
-      checkSource(tree, known);
   }
+}
+
+/**
+ * Refuses every source but `known` and the common table expressions in whose scope it is: elsewhere DuckDB would take the
+ * name for one of the catalog.
+ */
+function checkSources(value: Json | undefined, known: ReadonlySet<string>): void {
+  if (Array.isArray(value)) for (const one of value as readonly Json[]) checkSources(one, known);
+  if (!isTree(value)) return;
+  if ("at_clause" in value || "join_type" in value || "show_type" in value || isSource(value))
+    checkSource(value, known);
+  const scope = new Set(known);
+  for (const entry of entriesOf(value)) {
+    checkSources(entry["value"], scope);
+    scope.add(textOf(entry["key"]).toLowerCase());
+  }
+  for (const [name, one] of Object.entries(value)) if (name !== "cte_map") checkSources(one, scope);
 }
 
 /** The common table expressions of a node. */
@@ -86,8 +114,11 @@ function checkSource(tree: Tree, known: ReadonlySet<string>): void {
 
 function checkFunction(tree: Tree, functions: Functions): void {
   const name = textOf(tree["function_name"]).toLowerCase();
-  if (tree["export_state"] === true || otherFunctions.has(name)) throw refused(`${name}() is not taken`);
-  if (functions.volatile.has(name))
+  if (tree["export_state"] === true || otherFunctions.has(name) || name.startsWith("__internal"))
+    throw refused(`${name}() is not taken`);
+  // With one date only, it counts up to today.
+  const isToday = name === "age" && listOf(tree["children"]).length < 2;
+  if (functions.volatile.has(name) || times.has(name) || isToday)
     throw refused(`${name}() has another answer each time`, "Write the value itself");
 }
 

@@ -64,11 +64,20 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
       : `with own as (select * exclude (${tag}) from parts where ${tag} = ${index}) ${reduces[index]}`;
   const ctes = merged.map((name, index) => `${name} as (${own(index)})`).join(", ");
   const printed = await printQuery(answer);
-  return {
+  const steps = {
     map: tagged(await Promise.all(maps.map(printQuery))),
     reduce: tagged(reduces.map((_reduce, index) => own(index))),
     finish: printed.startsWith("WITH ") ? `with ${ctes}, ${printed.slice(5)}` : `with ${ctes} ${printed}`,
   };
+  await checkPrinted(steps.map, ["data", ...tables], columns);
+  await checkPrinted(steps.reduce, ["parts"]);
+  await checkPrinted(steps.finish, ["parts"]);
+  return steps;
+}
+
+/** Checks the text that runs, since neither the steps nor DuckDB's printing may give a query another meaning. */
+async function checkPrinted(text: string, tables: readonly string[], columns: readonly string[] = []) {
+  checkQuery(await parseQuery(text), tables, await knownFunctions(), columns);
 }
 
 /**
@@ -78,7 +87,9 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
 export async function readStatement(statement: string, tables: readonly string[]): Promise<string> {
   const root = await parseQuery(statement);
   checkQuery(root, tables, await knownFunctions());
-  return printQuery(root);
+  const printed = await printQuery(root);
+  await checkPrinted(printed, tables);
+  return printed;
 }
 
 const tag = "leasefold_core";

@@ -13,7 +13,7 @@ export type Json = string | number | boolean | null | readonly Json[] | Tree;
 /** What a reader of queries needs to know of DuckDB: functions by kind, in lower case. */
 export interface Functions {
   readonly aggregates: ReadonlySet<string>;
-  /** Functions whose answer depends on more than their arguments. */
+  /** Functions and macros whose answer depends on more than their arguments: the clock, chance or the catalog. */
   readonly volatile: ReadonlySet<string>;
 }
 
@@ -107,12 +107,18 @@ export function knownFunctions(): Promise<Functions> {
 let functions: Promise<Functions> | undefined;
 
 async function readFunctions(session: Session): Promise<Functions> {
-  const rows = await session.rows("select function_name, function_type, stability from duckdb_functions()");
+  const rows = await session.rows(
+    "select function_name, function_type, stability, macro_definition from duckdb_functions()",
+  );
   const named = (has: (row: (typeof rows)[number]) => boolean): Set<string> =>
     new Set(rows.filter(has).map((row) => String(row["function_name"])));
   return {
     aggregates: named((row) => row["function_type"] === "aggregate"),
-    volatile: named((row) => row["function_type"] === "scalar" && row["stability"] !== "CONSISTENT"),
+    volatile: named(({ function_type: type, stability, macro_definition: definition }) =>
+      type === "macro"
+        ? /\b(FROM|current_timestamp|sleep_ms)\b/.test(String(definition))
+        : type === "scalar" && stability !== "CONSISTENT",
+    ),
   };
 }
 

@@ -60,6 +60,19 @@ test("a session reads and writes files of its folder, which is empty for the nex
   expect(await withSession((session) => readdir(session.folder))).toEqual([]);
 });
 
+test("nothing that one use made is there for the next", async () => {
+  await run("create temp table rates as select 'another run' as a");
+  await run("create or replace temp macro sum(x) as 42");
+  await expect(rows("from rates")).rejects.toMatchObject({ code: "query-failed" });
+  expect(await rows("select sum(x)::int as s from range(3) t(x)")).toEqual([{ s: 3 }]);
+});
+
+test("several statements in one text are none", async () => {
+  await expect(run("select 1; create macro main.sum(x) as 42")).rejects.toMatchObject({
+    code: "query-failed",
+  });
+});
+
 test("a session has one thread, UTC and no place to spill to", async () => {
   const settings =
     "select current_setting('threads')::int t, current_setting('timezone') z, current_setting('temp_directory') d";
@@ -100,6 +113,13 @@ describe("an endless query ends", () => {
     await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
   });
 
+  test("when its time is over before DuckDB has begun with it", async () => {
+    for (const timeMs of [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]) {
+      const ended = withSession((session) => session.rows(endless), { timeMs });
+      await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
+    }
+  });
+
   test("and the next use of the thread works", async () => {
     expect(await rows("select 42 as a")).toEqual([{ a: 42 }]);
   });
@@ -131,10 +151,24 @@ test.each([
   "select json_extract(x, '$.a') from (select unnest(['{}', '{secret 4711']) as x)",
   "select cast(x as decimal(3, 1)) from (select unnest([1, 4711.5]) as x)",
   "select x::date from (select unnest(['2020-01-01', 'secret 4711']) as x)",
+  "select x::int from (select unnest(['1', 'secret\n4711']) as x)",
+  "select regexp_matches('a', x) from (select unnest(['1', '[secret']) as x)",
+  "select timezone(x, timestamp '2020-01-01') from (select unnest(['UTC', 'secret']) as x)",
+  "select json_extract('{}'::json, x) from (select unnest(['$.a', '$.[secret']) as x)",
+  "select x::blob from (select unnest(['00', '\\xsecret']) as x)",
+  "select x::bit from (select unnest(['1', '4711secret']) as x)",
+  "select unhex(x) from (select unnest(['00', 'secret']) as x)",
+  "select get_bit('101'::bit, x) from (select unnest([1, 4711]) as x)",
+  "select x::int from (select unnest(['1', 'a when casting from source column se' || 'cret']) as x)",
 ])("an error of a query tells no cell: %s", async (sql) => {
   const error = await rows(sql).catch(String);
   expect(error).toMatch(/^CalculationError: sql: \w+/);
   expect(error).not.toMatch(/secret|4711|47|11/);
+});
+
+test("an error of a cell tells the column that the query names", async () => {
+  const failed = rows("select cast(x as int) from (select unnest(['1', 'secret']) as x)");
+  await expect(failed).rejects.toThrow("sql: Conversion Error: Could not convert string in column x");
 });
 
 test("an error of a query's text quotes the text", async () => {

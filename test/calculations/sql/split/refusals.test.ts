@@ -121,6 +121,28 @@ describe("hostile SQL is refused before anything runs", () => {
       "select sleep_ms(1000) from data",
       "select write_log('x') from data",
     ],
+    ...[
+      "select pg_conf_load_time() from data",
+      "select ago(1) from data",
+      "select pg_sleep(60) from data",
+      "select age(timestamp '2020-01-01') from data",
+      "select current_localtimestamp() from data",
+      "select current_localtime from data",
+    ],
+    ...[
+      "select pg_get_viewdef(1) from data",
+      "select pg_get_constraintdef(1) from data",
+      "select get_block_size('memory') from data",
+      "select format_type(1, 1) from data",
+      "select json_serialize_plan('from sqlite_master') from data",
+    ],
+    // A name means a common table expression only where that is in scope.
+    ...[
+      "with sqlite_master as (from sqlite_master) select * from data, sqlite_master",
+      "with a as (from duckdb_settings), duckdb_settings as (select 1 as x) select * from data, a, duckdb_settings",
+      "select * from data, (with duckdb_tables as (select 1 as x) from duckdb_tables) a, duckdb_tables",
+      "select * from data where a in (with rates2 as (select 1 as x) select x from rates2) union all from rates2",
+    ],
     ...["with recursive r as (select 1 union all select * from r) select * from r, data"],
     ...[
       "select * from data using sample 10",

@@ -5,9 +5,9 @@ import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 const checker = "deleted only what is worthless";
 
 /**
- * Partials and nodes are deleted after a complete manifest or when somebody asked for the deletion; anything else of
- * a run only by the latter, first its blobs, then its spec, the marker last. Otherwise a marker goes when its run has
- * ended in the generation that was asked for last.
+ * Partials and nodes are deleted after a complete manifest or when a marker has said `want: delete`; anything else of
+ * a run only by the latter, first its blobs, then its spec, the marker last. That holds for a run without a spec too.
+ * Otherwise a marker goes when its run has ended in the generation that was asked for last, or has nothing but it.
  */
 export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
   function wrongWith(place: Exclude<Place, { kind: "other" }>): string | undefined {
@@ -20,7 +20,7 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
       return run === undefined ? undefined : wrongWithSpec(run);
     }
     const run = ledger.record(place.id, place.uid);
-    if (run.deleteAskedMs !== undefined || !run.specThere) return undefined;
+    if (run.deleteAskedMs !== undefined) return undefined;
     if (isUnnamedResult(place, run)) return undefined;
     if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
@@ -33,10 +33,11 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     return isResult && ![...run.manifests.values()].some(({ blob }) => blob.endsWith(`/${rest}`));
   }
 
-  /** A command that came when all was over is answered by the final state. */
-  function wrongWithMarker({ marker, state, specThere }: RunRecord): string | undefined {
-    if (marker === undefined || !specThere) return undefined;
-    if (marker.want === "delete") return "its spec is still there";
+  /** A command that came when all was over is answered by the final state. Of a broken submit there is nothing else. */
+  function wrongWithMarker({ marker, state, specThere, manifests }: RunRecord): string | undefined {
+    if (marker === undefined) return undefined;
+    if (marker.want === "delete") return specThere ? "its spec is still there" : undefined;
+    if (!specThere && state === undefined && manifests.size === 0) return undefined;
     if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
     return marker.generation > state.generation ? `generation ${marker.generation} was asked for` : undefined;
   }

@@ -38,6 +38,7 @@ export const failsForAReason =
       if (state.phase !== "failed") return;
       const run = ledger.record(place.id, place.uid);
       if (run.forged === true && state.error?.code === "manifest-differs") return;
+      if (run.lostByHand === true && state.error?.code === "spec-lost") return;
       if (state.error?.code === "other-code" && waitedInWords(state)) return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(

@@ -1,5 +1,7 @@
 import { edit, type Mutant } from "./mutant.ts";
 
+const specLost =
+  "a spec that was deleted by hand in a recompute ends it in words, and a retry goes on once the spec is back";
 const life = { who: "worker", call: 0, fate: "arrives" } as const;
 
 /** Going: what may be deleted, which messages still count, and what another version wrote. */
@@ -24,6 +26,32 @@ export const rules10to12: readonly Mutant[] = [
       "coordinator/deletion/deleteRun.ts",
       "await blobs.remove(runs, closedBlob",
       "void (runs, closedBlob",
+    ),
+  },
+  {
+    without: "a look for a state or a result before a marker without a spec goes",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: [specLost],
+    edits: edit("coordinator/advance.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
+      edit("coordinator/advance.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
+    ),
+  },
+  {
+    without: "keeping a run that has a state and no spec from the sweep",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: ["a complete run whose spec was deleted by hand is left as it is"],
+    edits: edit(
+      "coordinator/deletion/sweep.ts",
+      'if (!owned && phase === "planning"',
+      'if (!owned && phase !== "cancelled"',
+    ).concat(
+      edit(
+        "coordinator/deletion/sweep.ts",
+        "layout === undefined && origin === undefined",
+        "origin === undefined",
+      ),
     ),
   },
   {

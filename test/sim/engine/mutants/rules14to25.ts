@@ -113,8 +113,29 @@ export const rules14to25: readonly Mutant[] = [
     cases: ["a paused run rests, and a resume wakes it"],
     edits: edit(
       "coordinator/decide/command.ts",
-      "if (deadline !== undefined) return false;",
-      "return false;",
+      'if (marker.want !== "paused" ||',
+      'if (nowMs > 0 || marker.want !== "paused" ||',
+    ),
+  },
+  {
+    without: "an end of the rest at the deadline",
+    rule: 24,
+    killedBy: "the scenario's own end",
+    cases: ["a paused run rests until its deadline, which is kept within a tick"],
+    edits: edit("coordinator/advance.ts", "rests: marker.command, until }", "rests: marker.command }"),
+  },
+  {
+    without: "leaving newer markers and those without a uid alone",
+    rule: 24,
+    killedBy: "what has nothing to do costs nothing",
+    cases: [
+      "a marker of a newer version costs nothing, and a newer instance leads its run",
+      "a marker without a uid costs nothing and is told of once",
+    ],
+    edits: edit(
+      "coordinator/poll/markers.ts",
+      "if (error instanceof NewerVersionError) return",
+      'if (nowMs > 0) return "to-lead"; if (error instanceof NewerVersionError) return',
     ),
   },
   {

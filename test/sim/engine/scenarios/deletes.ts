@@ -186,7 +186,7 @@ export const deletes: Readonly<Record<string, Scenario>> = {
 
   "a partial that was deleted by hand": () =>
     play({ seed: 27, tree: deepTree, chunkMs: () => 200 }, async (script) => {
-      const { run, must, engine, judge } = script;
+      const { run, must } = script;
       script.start({ breakAfterMs: 4_000 });
       script.start();
       script.hold = ({ op, args }) => {
@@ -194,10 +194,7 @@ export const deletes: Readonly<Record<string, Scenario>> = {
         const combines = op === "queues.send" && String(args[1]).includes('"combine","level":1,"index":0');
         if (!combines || known === undefined) return undefined;
         script.hold = undefined;
-        const name = runBlobs("r", known.uid).part(0, 0);
-        engine.storage.operator.deleteBlob(names.runs, name);
-        judge.ledger.apply({ kind: "removed", container: names.runs, name });
-        known.lostByHand = true;
+        script.lose(names.runs, runBlobs("r", known.uid).part(0, 0));
         return undefined;
       };
       await script.submit({ id: "r", chunks: 9, packSize: 1 });

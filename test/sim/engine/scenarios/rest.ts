@@ -1,5 +1,8 @@
+import { submit } from "../../../../src/client/submit.ts";
 import { StorageError } from "../../../../src/model/errors.ts";
 import { runBlobs } from "../../../../src/model/runBlobs.ts";
+import { simNames as names, requestOf } from "../../../support/engineWorld.ts";
+import { newerVersion } from "../newerVersion.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -21,34 +24,88 @@ async function callsDuring(script: Script, ms: number): Promise<number> {
 
 const minutes = 60_000;
 
+/** Two instances that tick each minute, and their calls in half an hour without any run. */
+async function idleCalls(script: Script): Promise<number> {
+  const role = { breakAfterMs: 4_000, tickEveryMs: minutes };
+  script.start(role);
+  script.start(role);
+  await script.world.advance(minutes);
+  return callsDuring(script, 30 * minutes);
+}
+
+/** Half an hour costs what an idle one costs, and nobody leads. */
+async function mustCostNothing(script: Script, idle: number, what: string): Promise<void> {
+  const calls = await callsDuring(script, 30 * minutes);
+  if (calls > idle + 30)
+    script.judge.report(
+      "what has nothing to do costs nothing",
+      `${calls} calls for ${what}, ${idle} while idle`,
+    );
+  script.must(
+    script.engine.instances.every((one) => !one.leading()),
+    `nobody leads for ${what}`,
+  );
+}
+
 export const rest: Readonly<Record<string, Scenario>> = {
   "a paused run rests, and a resume wakes it": () =>
     play({ seed: 61, chunkMs: () => 2_000 }, async (script) => {
-      const { world, run, judge, must } = script;
-      const role = { breakAfterMs: 4_000, tickEveryMs: 60_000 };
-      script.start(role);
-      script.start(role);
-      await world.advance(minutes);
-      const idle = await callsDuring(script, 30 * minutes);
+      const { world, run } = script;
+      const idle = await idleCalls(script);
       await script.submit({ id: "r", chunks: 60, packSize: 1 });
       await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 10);
       await script.tell("pause");
       await world.advance(2 * minutes);
-      const resting = await callsDuring(script, 30 * minutes);
-      if (resting > idle + 30)
-        judge.report(
-          "what has nothing to do costs nothing",
-          `${resting} calls while paused, ${idle} while idle`,
-        );
-      must(
-        script.engine.instances.every((one) => !one.leading()),
-        "nobody leads for a paused run",
-      );
+      await mustCostNothing(script, idle, "a paused run");
       const before = run()?.parts.size ?? 0;
       await script.tell("resume");
       await script.until("packs are computed again", () => (run()?.parts.size ?? 0) > before, 15_000);
       await script.untilEnded();
       script.mustBe("complete");
+    }),
+
+  "a marker of a newer version costs nothing, and a newer instance leads its run": () =>
+    play({ seed: 65, chunkMs: () => 500 }, async (script) => {
+      const { world, engine } = script;
+      const idle = await idleCalls(script);
+      const { client } = script.user({ newer: true });
+      await world.finish(submit(client, requestOf({ id: "r", chunks: 10, packSize: 1 })));
+      await mustCostNothing(script, idle, "a marker of a newer version");
+      const told = engine.log.filter(({ event }) => event === "needs-newer-version");
+      script.must(told.length === 2, `each of two instances tells of it once, not ${told.length} times`);
+      script.start({ translated: newerVersion, breakAfterMs: 4_000 });
+      await script.untilEnded();
+      script.mustBe("complete");
+    }),
+
+  "a marker without a uid costs nothing and is told of once": () =>
+    play({ seed: 66 }, async (script) => {
+      const { engine } = script;
+      const idle = await idleCalls(script);
+      await engine.storage.blobs.create(names.active, "r", "", { metadata: { v: "1" } });
+      await mustCostNothing(script, idle, "a marker without a uid");
+      const told = engine.log.filter(({ event }) => event === "stray-marker");
+      script.must(told.length === 2, `each of two instances tells of it once, not ${told.length} times`);
+      await script.submit({ id: "s", chunks: 10, packSize: 1 });
+      await script.untilEnded(1, "s");
+      script.mustBe("complete", 1, "s");
+    }),
+
+  "a paused run rests until its deadline, which is kept within a tick": () =>
+    play({ seed: 67, chunkMs: () => 2_000 }, async (script) => {
+      const { world, run, must } = script;
+      const idle = await idleCalls(script);
+      await script.submit({ id: "r", chunks: 60, packSize: 1, deadline: { ms: 60 * minutes, keep: false } });
+      const endsMs = world.nowMs() + 60 * minutes;
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 10);
+      await script.tell("pause");
+      await world.advance(2 * minutes);
+      await mustCostNothing(script, idle, "a paused run with a deadline");
+      must(run()?.state?.phase === "computing", "it waits");
+      await world.advance(endsMs + 1.5 * minutes - world.nowMs());
+      must(run()?.state?.error?.code === "deadline", "its deadline is kept within a tick");
+      await script.untilEnded();
+      script.mustBe("failed");
     }),
 
   "an operator leases the state of a run and never lets go": () =>

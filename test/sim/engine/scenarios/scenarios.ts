@@ -5,6 +5,7 @@ import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
 import { forgeries } from "./forgeries.ts";
+import { lost } from "./lost.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
@@ -29,6 +30,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...zombies,
   ...endless,
   ...rest,
+  ...lost,
   ...calm,
   ...sharedMessages,
   ...sharedTimer,

@@ -1,0 +1,94 @@
+import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
+import { parseSignBlob, signBlobs } from "../../model/names.ts";
+import type { Work } from "../../model/runBlobs.ts";
+import { decodeSign, isLive, type Sign } from "../../model/sign.ts";
+import type { ListedBlob } from "../../storage/ports.ts";
+import { type Client, defined } from "../client.ts";
+import { blobPages } from "../containersAndQueues.ts";
+
+/**
+ * What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither
+ * does an idle process, so not every instance is here.
+ */
+export type Workers = Awaited<ReturnType<typeof workers>>;
+export type Worker = ReturnType<typeof workerOf>;
+export type WorkAtHand = Worker["computes"][number];
+
+/** One list call for up to 5,000 processes. */
+export async function workers(client: Client) {
+  const found: Worker[] = [];
+  /** Signs that do not decode. */
+  const unreadable: { readonly blob: string; readonly reason: string }[] = [];
+  const { coordination } = client.names;
+  for await (const { blobs, dateMs } of blobPages(client, coordination, signBlobs, { metadata: true }))
+    for (const blob of blobs) {
+      try {
+        found.push(workerOf(blob, decodeSign(blob.metadata, blob.name), dateMs));
+      } catch (error) {
+        if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) throw error;
+        unreadable.push({ blob: blob.name, reason: error.message });
+      }
+    }
+  found.sort((a, b) => byName.compare(a.instance, b.instance) || a.signAgeS - b.signAgeS);
+  return { workers: found, runs: runsOf(found), unreadable };
+}
+
+const byName = new Intl.Collator("en", { numeric: true });
+
+function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: number) {
+  const { threads, version, codes, memoryMb, ended } = sign;
+  const { instance, boot } = parseSignBlob(name);
+  const sinceMs = Math.max(0, nowMs - lastModifiedMs);
+  const live = isLive(sign, lastModifiedMs, nowMs);
+  const state = live ? ("live" as const) : ended === undefined ? ("silent" as const) : ("ended" as const);
+  const works = sign.works.map((one) => ({
+    ...{ begun: one.begun, run: one.run, uid: one.uid, work: wordsOf(one.work) },
+    ...{ generation: one.generation, send: one.send, alone: one.alone },
+    /** Since a thread took it, or since it was delivered; of a process that is not live, until its last sign. */
+    forS: (one.ageMs + (live ? sinceMs : 0)) / 1_000,
+    ...defined({
+      pack: one.work.kind === "pack" ? one.work.pack : undefined,
+      chunks: one.chunks,
+      /** The one that is computed. */
+      chunk: one.chunk,
+    }),
+  }));
+  const of = (begun: boolean) =>
+    works.filter((one) => one.begun === begun).map(({ begun: _, ...one }) => one);
+  return {
+    /** `boot` tells processes of one instance apart. */
+    ...{ instance, boot, state, version, threads, memoryMb, codes },
+    /** By storage's time. */
+    signAgeS: sinceMs / 1_000,
+    /** By which signal or exit code, or why; told by a supervisor that saw it. */
+    ...defined({ ended }),
+    computes: of(true),
+    /** Taken, and waiting for a thread. */
+    holds: of(false),
+  };
+}
+
+/** `pack 17`, `plan`, `combine shard 3`, `combine node 5 of level 2` or `finish`. */
+function wordsOf(work: Work): string {
+  if (work.kind === "pack") return `pack ${work.pack}`;
+  if (work.kind !== "node") return work.kind;
+  return work.level === 1
+    ? `combine shard ${work.index}`
+    : `combine node ${work.index} of level ${work.level}`;
+}
+
+/** How many live processes and threads compute each run. */
+function runsOf(found: readonly Worker[]) {
+  const runs = new Map<string, { run: string; uid: string; instances: number; threads: number }>();
+  for (const { state, computes } of found) {
+    const own = new Set<string>();
+    for (const { run, uid } of state === "live" ? computes : []) {
+      const counted = runs.get(uid) ?? { run, uid, instances: 0, threads: 0 };
+      counted.threads += 1;
+      if (!own.has(uid)) counted.instances += 1;
+      own.add(uid);
+      runs.set(uid, counted);
+    }
+  }
+  return [...runs.values()];
+}

@@ -1,0 +1,153 @@
+import { readSpec } from "../../../../src/client/runDocuments.ts";
+import { status } from "../../../../src/client/status.ts";
+import { LeasefoldError } from "../../../../src/model/errors.ts";
+import { specBlob } from "../../../../src/model/runBlobs.ts";
+import { simNames as names } from "../../../support/engineWorld.ts";
+import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { deepTree } from "../stage.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** What an operator or a failover loses of a run: nothing else of it is deleted, and the run says what is missing. */
+
+/** A run whose first generation is complete and whose recompute is at work. */
+async function recomputing(script: Script) {
+  const leader = script.start(leaderOnly);
+  script.start(workerOnly);
+  await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 4 });
+  await script.untilEnded();
+  await script.tell({ kind: "retry", redo: "recompute" });
+  await script.until("it computes again", () => script.run()?.origin === 2 && script.run()?.parts.size === 8);
+  const run = script.run();
+  if (run === undefined) throw new Error("there is no run");
+  return { leader, run };
+}
+
+async function statusCode(script: Script): Promise<string> {
+  const asked = status(script.engine.client, "r").then(
+    ({ phase }) => phase,
+    (error: unknown) => (error instanceof LeasefoldError ? error.code : String(error)),
+  );
+  return script.world.finish(asked);
+}
+
+export const lost: Readonly<Record<string, Scenario>> = {
+  "a spec that was deleted by hand in a recompute ends it in words, and a retry goes on once the spec is back":
+    () =>
+      play({ seed: 71, chunkMs: () => 1_000 }, async (script) => {
+        const { world, engine, must } = script;
+        const { leader, run } = await recomputing(script);
+        const { blobs } = engine.client.storage;
+        const spec = await blobs.read(names.runs, specBlob("r"));
+        script.lose(names.runs, specBlob("r"));
+        leader.kill();
+        script.start(leaderOnly);
+        await script.until("it has ended", () => run.state?.phase === "failed" && run.marker === undefined);
+        must(run.state?.error?.code === "spec-lost", "its error says why");
+        must(
+          engine.log.some(({ event, fields }) => event === "run-ended" && fields["phase"] === "failed"),
+          "the log says that it failed",
+        );
+        must((await statusCode(script)) === "spec-lost", "its status says what is missing");
+        await world.advance(5_000);
+        if (spec.kind === "found")
+          await blobs.create(names.runs, specBlob("r"), spec.body, { contentType: "application/json" });
+        must((await statusCode(script)) === "failed", "with its spec it is a failed run like any other");
+        await script.tell("retry");
+        await script.untilEnded(3);
+        script.mustBe("complete", 3);
+      }),
+
+  "a container of runs that was deleted by hand takes no result with it": () =>
+    play({ seed: 72, chunkMs: () => 1_000 }, async (script) => {
+      const { engine, must } = script;
+      const { leader, run } = await recomputing(script);
+      leader.kill();
+      for (const name of engine.storage.operator.blobNames(names.runs)) script.lose(names.runs, name);
+      script.start(leaderOnly);
+      await script.until("it has ended", () => run.state?.phase === "failed" && run.marker === undefined);
+      must(run.manifests.get(1)?.complete === true, "the result of its first generation is there");
+    }),
+
+  "the marker of a second generation is deleted by hand, and a repeated submit goes on with it": () =>
+    play({ seed: 75, chunkMs: () => 1_000 }, async (script) => {
+      const { leader, run } = await recomputing(script);
+      await script.tell("pause");
+      await script.tell("resume");
+      await script.until("the resume is seen", () => run.state?.command === 3);
+      leader.kill();
+      script.lose(names.active, "r");
+      await script.submit({ id: "r", chunks: 40, packSize: 1 });
+      const { generation, turn, command } = run.marker ?? {};
+      script.must(
+        generation === 2 && turn === 3 && command === 3,
+        "the marker is that of the generation at work",
+      );
+      script.start(leaderOnly);
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+    }),
+
+  "the marker of a paused run is deleted by hand, and a repeated submit leaves it paused": () =>
+    play({ seed: 76, chunkMs: () => 1_000 }, async (script) => {
+      const { run } = await recomputing(script);
+      await script.tell("pause");
+      await script.until("the pause is seen", () => run.state?.paused === true);
+      script.lose(names.active, "r");
+      await script.submit({ id: "r", chunks: 40, packSize: 1 });
+      script.must(run.marker?.want === "paused", "a submit is no command");
+      await script.world.advance(60_000);
+      await script.tell("resume");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+    }),
+
+  "a node that was deleted by hand fails its run once, and the retry combines it again": () =>
+    play({ seed: 77, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+      const { run } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      script.hold = ({ op, args }) => {
+        const known = run();
+        if (op !== "queues.send" || !String(args[1]).includes('"finish"') || known === undefined)
+          return undefined;
+        script.hold = undefined;
+        // The finish folds the level above; the retry has this one combined again.
+        for (const name of known.blobs.keys())
+          if (name.includes("/nodes/001/")) script.lose(names.runs, name.slice(names.runs.length + 1));
+        return undefined;
+      };
+      await script.submit({ id: "r", chunks: 16, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("failed");
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      const again = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2);
+      script.must(again?.length === 0, "no pack is computed again");
+    }),
+
+  "a complete run whose spec was deleted by hand can be deleted": () =>
+    play({ seed: 73, chunkMs: () => 100 }, async (script) => {
+      const { engine, world, must } = script;
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.untilEnded();
+      const run = script.run();
+      script.lose(names.runs, specBlob("r"));
+      await world.advance(60_000);
+      must((await world.finish(readSpec(engine.client, "r"))) === undefined, "its spec is gone");
+      must(run?.manifests.size === 1 && run.state !== undefined, "all else is there");
+      await script.tell("delete");
+      await script.until("nothing of it is left", () => run?.blobs.size === 0 && run.marker === undefined);
+    }),
+
+  "a complete run whose spec was deleted by hand is left as it is": () =>
+    play({ seed: 74, chunkMs: () => 100 }, async (script) => {
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 4, packSize: 1 });
+      await script.untilEnded();
+      script.lose(names.runs, specBlob("r"));
+    }),
+};
