@@ -52,7 +52,7 @@ export async function coordinate(
     // Short runs end without.
     const lasts = ({ notes }: TermRun) => localMs - notes.phaseSinceMs >= limits.observeEveryMs;
     const observed = [...runs.values()].some(lasts) ? await observe() : undefined;
-    const loop = newLoop(runs, pages + (observed === undefined ? 0 : 1), observed);
+    const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
     calls = shareCalls(term, calls);
@@ -77,13 +77,14 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
 
 function newLoop(
   runs: ReadonlyMap<string, TermRun>,
-  pagesRead: number,
+  markerPages: number,
   observed: Observed | undefined,
 ): Loop {
   const states = [...runs.values()].map((run) => run.working);
   const shares = shareOut(states);
+  const signPages = observed === undefined ? 0 : 1;
   return {
-    pages: { left: Math.max(limits.pagesPerLoopMax - pagesRead, limits.pagesForRunsMin) },
+    pages: { left: Math.max(limits.pagesPerLoopMax - markerPages - signPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
     shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
     observed,

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { decide } from "../../src/coordinator/decide/decide.ts";
+import { poll } from "../../src/coordinator/poll/poll.ts";
+import type { Leader } from "../../src/coordinator/term.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { decodeMessage } from "../../src/model/message.ts";
+import { namesOf } from "../../src/model/names.ts";
 import { shardOf } from "../../src/model/packs.ts";
 import { runBlobs, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
-import { computing, planOf, runNotes, seen } from "../support/runFixtures.ts";
+import type { Storage } from "../../src/storage/ports.ts";
+import { computing, marker, planOf, runNotes, seen, spec } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
@@ -51,6 +55,18 @@ test("a send that keeps failing has none of the others made twice", async () => 
   expect(state.cursor).toBe(256);
   expect(sent.size).toBe(257);
   expect(Math.max(...sent.values())).toBe(1);
+});
+
+test("a list of failures that storage did not answer does not count", async () => {
+  const notes = runNotes();
+  const state = decide(computing(12), seen(), notes, { nowMs: 0, localMs: 0, limitMs: 300_000 }).state;
+  const storage = { blobs: { list: () => Promise.reject(busy()) } } as unknown as Storage;
+  const leader = { lost: new AbortController().signal } as Leader;
+  const run = { term: { storage, names: namesOf("x"), leader }, spec, working: state, marker, notes };
+  const time = { nowMs: 0, localMs: 5_000, limitMs: 300_000 };
+  const never = Number.NEGATIVE_INFINITY;
+  await expect(poll(run, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
+  expect([notes.failuresMs, notes.failuresAtMs]).toEqual([never, never]);
 });
 
 test("the time of the oldest pack's send does not move on with the run", () => {
