@@ -4,10 +4,10 @@ import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { pauseBetween } from "./decide/pace.ts";
+import { isInFullSwing, pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
-import { type Observed, observer } from "./poll/observe.ts";
+import { type Observed, type Observing, observer } from "./poll/observe.ts";
 import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
 import { RunBackoff } from "./term.ts";
 
@@ -42,16 +42,15 @@ export async function coordinate(
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
-    const { markers, pages } = listed;
+    const { markers, pages, nowMs } = listed;
     term.tellActive?.(leader.term, markers.length);
     const ids = new Set(markers.map(({ id }) => id));
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);
     if (markers.length === 0) return;
 
     const localMs = clock.monotonicMs();
-    // Short runs end without.
-    const lasts = ({ notes }: TermRun) => localMs - notes.phaseSinceMs >= limits.observeEveryMs;
-    const observed = [...runs.values()].some(lasts) ? await observe() : undefined;
+    const wanted = observing([...runs.values()], localMs, nowMs);
+    const observed = wanted === undefined ? undefined : await observe(wanted);
     const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
@@ -65,6 +64,16 @@ export async function coordinate(
     await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
+}
+
+/** Short runs end without; in full swing little is read until something is due to be lost. */
+function observing(runs: readonly TermRun[], localMs: number, nowMs: number): Observing | undefined {
+  const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
+  const all = lasting.some(
+    ({ working, notes }) => notes.wantsObserved || working.paused || !isInFullSwing(working),
+  );
+  if (lasting.length === 0) return undefined;
+  return { all, nowMs, everyMs: all ? limits.observeEveryMs : limits.observeEverySlowMs };
 }
 
 /** A run whose poll failed shortens no pause but the one in which its backoff ends. */

@@ -25,7 +25,8 @@ async function onTwin() {
   const twin = leadOnTwin();
   await twin.ready;
   const { storage, names, world } = twin;
-  const read = observer({ ...twin.ports, leader: twin.leader } as Term);
+  const observe = observer({ ...twin.ports, leader: twin.leader } as Term);
+  const read = (all = true) => observe({ all, everyMs: limits.observeEveryMs, nowMs: startMs });
   return {
     ...{ ...twin, read },
     /** Reads after the time within which nothing is read again. */
@@ -61,6 +62,23 @@ test("signs and both queues are read at most once a second, with one list and tw
   expect(storage.meter.counts()).toEqual(once);
   await world.advance(1);
   expect(await read()).toBeDefined();
+});
+
+test("signs and the urgent queue are left out where nothing is due, until one of the last reading held something", async () => {
+  const { world, storage, read, later, sign } = await onTwin();
+  const calls = async () => {
+    await world.advance(limits.observeEveryMs);
+    const { list, queue } = storage.meter.counts();
+    expect(await read(false)).toBeDefined();
+    const after = storage.meter.counts();
+    return [after.list - list, after.queue - queue];
+  };
+  expect(await calls()).toEqual([1, 2]);
+  expect(await calls()).toEqual([0, 1]);
+  await sign("node-1", [{}]);
+  expect(await calls()).toEqual([0, 1]);
+  expect((await later()).signs.size).toBe(1);
+  expect(await calls()).toEqual([1, 2]);
 });
 
 test("work is known with what each process says of it, whether that lives, and since when it is silent", async () => {

@@ -121,6 +121,8 @@ export interface RunNotes {
   wantsFailures: boolean;
   /** Until the next piece of work in flight counts as lost. */
   lostInMs: number;
+  /** It does only by signs and queues that were read after it was due. */
+  wantsObserved: boolean;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
   failuresFrom: number;
   /** When nodes were last polled. */
@@ -148,7 +150,7 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,
   ...{ failuresMs: never, failuresAtMs: never, computedMs: never, otherCodeMs: never },
-  ...{ lostInMs: Number.POSITIVE_INFINITY, drained: false },
+  ...{ lostInMs: Number.POSITIVE_INFINITY, wantsObserved: false, drained: false },
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
   ...{ tried: new Map(), seenMs: new Map() },

@@ -17,10 +17,10 @@ import { unfinishedPacks } from "./track.ts";
 export function judgeInFlight(draft: Draft): void {
   const { state, notes, at } = draft;
   const { observed } = at;
-  if (observed === undefined) return;
-  if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
-  trackTaken(state, observed, at.nowMs);
+  if (observed?.computing.has(state.uid)) notes.computedMs = observed.nowMs;
+  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
+  notes.wantsObserved = false;
   const seenMs = new Map<string, number>();
   const judging = { draft, observed, seenMs };
   judgePacks(judging);
@@ -30,7 +30,8 @@ export function judgeInFlight(draft: Draft): void {
 
 interface Judging {
   readonly draft: Draft;
-  readonly observed: Observed;
+  /** Absent where nothing was read in this loop: then nothing is found, but that something is due. */
+  readonly observed: Observed | undefined;
   /** When work was last seen in a queue or in a live sign. */
   readonly seenMs: Map<string, number>;
 }
@@ -85,7 +86,7 @@ function judgePacks(judging: Judging): void {
 
 function judgeTasks(judging: Judging): void {
   const { draft } = judging;
-  const { state, notes } = draft;
+  const { state, notes, at } = draft;
   const unsent = new Set(unsentTasks(state, notes));
   for (const [name, task] of Object.entries(state.tasks)) {
     if (unsent.has(name)) continue;
@@ -93,7 +94,10 @@ function judgeTasks(judging: Judging): void {
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
     const after = { lostAfterMs: taskLostAfterMs(state, kind), slowAfterMs: Number.POSITIVE_INFINITY };
-    const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
+    // Nodes are polled seldom, and nobody waits for one before the last pack.
+    const polled = work.kind !== "node" || notes.nodesMs === at.localMs;
+    const takenMs = polled ? task.takenMs : undefined;
+    const finding = findingOf(judging, { work, sends: task, takenMs, ...after });
     if (finding.kind === "there" || finding.kind === "slow") continue;
     if (isRecorded(draft, { work, sends: task }, finding)) continue;
     if (diedWith(finding)) task.alone = true;
@@ -113,10 +117,36 @@ const taskOf = (name: string): Work => {
 /** A thread had taken the work when its process died. */
 const diedWith = (finding: Finding): boolean => finding.kind === "died" && finding.sign.begun;
 
-function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding {
-  const { state, notes, at } = draft;
+function findingOf(judging: Judging, one: InFlight): Finding {
+  const { draft, observed, seenMs } = judging;
+  const { notes, at } = draft;
   const name = workName(one.work);
-  const { sends } = one;
+  if (notes.seenMs.has(name)) seenMs.set(name, notes.seenMs.get(name) ?? 0);
+  const found = observed === undefined ? undefined : toldOf(judging, observed, one);
+  if (found !== undefined) return found;
+  if (one.takenMs === undefined) return { kind: "there" };
+  const sinceMs = Math.max(one.takenMs, one.sends.atMs, notes.seenMs.get(name) ?? 0);
+  const lostAtMs = sinceMs + one.lostAfterMs * 2 ** Math.min(one.sends.lost, limits.lostDoublings);
+  // A worker that enqueued the work again for later has noted why.
+  const heldBack = (notes.tried.get(name) ?? 0) >= one.sends.since || isHeldForCode(draft);
+  const dueMs = lostAtMs + (heldBack ? limits.retryDelayS * 1_000 : 0);
+  const nowMs = observed?.nowMs ?? at.nowMs;
+  if (nowMs <= dueMs) {
+    notes.lostInMs = Math.min(notes.lostInMs, dueMs - nowMs);
+    return { kind: "there" };
+  }
+  // It may have ended with a record since failures were last listed.
+  if (observed !== undefined && notes.failuresAtMs > dueMs) return { kind: "lost" };
+  notes.lostInMs = 0;
+  notes.wantsFailures = true;
+  notes.wantsObserved = true;
+  return { kind: "there" };
+}
+
+/** What queues and signs tell of a piece of work; undefined where they know nothing of it. */
+function toldOf({ draft, seenMs }: Judging, observed: Observed, one: InFlight): Finding | undefined {
+  const { state, at } = draft;
+  const name = workName(one.work);
   const there = (): Finding => {
     seenMs.set(name, observed.nowMs);
     return { kind: "there" };
@@ -129,28 +159,11 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
   }
   const waits = [observed.packs, observed.urgent].some(({ waiting }) => waiting.has(workKey(state, name)));
   if (waits) return there();
-  const dead = signs.find((sign) => !sign.live && sign.send >= sends.since);
-  if (dead !== undefined) {
-    // Three deaths alone fail the work, so each must be more than a late sign.
-    const sure =
-      !(dead.alone && dead.begun) || dead.ended !== undefined || dead.silentMs > limits.deathAloneMs;
-    return sure ? { kind: "died", sign: dead } : there();
-  }
-  if (one.takenMs === undefined) return { kind: "there" };
-  const sinceMs = Math.max(one.takenMs, sends.atMs, notes.seenMs.get(name) ?? 0);
-  if (notes.seenMs.has(name)) seenMs.set(name, notes.seenMs.get(name) ?? 0);
-  const lostAtMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
-  // A worker that enqueued the work again for later has noted why.
-  const heldBack = (notes.tried.get(name) ?? 0) >= sends.since || isHeldForCode(draft);
-  const dueMs = lostAtMs + (heldBack ? limits.retryDelayS * 1_000 : 0);
-  if (observed.nowMs <= dueMs) {
-    notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
-    return { kind: "there" };
-  }
-  // It may have ended with a record since failures were last listed.
-  if (notes.failuresAtMs > dueMs) return { kind: "lost" };
-  notes.wantsFailures = true;
-  return { kind: "there" };
+  const dead = signs.find((sign) => !sign.live && sign.send >= one.sends.since);
+  if (dead === undefined) return undefined;
+  // Three deaths alone fail the work, so each must be more than a late sign.
+  const sure = !(dead.alone && dead.begun) || dead.ended !== undefined || dead.silentMs > limits.deathAloneMs;
+  return sure ? { kind: "died", sign: dead } : there();
 }
 
 const isHeldForCode = ({ notes: { otherCodeMs }, at }: Draft): boolean =>
@@ -208,6 +221,7 @@ const takenAtMs = ({ taken }: State, pack: number): number | undefined =>
 
 /** The same for a task or a resent pack, each of which has a message of its own. */
 function trackTakenAgain({ draft: { state, at }, observed }: Judging, name: string, sends: Sends): void {
+  if (observed === undefined) return;
   const { waiting, full, oldestMs = 0 } = observed.urgent;
   const waits = waiting.has(workKey(state, name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
   if (waits) delete sends.takenMs;

@@ -37,7 +37,10 @@ export function rests({ name, metadata }: Pick<ListedBlob, "name" | "metadata">)
  */
 export async function listMarkers(
   term: Term,
-): Promise<{ readonly markers: readonly ListedMarker[]; readonly pages: number } | "unreachable"> {
+): Promise<
+  | { readonly markers: readonly ListedMarker[]; readonly pages: number; readonly nowMs: number }
+  | "unreachable"
+> {
   const { clock, leader } = term;
   const found: ListedBlob[] = [];
   let [nowMs, pages] = [0, 0];
@@ -62,7 +65,7 @@ export async function listMarkers(
   const listed = ({ name, etag, metadata, lastModifiedMs }: ListedBlob): ListedMarker => ({
     ...{ id: name, etag, metadata, nowMs, writtenMs: lastModifiedMs },
   });
-  return { markers: found.map(listed), pages };
+  return { markers: found.map(listed), pages, nowMs };
 }
 
 function tellStray({ log, strays, leader }: Term, blob: ListedBlob): void {

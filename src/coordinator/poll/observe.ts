@@ -58,23 +58,37 @@ export const turnKey = ({
   firstSend,
 }: Of & Pick<State, "turn" | "firstSend">): string => `${uid} ${generation} ${turn} ${firstSend}`;
 
-/** Reads signs and queues at most once a second. Gives nothing in between, and where storage is busy. */
+/** How much is worth reading. */
+export interface Observing {
+  readonly everyMs: number;
+  /** Else signs and urgent messages are read only while there are any. */
+  readonly all: boolean;
+  /** Storage's time of this loop. */
+  readonly nowMs: number;
+}
+
+/** Reads signs and queues at most once in `everyMs`. Gives nothing in between, and where storage is busy. */
 export function observer({ storage, names, clock, leader }: Term) {
   let observedMs = Number.NEGATIVE_INFINITY;
+  let quiet = false;
   const { lost: signal } = leader;
   const peek = async (queue: string): Promise<SeenQueue> =>
     seenQueue(await storage.queues.peek(queue, limits.peekMax, { signal }));
-  return async (): Promise<Observed | undefined> => {
-    if (clock.monotonicMs() - observedMs < limits.observeEveryMs) return undefined;
+  return async ({ everyMs, all, nowMs }: Observing): Promise<Observed | undefined> => {
+    if (clock.monotonicMs() - observedMs < everyMs) return undefined;
     observedMs = clock.monotonicMs();
     leader.assertLeading();
+    const skip = quiet && !all;
     try {
-      const [signs, packs, urgent] = await Promise.all([
-        listSigns(storage, names, signal),
+      const [told, packs, urgent] = await Promise.all([
+        skip
+          ? { nowMs, signs: new Map<string, SeenSign[]>(), computing: new Set<string>() }
+          : listSigns(storage, names, signal),
         peek(names.packs),
-        peek(names.urgent),
+        skip ? seenQueue([]) : peek(names.urgent),
       ]);
-      return { ...signs, packs, urgent };
+      quiet = told.signs.size === 0 && urgent.waiting.size === 0 && !urgent.full;
+      return { ...told, packs, urgent };
     } catch (error) {
       if (error instanceof StorageError && error.kind === "busy") return undefined;
       throw error;

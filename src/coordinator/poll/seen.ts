@@ -71,7 +71,9 @@ export function wantedOf(state: State, notes: RunNotes, { localMs }: DecideTime)
     // A layout without a rule may be that of an earlier version.
     plan: layout === undefined ? "plan" in state.tasks : layout.fold === undefined,
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
-    nodes: computing ? nodesToPoll(state, layout, localMs - notes.nodesMs) : [],
+    nodes: computing
+      ? nodesToPoll(state, layout, notes.wantsFailures ? nodesEveryMs : localMs - notes.nodesMs)
+      : [],
     failures:
       (localMs - notes.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
