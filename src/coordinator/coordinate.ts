@@ -4,7 +4,7 @@ import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { pauseBetween } from "./decide/pace.ts";
+import { isInFullSwing, pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { type Observed, observer } from "./poll/observe.ts";
@@ -49,9 +49,7 @@ export async function coordinate(
     if (markers.length === 0) return;
 
     const localMs = clock.monotonicMs();
-    // Short runs end without.
-    const lasts = ({ notes }: TermRun) => localMs - notes.phaseSinceMs >= limits.observeEveryMs;
-    const observed = [...runs.values()].some(lasts) ? await observe() : undefined;
+    const observed = await observeFor([...runs.values()], localMs, observe);
     const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
@@ -65,6 +63,18 @@ export async function coordinate(
     await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
+}
+
+/** Short runs end without. In full swing nobody waits for what is lost. */
+async function observeFor(
+  runs: readonly TermRun[],
+  localMs: number,
+  observe: ReturnType<typeof observer>,
+): Promise<Observed | undefined> {
+  const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
+  if (lasting.length === 0) return undefined;
+  const slow = lasting.every(({ working }) => isInFullSwing(working));
+  return observe(slow ? limits.observeEverySlowMs : limits.observeEveryMs);
 }
 
 /** A run whose poll failed shortens no pause but the one in which its backoff ends. */

@@ -120,8 +120,10 @@ export const limits = {
   secondWakeS: 5,
 
   // Work in flight.
-  /** Signs and queues are read at most this often. */
+  /** Signs and queues are read at most this often, */
   observeEveryMs: 1_000,
+  /** and this often while all runs are in full swing. */
+  observeEverySlowMs: 4_000,
   /** Messages of one peek (learn.microsoft.com/rest/api/storageservices/peek-messages). */
   peekMax: 32,
   /** An enqueue is in its queue after this. */

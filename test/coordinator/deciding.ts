@@ -29,6 +29,7 @@ export function step(
 ): Draft {
   notes.failuresMs = afterMs;
   notes.failuresAtMs = startMs + afterMs;
+  notes.nodesAtMs = startMs + afterMs;
   return decideOn(state, found, notes, afterMs, more);
 }
 

@@ -113,7 +113,7 @@ describe("failures of packs", () => {
 
   test("a resend after the death of a process takes nothing away from the record of the send before, which comes later and still counts", () => {
     const overtime = (send: number) => packFailure(0, send, "error", { code: "time-limit" });
-    const dead = signOf({ kind: "pack", shard: 0, pack: 0 }, { live: false });
+    const dead = signOf({ kind: "pack", shard: 0, pack: 0 }, { live: false, silentMs: 7_000 });
     const observed = observedAt(20_000, { signs: [dead] });
     const resent = step(sent(), { spec: tolerant }, runNotes(), 20_000, { observed });
     expect(resent.state.again[0]).toMatchObject({ sends: 2, since: 2 });

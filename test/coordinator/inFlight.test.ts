@@ -288,7 +288,7 @@ describe("one of the last packs of a run", () => {
     step(state, {}, runNotes(), 30_000, {
       observed: observedAt(30_000, { signs: [told], packs: waitingFor(...others) }),
     });
-  const slowest = signOf(packWork(16), { ageMs: 1_001, silentMs: 1_000 });
+  const slowest = signOf(packWork(16), { ageMs: 2_001 });
 
   test("is doubled once where it is slow though its process lives, and both sends are waited for", () => {
     const { packs, state } = last(16, slowest);
@@ -298,7 +298,8 @@ describe("one of the last packs of a run", () => {
   });
 
   test.each<[string, number, SeenSign]>([
-    ["has not been computed for thrice the p95", 16, { ...slowest, ageMs: 1_000 }],
+    ["has not been computed for thrice the p95", 16, { ...slowest, ageMs: 2_000 }],
+    ["was last told of too long ago", 16, { ...slowest, fresh: false }],
     ["waits for a thread", 16, { ...slowest, begun: false }],
     ["is one of five", 15, slow(60_000)],
   ])("is not doubled where it %s", (_what, done, told) => {

@@ -152,13 +152,4 @@ describe("a task in flight", () => {
     expect([tasksOf(late), notes.wantsFailures]).toEqual([[], true]);
     expect(tasksOf(judge(late.state, 6_100, {}, notes))).toHaveLength(1);
   });
-
-  test("has 30 s more where an attempt of it threw", () => {
-    const notes = runNotes();
-    const tried = [failure(finish, 1, "error", 1, { attempts: 2 })];
-    const observed = observedAt(1_000);
-    const { state } = step(finishing(), { tried }, notes, 1_000, { observed });
-    expect(tasksOf(judge(state, 35_000, {}, notes))).toEqual([]);
-    expect(tasksOf(judge(state, 35_001, {}, notes))).toHaveLength(1);
-  });
 });

@@ -25,7 +25,8 @@ async function onTwin() {
   const twin = leadOnTwin();
   await twin.ready;
   const { storage, names, world } = twin;
-  const read = observer({ ...twin.ports, leader: twin.leader } as Term);
+  const observe = observer({ ...twin.ports, leader: twin.leader } as Term);
+  const read = () => observe(limits.observeEveryMs);
   return {
     ...{ ...twin, read },
     /** Reads after the time within which nothing is read again. */

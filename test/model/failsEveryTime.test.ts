@@ -25,6 +25,7 @@ const passing = [
 ];
 
 const final = [
+  "bad-encoding",
   "bad-file",
   "bad-source",
   "file-too-large",

@@ -103,6 +103,7 @@ function judgeTasks(judging: Judging): void {
   const unsent = new Set(unsentTasks(state, notes));
   for (const [name, task] of Object.entries(state.tasks)) {
     if (unsent.has(name)) continue;
+    if (roomToWrite(draft) <= 0) return;
     trackTakenAgain(judging, name, task);
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
@@ -116,6 +117,7 @@ function judgeTasks(judging: Judging): void {
     if (diedWith(finding)) task.alone = true;
     else task.lost += 1;
     resendTask(draft, task);
+    draft.unsent += 1;
     task.since = task.sends;
     state.sentAgain += 1;
   }

@@ -60,14 +60,14 @@ export const turnKey = ({
   firstSend,
 }: Of & Pick<State, "turn" | "firstSend">): string => `${uid} ${generation} ${turn} ${firstSend}`;
 
-/** Reads signs and queues at most once a second. Gives nothing in between, and where storage is busy. */
+/** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
 export function observer({ storage, names, clock, leader }: Term) {
   let observedMs = Number.NEGATIVE_INFINITY;
   const { lost: signal } = leader;
   const peek = async (queue: string): Promise<SeenQueue> =>
     seenQueue(await storage.queues.peek(queue, limits.peekMax, { signal }));
-  return async (): Promise<Observed | undefined> => {
-    if (clock.monotonicMs() - observedMs < limits.observeEveryMs) return undefined;
+  return async (everyMs: number): Promise<Observed | undefined> => {
+    if (clock.monotonicMs() - observedMs < everyMs) return undefined;
     observedMs = clock.monotonicMs();
     leader.assertLeading();
     try {

@@ -7,6 +7,7 @@ import { shardOf, shardSizeFor } from "../../../src/model/packs.ts";
 import { type Manifest, type Plan, planVersion } from "../../../src/model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
 import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/storage/ports.ts";
+import type { QueueMessage } from "../../../src/storage/queuePort.ts";
 
 /**
  * A run whose packs end nearly in the order in which they were sent, at a steady rate, and which takes no memory:
@@ -29,13 +30,15 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
   const nodesMs = new Map<string, number>();
   let sent = 0;
   let startMs = 0;
+  /** Messages of packs that no worker has taken yet, oldest first. */
+  let waiting: (QueueMessage & { readonly queue: string; readonly pack: number })[] = [];
 
-  const doneMs = (pack: number): number =>
-    startMs + (pack * 1_000) / run.perS + run.packMs * (1 + unevenness(pack));
+  const beginsMs = (pack: number): number => startMs + (pack * 1_000) / run.perS;
+  const doneMs = (pack: number): number => beginsMs(pack) + run.packMs * (1 + unevenness(pack));
   const put = (container: string, name: string, document: Plan | Manifest): void =>
     void clock.after(taskMs, () => void near.blobs.create(container, name, JSON.stringify(document)));
 
-  function take(message: WorkMessage): void {
+  function take(message: WorkMessage, queue: string, text: string): void {
     if (message.kind === "plan") put(names.runs, at.plan, planOf(run, shardSize));
     if (message.kind === "finish")
       put(names.results, resultBlobs(run.id, run.uid).manifest(message.gen), manifestOf(run));
@@ -44,6 +47,8 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
     }
     if (message.kind !== "compute") return;
     if (sent === 0) startMs = clock.monotonicMs();
+    const { pack } = message;
+    waiting.push({ queue, pack, id: `${pack}`, text, dequeueCount: 0, insertedMs: clock.wallMs() });
     sent = Math.max(sent, message.pack + 1);
   }
 
@@ -80,8 +85,13 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
         const message = decodeMessage(text);
         if (message.run !== run.id) return near.queues.send(queue, text, options);
         near.meter.count("queue");
-        take(message);
+        take(message, queue, text);
         return { id: "-", popReceipt: "-", dateMs: clock.wallMs() };
+      },
+      async peek(queue, max, options) {
+        waiting = waiting.filter(({ pack }) => beginsMs(pack) > clock.monotonicMs());
+        const others = await near.queues.peek(queue, max, options);
+        return [...others, ...waiting.filter((one) => one.queue === queue)].slice(0, max);
       },
     },
     blobs: {
