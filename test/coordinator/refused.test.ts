@@ -4,7 +4,7 @@ import { trackRefused } from "../../src/coordinator/decide/refused.ts";
 import { limits } from "../../src/model/limits.ts";
 import { firstState, type State } from "../../src/model/state.ts";
 import { computing, part } from "../support/runFixtures.ts";
-import { startMs, step } from "./deciding.ts";
+import { observedAt, signOf, startMs, step } from "./deciding.ts";
 
 const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
 const planning: State = { ...first, code: "sum@1" };
@@ -83,6 +83,19 @@ describe("a run whose work is enqueued again by instances with other code", () =
   it("is not said for notes of a generation before", () => {
     expect(polls({ ...planning, generation: 2 }, [1_000]).state.otherCode).toBeUndefined();
   });
+});
+
+test("a run of which a live process had work within 15 s does not wait for its code", () => {
+  const state: State = { ...computing(10), code: "sum@1", cursor: 10, open: { 0: { done: "" } } };
+  const waitsFor = (live: boolean, afterMs: number) => {
+    const notes = newRunNotes(0);
+    const signs = [signOf({ kind: "pack", shard: 0, pack: 0 }, { live })];
+    const told = step(state, {}, notes, 20_000, { observed: observedAt(20_000, { signs }) }).state;
+    return step(told, { otherCode: [note(startMs + afterMs)] }, notes, afterMs).state.otherCode?.wanted;
+  };
+  expect(waitsFor(true, 34_999)).toBeUndefined();
+  expect(waitsFor(true, 35_000)).toBe("sum@1");
+  expect(waitsFor(false, 23_000)).toBe("sum@1");
 });
 
 test.each([
