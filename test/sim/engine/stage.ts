@@ -1,7 +1,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { CalculationError } from "../../../src/model/errors.ts";
 import type { TreeLimits } from "../../../src/model/packs.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
+import type { Random, Storage } from "../../../src/storage/ports.ts";
 import type { Delivery } from "../../../src/worker/ports.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
@@ -40,7 +40,7 @@ export interface SimulationResult {
 export interface StageOptions {
   readonly seed: number;
   readonly tree?: TreeLimits | undefined;
-  readonly chunkMs?: RangesOptions["chunkMs"];
+  readonly chunkMs?: (chunk: number, random: Random, run: string) => number;
   /** Partials are too large for metadata, and a worker folds only a few of them at once. */
   readonly large?: boolean;
   /** No faults, so no worker's reading of a marker is late. */
@@ -97,7 +97,7 @@ export function stage(options: StageOptions): Stage {
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
-    ...(options.chunkMs === undefined ? {} : { chunkMs: options.chunkMs }),
+    chunkMs: (chunk, random) => options.chunkMs?.(chunk, random, judge?.by()?.message?.run ?? "") ?? 100,
     onChunk(chunk) {
       const handling = judge?.by();
       if (handling !== undefined) onBegin(handling);
@@ -132,11 +132,11 @@ export function stage(options: StageOptions): Stage {
       const near = hostile(watched, world.random, queues);
       return heldUp(near, (call) => self?.hold?.(call));
     },
-    handling: (delivery, work) => onBehalf(delivery, work),
+    handling: (delivery, work, instance) => onBehalf(delivery, work, instance),
   });
   const seen = judge as unknown as Judge;
-  const onBehalf = ({ text }: Delivery, work: () => Promise<void>): Promise<void> =>
-    seen.onBehalfOf({ message: messageIn(text), beganMs: engine.world.nowMs() }, work);
+  const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> =>
+    seen.onBehalfOf({ message: messageIn(text), beganMs: engine.world.nowMs(), instance }, work);
 
   self = {
     ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },
