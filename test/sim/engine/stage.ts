@@ -87,7 +87,10 @@ export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn
 
 export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = { chunks: new Set(), fold: undefined, doom: undefined, code: brokenCode };
-  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 };
+  const queues: Hostility = {
+    ...{ doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 },
+    ...{ lost: 0, oddPeeks: 0 },
+  };
   let judge: Judge | undefined;
   let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
