@@ -68,7 +68,8 @@ export async function snapshotOf(stage: Stage, { id, uid }: RunRecord): Promise<
   }
   return async () => {
     const run = judge.ledger.runs.get(uid);
-    if (run === undefined || !run.specThere || run.deleteAskedMs !== undefined) return;
+    // Nobody leads a run without a marker.
+    if (run?.marker === undefined || !run.specThere || run.deleteAskedMs !== undefined) return;
     run.lostByHand = true;
     world.tell("operator", "rolls the run's folder back", { id });
     for (const name of mine()) {
