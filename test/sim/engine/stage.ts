@@ -64,6 +64,8 @@ export interface Stage {
     code: string;
   };
   readonly queues: Hostility;
+  /** Told of each message that an instance takes, before anything else; set by scenarios. */
+  onDelivery: ((handling: Handling) => void) | undefined;
   /** Holds up a call to storage right before it takes effect; set by scenarios. */
   hold: ((call: FarCall) => Promise<void> | undefined) | undefined;
   start(role?: Role): EngineInstance;
@@ -138,11 +140,14 @@ export function stage(options: StageOptions): Stage {
     handling: (delivery, work, instance) => onBehalf(delivery, work, instance),
   });
   const seen = judge as unknown as Judge;
-  const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> =>
-    seen.onBehalfOf({ message: messageIn(text), beganMs: engine.world.nowMs(), instance }, work);
+  const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> => {
+    const handling = { message: messageIn(text), beganMs: engine.world.nowMs(), instance };
+    self?.onDelivery?.(handling);
+    return seen.onBehalfOf(handling, work);
+  };
 
   self = {
-    ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },
+    ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined, onDelivery: undefined },
     start: (role) => engine.start(role),
     user({ weather = fair, newer = false } = {}) {
       const { world, client } = engine;

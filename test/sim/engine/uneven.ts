@@ -113,6 +113,7 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
   const weather = weatherOf(incident === "odd signs" ? world.random : undefined);
   const join = () =>
     void script.start({ ...(together ? { breakAfterMs: 4_000 } : workerOnly), threads, cores, weather });
+  // Where the leader is apart, nothing happens to it.
   if (!together) script.start(leaderOnly);
   for (let count = 0; count < instances; count += 1) join();
   if (incident === "odd peeks") queues.oddPeeks = 0.3;
@@ -127,6 +128,7 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
     10 * idealMs + 3_600_000,
   );
   const tookMs = world.nowMs() - startMs;
+  cost.over = true;
   const timeOfThreads = threadTimeOf(script);
   // Once a checker has reported, no more time passes.
   await script.until("every marker is gone", () => ids.every((id) => script.run(id)?.marker === undefined));
@@ -184,19 +186,21 @@ function strike(
     idealMs,
     join,
     threads,
+    together,
     packs,
   }: UnevenWorld & { idealMs: number; packs: readonly number[]; join(): void },
-): { wastedMs: number } {
+): { wastedMs: number; over: boolean } {
   const { random } = world;
-  const cost = { wastedMs: 0 };
+  const cost = { wastedMs: 0, over: false };
   const blow = (): void => {
+    if (cost.over) return;
     const victim = oneOf(
-      engine.instances.filter((one) => !one.isDead()),
+      engine.instances.slice(together ? 0 : 1).filter((one) => !one.isDead()),
       random,
     );
     if (incident === "kills") {
       victim.kill();
-      engine.client.clock.after(2_000, join);
+      engine.client.clock.after(2_000, () => cost.over || join());
     } else if (incident === "stops") {
       victim.stopFor(stopMs);
       // Its threads stand still, and what they have is computed by others as well.

@@ -1,11 +1,17 @@
 import { submit } from "../../../src/client/submit.ts";
 import { StorageError } from "../../../src/model/errors.ts";
+import { isFinal } from "../../../src/model/state.ts";
 import { durationsOf, makespanMs, type Shape, sumOf } from "../../support/durations.ts";
 import { simNames as names, requestOf } from "../../support/engineWorld.ts";
+import type { DoomedTask } from "../../support/rangesCode.ts";
 import { seededRandom } from "../../support/virtualClock.ts";
 import { clearQueue } from "../engine/hostile.ts";
+import { platform } from "../engine/scenarios/endless.ts";
 import type { Script } from "../engine/script.ts";
+import { scriptOn } from "../engine/script.ts";
+import { stage } from "../engine/stage.ts";
 import { type Disturbed, type DisturbedResult, runDisturbed } from "./disturbed.ts";
+import { runScale } from "./runScale.ts";
 
 /** What happened to runs, and what of it must not take long: each by its figures. */
 export interface Figure {
@@ -23,8 +29,9 @@ export interface Disturbance {
 const s = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 const times = (factor: number): string => `${factor.toFixed(3)} ×`;
 
+/** No pack comes near its time limit. */
 const packsOf = (shape: Shape, packs: number, paceMs: number, seed = 1): readonly number[] =>
-  durationsOf(shape, { packs, paceMs }, seededRandom(seed));
+  durationsOf(shape, { packs, paceMs, maxMs: 200_000 }, seededRandom(seed));
 
 /** Nothing dies: what it takes and costs against the same without a resend. */
 function tail(shape: Shape, paceMs: number, size: { packs: number; instances: number }) {
@@ -153,6 +160,63 @@ const kills = (seed: number, packs: number, paceMs: number): Disturbance["figure
     60_000,
   );
 
+/** Calm worlds of packs of 10 ms to a minute: what is computed twice of them all. */
+const calmSum = async (): Promise<Figure> => {
+  let [begun, packs, of] = [0, 0, ""];
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const { number } = seededRandom(seed);
+    const paceMs = 10 * 6_000 ** number();
+    const count = 50 + Math.round(number() * 200);
+    const instances = 1 + Math.round(number() * 20);
+    const one = await runDisturbed({
+      seed,
+      instances,
+      runs: { r: packsOf({ kind: "even" }, count, paceMs, seed) },
+    });
+    const twice = Math.round((one.begun - 1) * count);
+    if (twice > 0)
+      of += `; ${twice} of ${count} packs of ${Math.round(paceMs)} ms on ${2 * instances} threads`;
+    begun += one.begun * count;
+    packs += count;
+  }
+  return {
+    took: `packs begun ${times(begun / packs)}${of}`,
+    bound: "1.005 ×",
+    holds: begun / packs <= 1.005,
+  };
+};
+
+/** More workers than the first window has packs for. */
+const wide = async (): Promise<Figure> => {
+  const [packs, packMs, workers] = [10_000, 5_000, 1_000];
+  const { wallMs, computed } = await runScale({ packs, packMs, workers });
+  const idealMs = (packs * packMs) / workers;
+  return {
+    took: `${s(wallMs)}, packs begun ${times(computed / packs)}`,
+    bound: `1.15 × ${s(idealMs)}`,
+    holds: wallMs <= 1.15 * idealMs,
+  };
+};
+
+/** From the begin of work that ends each process which begins it, until its run has failed. */
+const deadly = (packMs: number) => async (): Promise<Figure> => {
+  const script = scriptOn(stage({ seed: 5, chunkMs: () => packMs, calm: true }));
+  const { world, judge, engine, run } = script;
+  const dies = ({ kind, from }: DoomedTask): boolean => kind === "compute" && from === 20;
+  script.broken.doom = (task) => (dies(task) ? "kills" : undefined);
+  platform(script, 4, { breakAfterMs: 4_000 });
+  await script.submit({ id: "r", chunks: 60, packSize: 1 });
+  await world.until(() => isFinal(run()?.state?.phase ?? "planning"), 3 * 3_600_000);
+  const first = judge.begun.find(({ task, handling }) => dies(task) && handling.message?.kind === "compute");
+  const tookMs = world.nowMs() - (first?.atMs ?? 0);
+  const dead = engine.instances.filter((one) => one.isDead()).length;
+  return {
+    took: `${s(tookMs)}, ${dead} processes died, ${run()?.state?.error?.message ?? run()?.state?.phase}`,
+    bound: "120 s, 4 processes",
+    holds: tookMs <= 120_000 && dead <= 4 && run()?.state?.phase === "failed",
+  };
+};
+
 const tailOf25: Shape = { kind: "bimodal", oneIn: 25, times: 60 };
 const tailOf50: Shape = { kind: "bimodal", oneIn: 50, times: 60 };
 const large = { packs: 3_000, instances: 20 };
@@ -199,6 +263,11 @@ export const disturbances: Readonly<Record<string, Disturbance>> = {
       60_000,
     ),
   },
+
+  "a pack of 1 s ends each process that begins it": { quick: true, figure: deadly(1_000) },
+  "a pack of 20 s ends each process that begins it": { figure: deadly(20_000) },
+  "10,000 packs of 5 s on 1,000 workers": { figure: wide },
+  "twelve calm worlds of packs of 10 ms to a minute": { figure: calmSum },
 
   "a third of the workers dies beside three small runs a second": { figure: losing(stream, 100) },
   "a third of the workers dies beside a run in backoff": { quick: true, figure: losing(backoff, 1_000) },
