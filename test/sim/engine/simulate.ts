@@ -5,7 +5,7 @@ import { firstCode } from "../../support/rangesCode.ts";
 import { hopelessCode } from "./checks/reasons.ts";
 import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
-import { quiet } from "./quiet.ts";
+import { type EndBound, quiet } from "./quiet.ts";
 import { lossyFrom, shortPacksFrom, unevenFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
@@ -90,9 +90,25 @@ export async function simulate(of: number): Promise<SimulationResult> {
     await people.retryAll();
   }
   await people.resumeAll();
-  await quiet(play);
+  await quiet(
+    play,
+    endBound(requests, { paceMs, packLimitMs, hangs: broken.doom !== undefined, changing: of < 0 }),
+  );
   people.check();
   return play.result();
+}
+
+/** All work once more on the two threads that are there at least; what never ends does so at its limit, four times. */
+function endBound(
+  requests: readonly SubmitRequest[],
+  how: { paceMs: number; packLimitMs: number; hangs: boolean; changing: boolean },
+): EndBound {
+  const chunks = requests.reduce((sum, request) => sum + request.chunks, 0);
+  const idealMs = (chunks * 0.7 * how.paceMs) / 2;
+  const limitsMs = how.hangs ? 4 * how.packLimitMs : 0;
+  // A run waits so long for instances that have its code.
+  const codeMs = how.changing ? 600_000 + how.packLimitMs : 0;
+  return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs };
 }
 
 function requestsFrom(random: Random, short: boolean): SubmitRequest[] {
