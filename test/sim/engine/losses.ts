@@ -10,8 +10,8 @@ import type { Stage } from "./stage.ts";
 /** What storage loses, or somebody with a storage browser makes it lose. The ledger is told; no checker judges it. */
 
 /** What an operator may delete of a run. */
-export const belongings = ["marker", "spec", "plan", "state", "partial", "node"] as const;
-export type Belonging = (typeof belongings)[number];
+const belongings = ["marker", "spec", "plan", "state", "partial", "node"] as const;
+type Belonging = (typeof belongings)[number];
 
 /** Deletes this of the run, one of them where there are several. False where there is none. */
 export function deleteByHand(
@@ -57,7 +57,7 @@ export async function putSpecBack({ engine, judge, world }: Stage, run: RunRecor
 }
 
 /** Everything below a run's folder as it is now; what is given puts it back, as a restore of the container to a point in time. */
-export async function snapshotOf(stage: Stage, { id, uid }: RunRecord): Promise<() => Promise<void>> {
+async function snapshotOf(stage: Stage, { id, uid }: RunRecord): Promise<() => Promise<void>> {
   const { engine, judge, world } = stage;
   const { blobs, operator } = engine.storage;
   const mine = () => operator.blobNames(names.runs).filter((name) => name.startsWith(`${id}/${uid}/`));

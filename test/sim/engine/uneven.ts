@@ -36,7 +36,7 @@ const incidents = [
 ] as const;
 type Incident = (typeof incidents)[number];
 
-export interface UnevenWorld {
+interface UnevenWorld {
   readonly seed: number;
   readonly shape: Shape;
   readonly incident: Incident;
@@ -60,7 +60,7 @@ const stopMs = 20_000;
 const drawn = ({ number }: Random, from: number, to: number): number => from * (to / from) ** number();
 const oneOf = <T>(all: readonly T[], { number }: Random): T => all[Math.floor(number() * all.length)] as T;
 
-export function unevenWorldOf(seed: number): UnevenWorld {
+function unevenWorldOf(seed: number): UnevenWorld {
   const random = seededRandom(seed);
   const shape = oneOf(shapes, random);
   const incident = oneOf(incidents, random);
@@ -79,14 +79,14 @@ export function unevenWorldOf(seed: number): UnevenWorld {
 }
 
 /** `k` × the ideal time + `c` is the bound. All in ms of the wall, but for `needMs`, which is thread time. */
-export interface Bound {
+interface Bound {
   readonly idealMs: number;
   readonly k: number;
   readonly cMs: number;
   readonly needMs: number;
 }
 
-export function boundOf({ runs, instances, threads, cores = threads, incident }: UnevenWorld): Bound {
+function boundOf({ runs, instances, threads, cores = threads, incident }: UnevenWorld): Bound {
   const packs = Object.values(runs).flat();
   const needMs = sumOf(packs);
   // A pack that shares its core takes longer.

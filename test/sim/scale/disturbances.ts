@@ -14,7 +14,7 @@ import { type Disturbed, type DisturbedResult, runDisturbed } from "./disturbed.
 import { runScale } from "./runScale.ts";
 
 /** What happened to runs, and what of it must not take long: each by its figures. */
-export interface Figure {
+interface Figure {
   readonly took: string;
   readonly bound: string;
   readonly holds: boolean;

@@ -1,11 +1,9 @@
 import { leaderBlob } from "../../../../src/model/names.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
-import { clearQueue } from "../hostile.ts";
 import { deleteByHand, putSpecBack } from "../losses.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
-import { deepTree, type SimulationResult } from "../stage.ts";
+import type { SimulationResult } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
-import { creates, holdFirst } from "./zombies.ts";
 
 /** Somebody with a storage browser deletes what a run needs, and later puts it back, retries or submits again. */
 
@@ -22,59 +20,7 @@ const lose = (script: Script, ...what: Parameters<typeof deleteByHand>[2][]): vo
     script.must(run !== undefined && deleteByHand(script, run, one), `a ${one} is there to be deleted`);
 };
 
-/** A run with a complete result of generation 1, of which generation 2 computes everything anew. */
-async function recomputing(script: Script): Promise<void> {
-  const { run } = script;
-  await staffed(script);
-  await script.submit({ id: "r", chunks: 12, packSize: 1 });
-  await script.untilEnded();
-  script.mustBe("complete");
-  await script.tell({ kind: "retry", redo: "recompute" });
-  await script.until("the second generation is at work", () => (run()?.parts.size ?? 0) >= 3);
-}
-
-/** Whether anything of a run that matters is there still. */
-const resultsOf = (script: Script): number =>
-  script.engine.storage.operator.blobNames(names.results).filter((name) => name.startsWith("r/")).length;
-
 export const byHand: Readonly<Record<string, Scenario>> = {
-  "a spec is deleted while a second generation computes: nothing is deleted for it, and the run goes on once it is back":
-    () =>
-      play({ seed: 80, chunkMs: () => 1_000 }, async (script) => {
-        await recomputing(script);
-        const before = resultsOf(script);
-        const run = script.run();
-        lose(script, "spec");
-        await script.world.advance(5 * minuteMs);
-        script.must(
-          resultsOf(script) >= before,
-          `of ${before} blobs of results ${resultsOf(script)} are left`,
-        );
-        script.must(run?.marker !== undefined, "the marker is left");
-        if (run !== undefined) await putSpecBack(script, run);
-        await script.untilEnded(2);
-        script.mustBe("complete", 2);
-      }),
-
-  "the container of runs is deleted: the results stay until somebody asks for the deletion": () =>
-    play({ seed: 81, chunkMs: () => 1_000 }, async (script) => {
-      const { engine, judge, world } = script;
-      await recomputing(script);
-      const run = script.run();
-      const before = resultsOf(script);
-      for (const name of engine.storage.operator.blobNames(names.runs))
-        judge.ledger.apply({ kind: "removed", container: names.runs, name });
-      engine.storage.operator.deleteContainer(names.runs);
-      if (run !== undefined) run.lostByHand = true;
-      await world.advance(5 * minuteMs);
-      script.must(
-        resultsOf(script) === before,
-        `of ${before} blobs of results ${resultsOf(script)} are left`,
-      );
-      await script.tell("delete");
-      await script.until("all is gone", () => resultsOf(script) === 0 && run?.marker === undefined);
-    }),
-
   "a marker without spec, state and manifest is removed": () =>
     play({ seed: 82, chunkMs: () => 1_000 }, async (script) => {
       await script.submit({ id: "r", chunks: 12, packSize: 1 });
@@ -82,112 +28,6 @@ export const byHand: Readonly<Record<string, Scenario>> = {
       lose(script, "spec");
       await staffed(script);
       await script.until("the marker is gone", () => run?.marker === undefined, 2 * minuteMs);
-    }),
-
-  "plan, state and messages are lost, and the next plan has other packs: the first partials count for nothing":
-    () => {
-      let paceMs = 40;
-      return play({ seed: 83, chunkMs: () => paceMs }, async (script) => {
-        const { run, engine, world } = script;
-        await staffed(script);
-        await script.submit({ id: "r", chunks: 800 });
-        await script.until("packs are done", () => (run()?.parts.size ?? 0) >= 6);
-        const before = run()?.plan?.packSize;
-        for (const one of engine.instances.slice()) one.kill();
-        paceMs = 400;
-        lose(script, "state", "plan");
-        for (const queue of [names.packs, names.urgent]) await clearQueue(engine.storage, queue);
-        await world.advance(1_000);
-        await staffed(script, 4);
-        await script.untilEnded();
-        script.must(run()?.plan?.packSize !== before, `packs have ${before} chunks as before`);
-        script.mustBe("complete");
-      });
-    },
-
-  "the marker of a second generation is deleted, and whoever submits the run again sees it end": () =>
-    play({ seed: 84, chunkMs: () => 1_000 }, async (script) => {
-      await recomputing(script);
-      lose(script, "marker");
-      await script.world.advance(minuteMs);
-      await script.submit({ id: "r", chunks: 12, packSize: 1 });
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
-      const sent = script.run()?.sent.filter(({ message }) => message.kind === "compute").length ?? 0;
-      if (sent > 3 * 12) script.judge.report("messages do not pile up", `${sent} messages for 24 packs`);
-    }),
-
-  "the marker of a paused run is deleted, and whoever submits the run again sees it end": () =>
-    play({ seed: 85, chunkMs: () => 1_000 }, async (script) => {
-      const { run, world } = script;
-      await staffed(script);
-      await script.submit({ id: "r", chunks: 20, packSize: 1 });
-      await script.until("packs are done", () => (run()?.parts.size ?? 0) >= 4);
-      await script.tell("pause");
-      await world.advance(minuteMs);
-      lose(script, "marker");
-      await script.submit({ id: "r", chunks: 20, packSize: 1 });
-      await world.advance(minuteMs);
-      if (run()?.marker !== undefined) await script.tell("resume");
-      await script.untilEnded();
-      script.mustBe("complete");
-    }),
-
-  "a node is deleted before the next one is folded of it, and a retry mends it": () =>
-    play({ seed: 86, tree: deepTree, chunkMs: (chunk) => (chunk === 3 ? 10_000 : 300) }, async (script) => {
-      const { run } = script;
-      await staffed(script);
-      await script.submit({ id: "r", chunks: 12, packSize: 1 });
-      await script.until("the state knows of the first node", () => run()?.state?.sealed["0"]?.node === true);
-      const first = run();
-      script.must(first !== undefined && deleteByHand(script, first, "node", () => 0), "it is deleted");
-      await script.untilEnded();
-      for (let generation = 2; run()?.state?.phase !== "complete" && generation <= 3; generation += 1) {
-        await script.tell("retry");
-        await script.untilEnded(generation);
-      }
-      script.must(run()?.state?.phase === "complete", "two retries mend it");
-    }),
-
-  "a partial is deleted before its shard is folded, and a retry computes it": () =>
-    play({ seed: 87, tree: deepTree, chunkMs: () => 300 }, async (script) => {
-      const { run } = script;
-      await staffed(script);
-      await script.submit({ id: "r", chunks: 12, packSize: 1 });
-      await script.until("partials are there", () => (run()?.parts.size ?? 0) >= 3);
-      lose(script, "partial");
-      await script.until("it ends", () => run()?.marker === undefined);
-      for (let generation = 2; run()?.state?.phase !== "complete" && generation <= 3; generation += 1) {
-        await script.tell("retry");
-        await script.untilEnded(generation);
-      }
-      script.must(run()?.state?.phase === "complete", "two retries mend it");
-    }),
-
-  "the state is deleted while the run finishes: the result stands": () =>
-    play({ seed: 88, chunkMs: () => 300 }, async (script) => {
-      const { run } = script;
-      await staffed(script);
-      const manifest = holdFirst(script, creates("manifest.json"), true);
-      await script.submit({ id: "r", chunks: 12, packSize: 1 });
-      await script.until("the manifest is on its way", manifest.isHeld);
-      lose(script, "state");
-      manifest.letGo();
-      await script.untilEnded();
-      script.mustBe("complete");
-      script.must(run()?.manifests.get(1)?.complete === true, "nothing is missing");
-    }),
-
-  "the state is deleted, and then the rest is given up: what is there is kept": () =>
-    play({ seed: 89, chunkMs: () => 2_000 }, async (script) => {
-      const { run } = script;
-      await staffed(script);
-      await script.submit({ id: "r", chunks: 20, packSize: 1 });
-      await script.until("packs are done", () => (run()?.parts.size ?? 0) >= 8);
-      lose(script, "state");
-      await script.tell({ kind: "cancel", keep: true });
-      await script.untilEnded();
-      script.mustBe("complete");
     }),
 
   "each thing of a run is deleted in turn while it computes": async () => {
@@ -204,10 +44,7 @@ export const byHand: Readonly<Record<string, Scenario>> = {
         if (mine !== undefined) await putSpecBack(script, mine);
         await script.until("it ends", () => mine?.marker === undefined);
         const phase = run()?.state?.phase;
-        script.must(
-          what === "plan" || what === "partial" || phase === "complete",
-          `without its ${what} it is ${phase}`,
-        );
+        script.must(what !== "state" || phase === "complete", `without its ${what} it is ${phase}`);
         if (phase === "complete") return;
         await script.tell("retry");
         await script.untilEnded(2);
