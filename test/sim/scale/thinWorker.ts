@@ -18,7 +18,7 @@ export function thinWorker(options: WorkerOptions): Instance {
   const ports = workerPorts(options);
   const { signal } = new AbortController();
   const task = { tag: "", limitMs: ports.packLimitMs, alone: false, wanted: {} };
-  const attempt = { ...task, signal, begin: async () => {} };
+  const attempt = { ...task, signal };
   const stopping = new AbortController();
   let running = 0;
 
@@ -28,9 +28,10 @@ export function thinWorker(options: WorkerOptions): Instance {
     const message = JSON.parse(text) as WorkMessage;
     if (message.kind !== "compute") await handleWork(ports, delivery);
     else {
-      await computePack(ports, { message, delivery, ...attempt }).catch((error: unknown) =>
-        endAttempt(ports, message, delivery, error),
-      );
+      const { begin, end } = ports.signs.hold(message);
+      await computePack(ports, { message, delivery, ...attempt, begin })
+        .catch((error: unknown) => endAttempt(ports, message, delivery, error))
+        .finally(end);
     }
     await queues.remove(queue, id, popReceipt).catch(() => {});
   }
