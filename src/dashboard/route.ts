@@ -11,6 +11,7 @@ export type Route =
     }
   | { readonly view: "run"; readonly run: string; readonly gen?: number; readonly shard?: number }
   | { readonly view: "leader" }
+  | { readonly view: "workers" }
   | { readonly view: "queues"; readonly queue?: string }
   | { readonly view: "submit"; readonly calculation?: string; readonly from?: string }
   | { readonly view: "unknown"; readonly path: string };
@@ -33,7 +34,7 @@ export function parseRoute(hash: string): Route {
     return { view: "runs", ...text("phase"), ...text("calculation"), ...text("cursor") };
   if (view === "runs" && name !== undefined)
     return { view: "run", run: name, ...whole("gen"), ...whole("shard") };
-  if (view === "leader" && name === undefined) return { view: "leader" };
+  if ((view === "leader" || view === "workers") && name === undefined) return { view };
   if (view === "queues") return { view: "queues", ...(name === undefined ? {} : { queue: name }) };
   if (view === "submit" && name === undefined)
     return { view: "submit", ...text("calculation"), ...text("from") };
@@ -66,7 +67,8 @@ export function hashOf(route: Exclude<Route, { view: "unknown" }>): string {
     case "submit":
       return `#/submit${query({ calculation: route.calculation, from: route.from })}`;
     case "leader":
-      return "#/leader";
+    case "workers":
+      return `#/${route.view}`;
   }
 }
 

@@ -30,6 +30,24 @@ export function rangesText(ranges: readonly Range[], most = 8): string {
   return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
 }
 
+/** Work at hand: `pack 17, chunks 170–179, at 175, alone`. */
+export function atHandText(of: {
+  readonly work: string;
+  readonly chunks?: Range;
+  /** The one that is computed. */
+  readonly chunk?: number;
+  readonly alone: boolean;
+}): string {
+  const { work, chunks, chunk, alone } = of;
+  const isOne = chunks !== undefined && sizeOf(chunks) === 1;
+  return [
+    work,
+    ...(chunks === undefined ? [] : [`${isOne ? "chunk" : "chunks"} ${rangeText(chunks)}`]),
+    ...(chunk === undefined || isOne ? [] : [`at ${chunk}`]),
+    ...(alone ? ["alone"] : []),
+  ].join(", ");
+}
+
 export const packsOf = (layout: Layout): number => Math.ceil(layout.chunks / layout.packSize);
 export const shardsOf = (layout: Layout): number => Math.ceil(packsOf(layout) / layout.shardSize);
 export const shardOf = (layout: Layout, pack: number): number => Math.floor(pack / layout.shardSize);

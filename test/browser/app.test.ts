@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { command } from "../../src/client/commands/command.ts";
 import { submit } from "../../src/client/submit.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
@@ -71,6 +72,32 @@ describe.skipIf(missing)("on real instances", () => {
     const report = join(folder, "report.html");
     await (await reporting).saveAs(report);
     expect(await readFile(report, "utf8")).toContain(hash);
+  });
+
+  test("instances at work have a lane for each thread, down to the chunk, and one that is killed says so", async () => {
+    const params = { chunks: 60, ms: 1_500 };
+    await submit(app.client, { calculation: "chain", params, id: "seen", packSize: 4 });
+    const { page } = await open("/workers");
+    const [, victim] = app.instances.instances;
+    const board = page.getByRole("region", { name: victim?.name ?? "", exact: true });
+    await board.getByText(/pack \d+, chunks \d+–\d+, at \d+/).waitFor({ timeout: 30_000 });
+    await board.locator(".lane .open").first().waitFor();
+    await page.getByText(/computed by 2 instances, \d threads?/).waitFor();
+
+    await page.getByRole("link", { name: "seen" }).first().click();
+    await page.getByRole("link", { name: /2 instances, \d threads?/ }).waitFor();
+    await page.getByText("Cells as a table").click();
+    const cells = page.getByRole("region", { name: "Cells of the pack map" });
+    await cells
+      .getByText(new RegExp(`^${victim?.name} for \\d+ s$`))
+      .first()
+      .waitFor();
+
+    await page.getByRole("link", { name: "Workers" }).click();
+    await victim?.kill();
+    await board.getByText("ended: signal SIGKILL").waitFor();
+    await command(app.client, "seen", { kind: "delete" });
+    await victim?.restart();
   });
 
   test("a killed leader appears as a gap, and the next one as a new term", async () => {

@@ -29,6 +29,7 @@ const shots: readonly Shot[] = [
     context: { ...wide, ...dark },
     press: ["Preview", "Compare with the plan"],
   },
+  { name: "dashboard-workers", route: "#/workers", context: wide },
   { name: "dashboard-phone", route: "#/runs/primes-live", context: phone },
 ];
 

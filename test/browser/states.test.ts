@@ -52,6 +52,7 @@ const states: readonly State[] = [
   },
   { name: "delete dialog", route: "/runs/risk-2026-11", shows: "cannot be undone", press: ["Delete …"] },
   { name: "leader", route: "/leader", shows: "node-2 leads" },
+  { name: "workers", route: "/workers", shows: "ended: signal SIGKILL" },
   { name: "messages of a queue", route: "/queues/leasefold-packs-poison", shows: "not decoded" },
   {
     name: "form",
@@ -92,6 +93,7 @@ const alsoDark = [
   "finished run",
   "delete dialog",
   "leader",
+  "workers",
   "form",
   "key entry",
 ];
@@ -102,6 +104,7 @@ const alsoPhone = [
   "finished run",
   "cancel dialog",
   "leader",
+  "workers",
   "form",
 ];
 

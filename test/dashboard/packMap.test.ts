@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { PackMap } from "../../src/client/inspection/packMap.ts";
 import {
+  atWorkText,
   cellCount,
   cellOf,
   cellOfShard,
@@ -55,6 +56,20 @@ test("each cell tells its packs, their outcomes and its shard", () => {
     "packs 500–999: 120 done, 3 failed, 377 given up (shards 5–9)",
     "packs 1000–1049: 50 given up (shard 10)",
   ]);
+});
+
+test("a cell tells who computes its packs and for how long, at most three of them", () => {
+  const atWork = [2, 3, 501, 502, 503, 504].map((pack) => ({
+    pack,
+    instance: `node-${pack}`,
+    sinceMs: 1_000,
+  }));
+  const text = (map: PackMap, index: number) => atWorkText(cellOf(map, index), atWork, 13_400);
+  expect(text(small, 2)).toBe("node-2 for 12 s");
+  expect(text(small, 4)).toBe("");
+  expect(text(large, 1)).toBe(
+    "501: node-501 for 12 s, 502: node-502 for 12 s, 503: node-503 for 12 s, and 1 more",
+  );
 });
 
 test("the legend counts every pack once", () => {

@@ -7,6 +7,7 @@ const addresses: readonly (readonly [string, Exclude<Route, { view: "unknown" }>
   ["#/runs/primes-1?gen=2&shard=17", { view: "run", run: "primes-1", gen: 2, shard: 17 }],
   ["#/runs/a%2Fb%3Fc", { view: "run", run: "a/b?c" }],
   ["#/leader", { view: "leader" }],
+  ["#/workers", { view: "workers" }],
   ["#/queues/leasefold-packs", { view: "queues", queue: "leasefold-packs" }],
   ["#/submit?from=primes-1", { view: "submit", from: "primes-1" }],
 ];

@@ -92,3 +92,14 @@ test("The help of the replay names every option, and the list every scenario", a
   }
   expect((await replayed("--list")).lines).toEqual(expect.arrayContaining(Object.keys(scenarios)));
 });
+
+test("A range of seeds is played one after the other, and figures tell what a disturbed run took and its bound", async () => {
+  expect(await replayed("--seeds", "7-8")).toEqual({
+    code: 0,
+    lines: ["2 worlds, of which 0 broke a promise."],
+  });
+  const { lines } = await replayed("--figures", "a third of the workers dies beside a run in backoff");
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^holds: a third .*\n +[\d.]+ s, undisturbed [\d.]+ s.*\n +bound: 20\.0 s more$/);
+  expect(await replayed("--seeds", "x-8")).toMatchObject({ code: 2 });
+});

@@ -6,16 +6,22 @@ import { simulate as simulateElection } from "./election/simulate.ts";
 import { simulateCase } from "./engine/engineCase.ts";
 import type * as engine from "./engine/everyPoint.ts";
 import { scenarios } from "./engine/scenarios/scenarios.ts";
+import { lossyFrom, shortPacksFrom, unevenFrom } from "./engine/seeds.ts";
+import { disturbances } from "./scale/disturbances.ts";
 
 const usage = `Replays one world of the simulation in this process, with source positions in stack traces.
 
   npm run sim -- --seed 44               one world of the engine; a negative seed is a world of changing code
+  npm run sim -- --seeds 1-400           many worlds, one after the other; those that fail are named
+                                         (from ${shortPacksFrom} short packs, from ${lossyFrom} losses, from ${unevenFrom} unlike packs)
   npm run sim -- --case "<title>"        one scenario; a part of the title is enough where only one has it
   npm run sim -- --point leader,17,"dies before"
                                          one fault at one call in the life of a leader or a worker
   npm run sim -- --election --seed 44    one world of the election
   npm run sim -- --election --point 4,"lost reply",3,no,early
                                          call, fate, calls in a row, operator (no, breaks, deletes), early or late
+  npm run sim -- --figures "<title>"     what runs take while something happens to them, and within which bound; all
+                                         cases whose titles have this part
   npm run sim -- --list                  the titles of all scenarios, and the fates of a call
 
   --trace   prints what happens: log events, faults, and all that storage accepts, each at its virtual time
@@ -43,11 +49,20 @@ export async function replay(args: readonly string[], print: (line: string) => v
     return 0;
   }
   if (options.list) {
-    for (const line of [...Object.keys(scenarios), "", `Fates of a call: ${fates.join(", ")}`]) print(line);
+    for (const line of [
+      ...Object.keys(scenarios),
+      "",
+      ...Object.keys(disturbances),
+      "",
+      `Fates of a call: ${fates.join(", ")}`,
+    ])
+      print(line);
     return 0;
   }
+  if (options.figures !== undefined) return printFigures(options.figures, print);
   let chosen: Replay;
   try {
+    if (options.seeds !== undefined) return await replaySeeds(options.seeds, print);
     chosen = chosenBy(options);
   } catch (error) {
     if (error instanceof UsageError) return refuse(error, print);
@@ -59,6 +74,30 @@ export async function replay(args: readonly string[], print: (line: string) => v
   for (const { checker, what } of violations) print(`BROKEN: ${checker}: ${what}`);
   if (violations.length === 0) print("Every promise was kept.");
   return violations.length === 0 ? 0 : 1;
+}
+
+async function replaySeeds(range: string, print: (line: string) => void): Promise<number> {
+  const [from = "", to = from] = range.split("-");
+  const [first, last] = [whole(from, "A seed"), whole(to, "A seed")];
+  let failed = 0;
+  for (let seed = first; seed <= last; seed += 1) {
+    const { violations } = await simulateCase(seed);
+    if (violations.length > 0) failed += 1;
+    for (const { checker, what } of violations.slice(0, 2)) print(`Seed ${seed} BROKEN: ${checker}: ${what}`);
+  }
+  print(`${last - first + 1} worlds, of which ${failed} broke a promise.`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function printFigures(part: string, print: (line: string) => void): Promise<number> {
+  let broken = 0;
+  for (const [title, { figure }] of Object.entries(disturbances)) {
+    if (!title.includes(part)) continue;
+    const { took, bound, holds } = await figure();
+    if (!holds) broken += 1;
+    print(`${holds ? "holds" : "BROKEN"}: ${title}\n    ${took}\n    bound: ${bound}`);
+  }
+  return broken === 0 ? 0 : 1;
 }
 
 /** The arguments that replay a case of the engine or of the election; printed where one fails. */
@@ -79,6 +118,8 @@ function optionsOf(args: readonly string[]) {
       args: joined === "" ? [] : joined.split("\0"),
       options: {
         seed: { type: "string" },
+        seeds: { type: "string" },
+        figures: { type: "string" },
         case: { type: "string" },
         point: { type: "string" },
         election: { type: "boolean", default: false },

@@ -13,13 +13,14 @@ import type { LogEvent } from "../../src/model/log.ts";
 import { containersOf, type Names, poisonOf, queuesOf } from "../../src/model/names.ts";
 import type { TreeLimits } from "../../src/model/packs.ts";
 import { createOnDemand } from "../../src/storage/createOnDemand.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import type { Clock, Storage } from "../../src/storage/ports.ts";
 import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
 import { processState } from "../../src/worker/processState.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
+import { onCores } from "./sharedCores.ts";
 import { signedProcess } from "./signedProcess.ts";
 import { simProcess } from "./simProcess.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
@@ -32,6 +33,8 @@ export interface Role {
   readonly works?: boolean;
   /** Worker threads. Default 2. */
   readonly threads?: number;
+  /** Cores that its threads share. Default one for each. */
+  readonly cores?: number | undefined;
   readonly weather?: Weather<FarCall>;
   /** Default 5 s. */
   readonly tickEveryMs?: number;
@@ -56,6 +59,8 @@ export interface EngineInstance {
   readonly clock: VirtualClock;
   readonly leading: () => boolean;
   readonly isDead: () => boolean;
+  /** In true time; undefined while it lives. */
+  readonly diedMs: () => number | undefined;
   readonly isStopped: () => boolean;
   /** SIGKILL. */
   kill(): void;
@@ -82,7 +87,9 @@ export interface InstanceParts {
   readonly packLimitMs?: number | undefined;
   log(event: LogEvent): void;
   /** Stands around each delivery of work. */
-  readonly handling?: ((delivery: Delivery, work: () => Promise<void>) => Promise<void>) | undefined;
+  readonly handling?:
+    | ((delivery: Delivery, work: () => Promise<void>, instance: string) => Promise<void>)
+    | undefined;
 }
 
 const threadsEach = 2;
@@ -127,12 +134,14 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     },
   );
   const own = role.code ?? firstCode;
-  const worker: WorkerPorts = {
-    ...shared,
-    userCode: rangesCode(clock, role.threads ?? threadsEach, random, {
+  const userCode = (busy: Clock) =>
+    rangesCode(busy, role.threads ?? threadsEach, random, {
       ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
       ...{ ...parts.code, kill: self.die },
-    }),
+    });
+  const worker: WorkerPorts = {
+    ...shared,
+    userCode: role.cores === undefined ? userCode(clock) : onCores(clock, role.cores, userCode),
     ...processState(shared, signedProcess(name, role.threads ?? threadsEach)),
     packLimitMs,
     endRetryMs: limits.endRetryMs,
@@ -163,8 +172,9 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const handling = parts.handling ?? ((_delivery, work) => work());
   if (role.works !== false) {
     for (const queue of [names.packs, names.urgent]) {
-      listen(queue, (delivery) => handling(delivery, () => handleWork(worker, delivery)));
-      listen(poisonOf(queue), (delivery) => handling(delivery, () => handlePoison(worker, delivery)));
+      listen(queue, (delivery) => handling(delivery, () => handleWork(worker, delivery), name));
+      const poisoned = (delivery: Delivery) => handling(delivery, () => handlePoison(worker, delivery), name);
+      listen(poisonOf(queue), poisoned);
     }
   }
   if (role.leads !== false) {
@@ -184,7 +194,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
 
   return {
     ...{ name, clock, kill: self.die, stopFor: self.stopFor, resume: self.resume },
-    ...{ isDead: self.isDead, isStopped: self.isStopped },
+    ...{ isDead: self.isDead, diedMs: self.diedMs, isStopped: self.isStopped },
     leading: () => leading && !self.isDead(),
     terminate() {
       stopping.abort();

@@ -32,8 +32,8 @@ export interface RangesOptions {
   readonly onFold?: (ranges: Ranges) => void;
   /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
   readonly doom?: (task: DoomedTask) => "hangs" | "kills" | undefined;
-  /** Told of each task that a thread begins. */
-  readonly onTask?: (task: DoomedTask) => void;
+  /** Told of each task that a thread begins; what it gives is called when the task ends, which a dead process never does. */
+  readonly onTask?: (task: DoomedTask) => (() => void) | undefined;
   /** Ends the process of the thread. */
   readonly kill?: () => void;
   /** Bytes added to each partial, to make it too large for metadata. */
@@ -89,17 +89,19 @@ export function rangesCode(
   ): Promise<T> {
     const { limitMs, signal, onStart } = task;
     const leave = task.held === true ? undefined : await hold(task);
+    let onEnd: (() => void) | undefined;
     try {
       await onStart?.();
       signal?.throwIfAborted();
       return await limited(clock, limitMs, signal, async (ended) => {
-        options.onTask?.(doomed);
+        onEnd = options.onTask?.(doomed);
         const doom = options.doom?.(doomed);
         if (doom === "kills") options.kill?.();
         if (doom !== undefined) await new Promise(() => {});
         return work(ended);
       });
     } finally {
+      onEnd?.();
       leave?.();
     }
   }

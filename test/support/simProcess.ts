@@ -6,6 +6,8 @@ import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
 export interface SimProcess extends Sender {
   readonly clock: VirtualClock;
   isStopped(): boolean;
+  /** In true time; undefined while it lives. */
+  diedMs(): number | undefined;
   /** SIGCONT. */
   resume(): void;
   /** Resolves when it is killed. */
@@ -15,7 +17,7 @@ export interface SimProcess extends Sender {
 /** `service` counts the time that a process is stopped for. */
 export function simProcess(world: VirtualWorld, service: Clock, name: string): SimProcess {
   const clock = world.clock({ skewMs: (world.random.number() - 0.5) * 10_000 });
-  let dead = false;
+  let diedMs: number | undefined;
   let stopped = false;
   let tellDeath = (): void => {};
   const death = new Promise<void>((resolve) => {
@@ -23,22 +25,23 @@ export function simProcess(world: VirtualWorld, service: Clock, name: string): S
   });
   const tell: SimProcess["tell"] = (event, fields) => world.tell(name, event, fields);
   const resume = (): void => {
-    if (stopped && !dead) tell("process resumed");
+    if (stopped && diedMs === undefined) tell("process resumed");
     stopped = false;
-    if (!dead) clock.resume();
+    if (diedMs === undefined) clock.resume();
   };
   return {
     ...{ clock, death, resume, tell },
-    isDead: () => dead,
+    isDead: () => diedMs !== undefined,
+    diedMs: () => diedMs,
     isStopped: () => stopped,
     die() {
-      if (!dead) tell("process killed");
-      dead = true;
+      if (diedMs === undefined) tell("process killed");
+      diedMs ??= world.nowMs();
       clock.crash();
       tellDeath();
     },
     stopFor(ms) {
-      if (stopped || dead) return;
+      if (stopped || diedMs !== undefined) return;
       stopped = true;
       tell("process stopped", { ms: Math.round(ms) });
       clock.pause();

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type WorkAtHand, type Worker, type Workers, workers } from "../../client/inspection/workers.ts";
-import { rangeText } from "../../model/packs.ts";
+import { atHandText } from "../../model/packs.ts";
 import type { Session } from "../cli.ts";
 import { liveLine } from "../render/progress.ts";
 import { type Row, right, table, wrapped } from "../render/table.ts";
@@ -68,14 +68,7 @@ function rowsOf(worker: Worker, isNarrow: boolean): readonly Row[] {
   ];
 }
 
-/** `my-primes pack 17, chunks 170–179, at 175, alone`. */
-function textOfWork({ run, work, chunks, chunk, alone }: WorkAtHand): string {
-  const range =
-    chunks === undefined ? "" : `, chunk${chunks.to - chunks.from === 1 ? "" : "s"} ${rangeText(chunks)}`;
-  const at =
-    chunk === undefined || (chunks?.to === chunk + 1 && chunks.from === chunk) ? "" : `, at ${chunk}`;
-  return `${run} ${work}${range}${at}${alone ? ", alone" : ""}`;
-}
+const textOfWork = (one: WorkAtHand): string => `${one.run} ${atHandText(one)}`;
 
 /** Who computes what; the ages change all the time. */
 const keyOf = ({ workers: all }: Workers): string =>

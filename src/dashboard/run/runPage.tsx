@@ -2,8 +2,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { PackMap } from "../../client/inspection/packMap.ts";
 import type { Timeline } from "../../client/inspection/timeline.ts";
+import type { Workers } from "../../client/inspection/workers.ts";
 import type { RunView } from "../../client/runView.ts";
-import { sentence } from "../../model/figures.ts";
+import { countOf, sentence } from "../../model/figures.ts";
 import { serviceNowMs, type UsedPoll, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Notice, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
@@ -11,6 +12,7 @@ import { hashOf, type Route } from "../route.ts";
 import { CostPanel } from "./costPanel.tsx";
 import { DurationsPanel } from "./durationsPanel.tsx";
 import { FailuresPanel } from "./failures/failuresPanel.tsx";
+import type { AtWork } from "./map/packMap.ts";
 import { PackMapView } from "./map/packMapView.tsx";
 import { chartOf } from "./progress/chart.ts";
 import { ProgressChart } from "./progress/progressChart.tsx";
@@ -59,6 +61,8 @@ function Body(of: {
   const everyMs = () => (view.active ? detailMs : undefined);
   const planned = view.packs !== undefined && view.packs.total > 0;
   const map = usePoll<PackMap>(planned ? `${path}/map` : undefined, everyMs);
+  const found = usePoll<Workers>(view.active ? "workers" : undefined, everyMs);
+  const computedBy = found.value?.runs.find(({ uid }) => uid === view.uid);
   const timeline = usePoll<Timeline>(`${path}/timeline`, everyMs);
   // What ends a run, a retry of it and a new term are shown without waiting for the next turn.
   const turn = `${view.active} ${view.generation} ${view.terms.length}`;
@@ -81,10 +85,23 @@ function Body(of: {
         {planned ? (
           <Panel title="Packs" aside={<MapAside map={map.value} route={route} view={view} />}>
             <Stale polled={map} />
+            {computedBy === undefined ? null : (
+              <p class="dim">
+                computed by{" "}
+                <a href={hashOf({ view: "workers" })}>
+                  {countOf(computedBy.instances, "instance")}, {countOf(computedBy.threads, "thread")}
+                </a>
+              </p>
+            )}
             {map.value === undefined ? (
               <p class="loading">Reading the map …</p>
             ) : (
-              <PackMapView map={map.value} shard={route.shard} onShard={(shard) => choose(route, shard)} />
+              <PackMapView
+                map={map.value}
+                atWork={atWorkOf(view, found)}
+                shard={route.shard}
+                onShard={(shard) => choose(route, shard)}
+              />
             )}
           </Panel>
         ) : null}
@@ -104,6 +121,18 @@ function Body(of: {
     </div>
   );
 }
+
+/** Who computes the packs of this run, by the signs of live instances. */
+const atWorkOf = ({ uid }: RunView, { value, changedMs }: UsedPoll<Workers>): AtWork =>
+  (value?.workers ?? []).flatMap(({ instance, state, computes }) =>
+    state !== "live"
+      ? []
+      : computes.flatMap((one) =>
+          one.uid === uid && one.pack !== undefined
+            ? [{ pack: one.pack, instance, sinceMs: changedMs - one.forS * 1_000 }]
+            : [],
+        ),
+  );
 
 /** A chosen shard is part of the address, so that it can be sent to somebody. */
 function choose({ shard: _old, ...route }: RunRoute, shard: number | undefined): void {

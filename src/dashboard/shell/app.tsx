@@ -10,6 +10,7 @@ import { hashOf, parseRoute, type Route } from "../route.ts";
 import { RunPage } from "../run/runPage.tsx";
 import { RunsView } from "../runs/runsView.tsx";
 import { SubmitPage } from "../submit/submitPage.tsx";
+import { WorkersPage } from "../workers/workersPage.tsx";
 import { KeyEntry } from "./keyEntry.tsx";
 
 /** The frame of every view: navigation, the key, and the view that the address names. */
@@ -56,6 +57,8 @@ function View(of: { readonly route: Route; readonly readOnly: boolean | undefine
       return <RunPage route={route} readOnly={readOnly ?? true} />;
     case "leader":
       return <LeaderPage />;
+    case "workers":
+      return <WorkersPage />;
     case "queues":
       return <QueuesPage queue={route.queue} />;
     case "submit":
@@ -94,6 +97,7 @@ function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined
       <nav aria-label="Main">
         {link("Runs", { view: "runs" }, view === "runs" || view === "run")}
         {link("Leader", { view: "leader" }, view === "leader")}
+        {link("Workers", { view: "workers" }, view === "workers")}
         {link("Queues", { view: "queues" }, view === "queues")}
       </nav>
       <span class="grow" />

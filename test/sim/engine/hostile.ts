@@ -1,6 +1,7 @@
 import { StorageError } from "../../../src/model/errors.ts";
+import type { MemoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
 import type { BlobStore, Random, Storage } from "../../../src/storage/ports.ts";
-import type { QueueStore, ReceivedMessage } from "../../../src/storage/queuePort.ts";
+import type { QueueMessage, QueueStore, ReceivedMessage } from "../../../src/storage/queuePort.ts";
 
 /** How badly the queues behave within their contract. Changed while a world runs. */
 export interface Hostility {
@@ -12,6 +13,10 @@ export interface Hostility {
   pageSize: number;
   /** Chance that a page is empty and not the last. */
   emptyPages: number;
+  /** Chance that a message is gone although its enqueue was confirmed. */
+  lost: number;
+  /** Chance that a peek shows nothing, or leaves out the oldest messages, shows them in any order, or retried ones first. */
+  oddPeeks: number;
   /** Chance that a batch of deletes is carried out in part and then fails. */
   brokenBatches: number;
 }
@@ -42,10 +47,30 @@ export function hostile(storage: Storage, random: Random, how: Hostility): Stora
     async send(queue, text, options) {
       if (random.number() < how.doubled)
         await queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
-      return queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
+      const sent = await queues.send(queue, text, { ...options, visibleInS: later(options?.visibleInS) });
+      if (how.lost > 0 && random.number() < how.lost) await queues.remove(queue, sent.id, sent.popReceipt);
+      return sent;
+    },
+    async peek(queue, max, options) {
+      const seen = await queues.peek(queue, max, options);
+      if (how.oddPeeks === 0 || random.number() >= how.oddPeeks) return seen;
+      return oddly(seen, random);
     },
   };
   return { ...storage, blobs: { ...storage.blobs, list, removeMany }, queues: hostileQueues };
+}
+
+/** What a queue that promises no order may show: nothing, later ones only, any order, or those first that were retried. */
+function oddly(seen: readonly QueueMessage[], random: Random): readonly QueueMessage[] {
+  const kind = Math.floor(random.number() * 4);
+  if (kind === 0) return [];
+  if (kind === 1) return seen.slice(Math.floor(random.number() * seen.length));
+  if (kind === 2)
+    return seen
+      .map((one) => [random.number(), one] as const)
+      .sort(([a], [b]) => a - b)
+      .map(([, one]) => one);
+  return [...seen].sort((a, b) => b.dequeueCount - a.dequeueCount);
 }
 
 /** Deliveries after which the host sets a message aside. */
@@ -67,4 +92,10 @@ export async function burnMessages({ queues }: Storage, queue: string): Promise<
 /** Every message that can be seen is there once more. */
 export async function doubleMessages({ queues }: Storage, queue: string): Promise<void> {
   for (const { text } of await queues.peek(queue, 32)) await queues.send(queue, text);
+}
+
+/** Every message is gone, those that workers hold as well, as after "Clear messages" of a storage browser. */
+export async function clearQueue({ operator, queues }: MemoryStorage, queue: string): Promise<void> {
+  operator.deleteQueue(queue);
+  await queues.ensureQueue(queue);
 }

@@ -3,6 +3,7 @@ import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";
 import { burnMessages, doubleMessages } from "./hostile.ts";
+import { loseMessages, operate, rollBack } from "./losses.ts";
 import { newerVersion } from "./newerVersion.ts";
 import type { Stage } from "./stage.ts";
 import type { Storm } from "./storm.ts";
@@ -53,16 +54,26 @@ const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
   [8, breakLease],
 ];
 
-/** The leader is struck more often than others. */
-export async function strike(company: Company): Promise<void> {
+/** Of worlds in which storage loses what it had. */
+const lossyMishaps: typeof mishaps = [
+  ...mishaps,
+  [20, (_, { play }) => loseMessages(play.engine.storage, play.world.random)],
+  [20, (_, company) => operate(company)],
+  [6, (_, company) => rollBack(company)],
+  [10, (victim) => victim.stopFor(20_000)],
+];
+
+/** The leader is struck more often than others. `lossy`: at times storage is instead. */
+export async function strike(company: Company, lossy = false): Promise<void> {
   const { engine, world } = company.play;
   const { random } = world;
   const there = engine.instances.filter((one) => !one.isDead());
   const anyone = there[Math.floor(random.number() * there.length)];
   const victim = random.number() < 0.6 ? (there.find((one) => one.leading()) ?? anyone) : anyone;
   if (victim === undefined) return void join(company);
-  let draw = random.number() * mishaps.reduce((sum, [weight]) => sum + weight, 0);
-  for (const [weight, happen] of mishaps) {
+  const all = lossy ? lossyMishaps : mishaps;
+  let draw = random.number() * all.reduce((sum, [weight]) => sum + weight, 0);
+  for (const [weight, happen] of all) {
     draw -= weight;
     if (draw <= 0) return happen(victim, company);
   }

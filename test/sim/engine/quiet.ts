@@ -7,8 +7,17 @@ import { checkEnds } from "./checks/leftovers.ts";
 import { newerVersion } from "./newerVersion.ts";
 import type { SimulationResult, Stage } from "./stage.ts";
 
-/** After its last fault a run ends within this: what is silent is resent after a quarter of an hour. */
-const endsWithinMs = 45 * 60_000;
+/** After its last fault a run ends within `k` × the time that its work takes + `cMs`. */
+export interface EndBound {
+  readonly idealMs: number;
+  readonly k: number;
+  readonly cMs: number;
+}
+
+/** Of scenarios, whose work takes seconds; many of them let faults go on. */
+const scenarioBound: EndBound = { idealMs: 0, k: 1, cMs: 45 * 60_000 };
+/** Longer than any process is stopped. */
+const stopsEndMs = 45 * 60_000;
 /** A dead worker hides its last message for ten minutes, five times at most before it is set aside. */
 const drainsWithinMs = 60 * 60_000;
 const dayMs = 86_400_000;
@@ -17,8 +26,10 @@ const dayMs = 86_400_000;
  * No more faults: every run that is not paused has to end, the queues have to run empty, and after the sweep only
  * what is documented may be left. Every command has its answer then.
  */
-export async function quiet(stage: Stage): Promise<SimulationResult> {
+export async function quiet(stage: Stage, bound = scenarioBound): Promise<SimulationResult> {
   const { engine, world, judge } = stage;
+  const startedMs = world.nowMs();
+  const endsWithinMs = bound.k * bound.idealMs + bound.cMs;
   // Whoever looks at the end understands both versions.
   const client = { ...engine.client, storage: newerVersion(engine.client.storage) };
   const { ledger } = judge;
@@ -28,7 +39,12 @@ export async function quiet(stage: Stage): Promise<SimulationResult> {
       return marker !== undefined && !waits;
     });
   await step(stage, () => !isOpen(), endsWithinMs);
-  await step(stage, () => engine.instances.every((one) => one.isDead() || !one.isStopped()), endsWithinMs);
+  world.tell("checker", "runs ended", {
+    tookMs: Math.round(world.nowMs() - startedMs),
+    ...bound,
+    endsWithinMs,
+  });
+  await step(stage, () => engine.instances.every((one) => one.isDead() || !one.isStopped()), stopsEndMs);
   await step(stage, () => false, 10_000);
   for (const one of engine.instances) one.kill();
   await drain(stage);

@@ -4,6 +4,10 @@ export const changingWorlds = 60;
 /** From this seed on packs are many and short; so many of these worlds are played. */
 export const shortPacksFrom = 1_000_000;
 export const shortPacksWorlds = 40;
+/** From this seed on storage loses messages and blobs. */
+export const lossyFrom = 2_000_000;
+/** From this seed on packs are unlike one another, and runs and threads are many. */
+export const unevenFrom = 3_000_000;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>

@@ -3,23 +3,28 @@ import type { Role } from "../../support/engineInstance.ts";
 import type { SubmitRequest } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";
 import { hopelessCode } from "./checks/reasons.ts";
+import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
-import { quiet } from "./quiet.ts";
-import { shortPacksFrom } from "./seeds.ts";
+import { type EndBound, quiet } from "./quiet.ts";
+import { lossyFrom, shortPacksFrom, unevenFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
+import { unevenWorld } from "./uneven.ts";
 import { users } from "./users.ts";
 
 /**
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
- * negative seed gives a world in which the code of instances is changed and changed back, and one from
- * `shortPacksFrom` on a world of many short packs, most of which share messages.
+ * negative seed gives a world in which the code of instances is changed and changed back, one from `shortPacksFrom` on a
+ * world of many short packs, most of which share messages, one from `lossyFrom` on a world in which storage loses what
+ * it had, and one from `unevenFrom` on a world of unlike packs (`uneven.ts`).
  */
 export async function simulate(of: number): Promise<SimulationResult> {
   const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
-  const short = seed >= shortPacksFrom;
+  if (seed >= unevenFrom) return unevenWorld(seed);
+  const lossy = seed >= lossyFrom;
+  const short = seed >= shortPacksFrom && !lossy;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -34,6 +39,11 @@ export async function simulate(of: number): Promise<SimulationResult> {
   if (random.number() < 0.3) queues.pageSize = 2 + Math.floor(random.number() * 6);
   if (random.number() < 0.3) queues.emptyPages = random.number() * 0.3;
   if (random.number() < 0.3) queues.brokenBatches = random.number() * 0.5;
+  if (lossy) {
+    queues.lost = random.number() < 0.5 ? random.number() * 0.1 : 0;
+    queues.oddPeeks = random.number() < 0.5 ? random.number() * 0.5 : 0;
+    weather.oddSigns = random.number() < 0.5 ? random.number() * 0.5 : 0;
+  }
   const cast = (): Role => ({
     weather,
     budgetMs: random.number() < 0.3 ? 30_000 : 300_000,
@@ -55,7 +65,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   for (let blow = 0; blow < blows && judge.violations.length === 0; blow += 1) {
     await world.advance(random.number() * random.number() * 9_000);
     if (of < 0 && random.number() < 0.3) changeCode(company);
-    else if (random.number() < 0.55) await strike(company);
+    else if (random.number() < 0.55) await strike(company, lossy);
     else people.act();
   }
   await world.advance(random.number() * 4_000);
@@ -64,11 +74,14 @@ export async function simulate(of: number): Promise<SimulationResult> {
   queues.doubled = 0;
   queues.heldBack = 0;
   queues.brokenBatches = 0;
+  queues.lost = 0;
+  queues.oddPeeks = 0;
   for (const one of play.engine.instances) one.resume();
   for (const one of company.newer?.old ?? []) one.terminate();
   join(company, { leads: true, works: true });
   // Each run has one instance at least with its code.
   for (const code of of < 0 ? codes : []) join(company, { leads: true, works: true, code });
+  for (const run of lossy ? judge.ledger.runs.values() : []) await putSpecBack(play, run);
   await people.settle();
   if (random.number() < 0.5) {
     broken.chunks.clear();
@@ -77,9 +90,25 @@ export async function simulate(of: number): Promise<SimulationResult> {
     await people.retryAll();
   }
   await people.resumeAll();
-  await quiet(play);
+  await quiet(
+    play,
+    endBound(requests, { paceMs, packLimitMs, hangs: broken.doom !== undefined, changing: of < 0 }),
+  );
   people.check();
   return play.result();
+}
+
+/** All work once more on the two threads that are there at least; what never ends does so at its limit, four times. */
+function endBound(
+  requests: readonly SubmitRequest[],
+  how: { paceMs: number; packLimitMs: number; hangs: boolean; changing: boolean },
+): EndBound {
+  const chunks = requests.reduce((sum, request) => sum + request.chunks, 0);
+  const idealMs = (chunks * 0.7 * how.paceMs) / 2;
+  const limitsMs = how.hangs ? 4 * how.packLimitMs : 0;
+  // A run waits so long for instances that have its code.
+  const codeMs = how.changing ? 600_000 + how.packLimitMs : 0;
+  return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs };
 }
 
 function requestsFrom(random: Random, short: boolean): SubmitRequest[] {

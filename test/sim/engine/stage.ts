@@ -1,7 +1,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { CalculationError } from "../../../src/model/errors.ts";
 import type { TreeLimits } from "../../../src/model/packs.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
+import type { Random, Storage } from "../../../src/storage/ports.ts";
 import type { Delivery } from "../../../src/worker/ports.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
@@ -40,7 +40,7 @@ export interface SimulationResult {
 export interface StageOptions {
   readonly seed: number;
   readonly tree?: TreeLimits | undefined;
-  readonly chunkMs?: RangesOptions["chunkMs"];
+  readonly chunkMs?: (chunk: number, random: Random, run: string) => number;
   /** Partials are too large for metadata, and a worker folds only a few of them at once. */
   readonly large?: boolean;
   /** No faults, so no worker's reading of a marker is late. */
@@ -64,6 +64,8 @@ export interface Stage {
     code: string;
   };
   readonly queues: Hostility;
+  /** Told of each message that an instance takes, before anything else; set by scenarios. */
+  onDelivery: ((handling: Handling) => void) | undefined;
   /** Holds up a call to storage right before it takes effect; set by scenarios. */
   hold: ((call: FarCall) => Promise<void> | undefined) | undefined;
   start(role?: Role): EngineInstance;
@@ -87,7 +89,10 @@ export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn
 
 export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = { chunks: new Set(), fold: undefined, doom: undefined, code: brokenCode };
-  const queues: Hostility = { doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 };
+  const queues: Hostility = {
+    ...{ doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 },
+    ...{ lost: 0, oddPeeks: 0 },
+  };
   let judge: Judge | undefined;
   let self: Stage | undefined;
   let onBegin: (handling: Handling) => void = () => {};
@@ -97,7 +102,7 @@ export function stage(options: StageOptions): Stage {
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
-    ...(options.chunkMs === undefined ? {} : { chunkMs: options.chunkMs }),
+    chunkMs: (chunk, random) => options.chunkMs?.(chunk, random, judge?.by()?.message?.run ?? "") ?? 100,
     onChunk(chunk) {
       const handling = judge?.by();
       if (handling !== undefined) onBegin(handling);
@@ -132,14 +137,17 @@ export function stage(options: StageOptions): Stage {
       const near = hostile(watched, world.random, queues);
       return heldUp(near, (call) => self?.hold?.(call));
     },
-    handling: (delivery, work) => onBehalf(delivery, work),
+    handling: (delivery, work, instance) => onBehalf(delivery, work, instance),
   });
   const seen = judge as unknown as Judge;
-  const onBehalf = ({ text }: Delivery, work: () => Promise<void>): Promise<void> =>
-    seen.onBehalfOf({ message: messageIn(text), beganMs: engine.world.nowMs() }, work);
+  const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> => {
+    const handling = { message: messageIn(text), beganMs: engine.world.nowMs(), instance };
+    self?.onDelivery?.(handling);
+    return seen.onBehalfOf(handling, work);
+  };
 
   self = {
-    ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined },
+    ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined, onDelivery: undefined },
     start: (role) => engine.start(role),
     user({ weather = fair, newer = false } = {}) {
       const { world, client } = engine;

@@ -1,4 +1,5 @@
 import type { Random } from "../../../src/storage/ports.ts";
+import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import type { Fate, Weather } from "../../support/network.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
@@ -10,6 +11,8 @@ export interface Storm extends Weather<FarCall> {
   throttled: number;
   /** Calls about the lease get no answer. */
   leaseCut: boolean;
+  /** Share of the signs of workers that are late or lost, or whose process is stopped with them for 20 s. */
+  oddSigns: number;
 }
 
 /** Dying and stopping in the middle of a call strike through `mishaps`; here only the way is bad. */
@@ -33,15 +36,31 @@ const troubles: readonly Fate[] = [
 const isStateWrite = ({ op, args }: FarCall): boolean =>
   op === "blobs.replace" && String(args[1]).endsWith("state.json");
 
+/** A worker tells what it computes. */
+export const isSign = ({ args }: FarCall): boolean =>
+  args[0] === names.coordination && String(args[1]).startsWith("workers/");
+
+export const oddSigns: readonly Fate[] = [
+  "lost request",
+  "refused",
+  "late",
+  "very late",
+  "hangs",
+  "stops before",
+];
+
 export function storm({ random }: VirtualWorld, trouble: number): Storm {
   const self: Storm = {
     calm: false,
     throttled: 0,
     leaseCut: false,
+    oddSigns: 0,
     delays: { veryLate: minutes, stop: minutes },
     fateOf(call): Fate {
       if (self.calm) return "arrives";
       if (self.leaseCut && call.op.startsWith("lease.")) return "hangs";
+      if (self.oddSigns > 0 && isSign(call) && random.number() < self.oddSigns)
+        return oddSigns[Math.floor(random.number() * oddSigns.length)] ?? "arrives";
       if (self.throttled > 0 && random.number() < self.throttled) return "refused";
       const often = isStateWrite(call) ? 5 * trouble : trouble;
       if (random.number() >= often) return "arrives";

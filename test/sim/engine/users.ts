@@ -3,6 +3,7 @@ import { command } from "../../../src/client/commands/command.ts";
 import type { Change } from "../../../src/client/commands/decideCommand.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { LeasefoldError } from "../../../src/model/errors.ts";
+import { isFinal } from "../../../src/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
 import type { Company } from "./mishaps.ts";
 
@@ -114,14 +115,15 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
         judge.report("every run ends", `${id} (${uid}) was accepted, and nobody began it`);
       }
       for (const { id, uid, change, generation } of accepted) {
-        const { state, specThere, deleteAskedMs } = ledger.record(id, uid);
+        const { state, specThere, deleteAskedMs, lostByHand } = ledger.record(id, uid);
         if (change.kind === "delete" && specThere) {
           judge.report(
             "commands are answered",
             `the deletion of ${id} (${uid}) was accepted, and it is there`,
           );
         }
-        if (deleteAskedMs !== undefined) continue;
+        // What an operator deleted may have been the command.
+        if (deleteAskedMs !== undefined || lostByHand === true) continue;
         if (change.kind === "retry" && (state?.generation ?? 0) < generation) {
           judge.report(
             "commands are answered",
@@ -134,7 +136,9 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
 
   function isAccepted(id: string): boolean {
     const run = ledger.current(id, "spec");
-    return run !== undefined && (run.marker !== undefined || run.state !== undefined);
+    if (run?.marker !== undefined) return true;
+    // Where an operator deleted the marker, whoever misses the run submits it again.
+    return run?.state !== undefined && (run.lostByHand !== true || isFinal(run.state.phase));
   }
   function isWorking(id: string): boolean {
     const marker = ledger.current(id, "marker")?.marker;

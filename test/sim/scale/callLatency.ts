@@ -1,4 +1,5 @@
 import type { Random } from "../../../src/storage/ports.ts";
+import { normal } from "../../support/durations.ts";
 
 /**
  * How long one call to storage takes within a region, in ms: nine of ten between 10 and 60, half of them below 25,
@@ -15,7 +16,3 @@ const medianMs = 24.5;
 const spread = 0.545;
 const slowShare = 0.001;
 const slowMs = 1_000;
-
-/** A draw of the standard normal distribution (Box and Muller). */
-const normal = (random: Random): number =>
-  Math.sqrt(-2 * Math.log(1 - random.number())) * Math.cos(2 * Math.PI * random.number());

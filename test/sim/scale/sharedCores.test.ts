@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { sharedCores } from "../../support/sharedCores.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
-import { sharedCores } from "./sharedCores.ts";
 
 /** When each job of so much core time ends that begins at such a moment. */
 async function endsOf(cores: number, jobs: readonly (readonly [startMs: number, workMs: number])[]) {

@@ -1,5 +1,5 @@
 import type { PackMap } from "../../../client/inspection/packMap.ts";
-import { count } from "../../../model/figures.ts";
+import { count, duration } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
 
 /** What each cell of the pack map stands for. */
@@ -38,6 +38,26 @@ const parts = [
   ["resent", "resent, in flight"],
   ["notSent", "not sent"],
 ] as const;
+
+/** Who computes which packs of a run now, and since when by this page's clock. */
+export type AtWork = readonly {
+  readonly pack: number;
+  readonly instance: string;
+  readonly sinceMs: number;
+}[];
+
+const namesMax = 3;
+
+/** `node-1 for 12 s`, in a cell of several packs `17: node-1 for 12 s, 19: node-2 for 3 s`; empty where nobody is known. */
+export function atWorkText({ packs }: Cell, atWork: AtWork, nowMs: number): string {
+  const here = atWork.filter(({ pack }) => pack >= packs.from && pack < packs.to);
+  const texts = here.slice(0, namesMax).map(({ pack, instance, sinceMs }) => {
+    const who = `${instance} for ${duration(Math.round((nowMs - sinceMs) / 1_000))}`;
+    return packs.to - packs.from === 1 ? who : `${pack}: ${who}`;
+  });
+  const more = here.length - texts.length;
+  return [...texts, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
+}
 
 /** `pack 17: done`, or `packs 500–999: 480 done, 20 in flight`, and the shard. */
 export function cellText(cell: Cell): string {

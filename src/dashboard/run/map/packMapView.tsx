@@ -6,15 +6,28 @@ import { rangeText } from "../../../model/packs.ts";
 import { Head, Scroll } from "../../parts/parts.tsx";
 import { useScheme, useWidth } from "../../parts/useWidth.ts";
 import { drawMap } from "./drawMap.ts";
-import { cellCount, cellOf, cellOfShard, cellText, gridOf, legendOf, movedBy, tablePage } from "./packMap.ts";
+import {
+  type AtWork,
+  atWorkText,
+  type Cell,
+  cellCount,
+  cellOf,
+  cellOfShard,
+  cellText,
+  gridOf,
+  legendOf,
+  movedBy,
+  tablePage,
+} from "./packMap.ts";
 
 /** All packs on one canvas, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
 export function PackMapView(of: {
   readonly map: PackMap;
+  readonly atWork: AtWork;
   readonly shard: number | undefined;
   readonly onShard: (shard: number | undefined) => void;
 }): JSX.Element {
-  const { map, shard } = of;
+  const { map, atWork, shard } = of;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<number>();
@@ -29,6 +42,7 @@ export function PackMapView(of: {
   useEffect(() => {
     if (canvas.current !== null && width > 0) drawMap(canvas.current, map, grid, { at: chosen, shard });
   }, [map, width, chosen, shard, scheme]);
+  const reading = readingOf(cellOf(map, at), atWork);
   const cellAt = (event: MouseEvent & { readonly currentTarget: Element }): number | undefined => {
     const frame = event.currentTarget.getBoundingClientRect();
     const column = Math.floor((event.clientX - frame.left) / grid.size);
@@ -68,7 +82,7 @@ export function PackMapView(of: {
         aria-valuemin={1}
         aria-valuemax={cells}
         aria-valuenow={at + 1}
-        aria-valuetext={cellText(cellOf(map, at))}
+        aria-valuetext={reading}
         onKeyDown={onKeyDown}
         onFocus={() => cursor === undefined && setCursor(asked ?? 0)}
         onBlur={() => setCursor(undefined)}
@@ -80,11 +94,16 @@ export function PackMapView(of: {
         }}
       />
       <p class="reading" aria-hidden="true">
-        {chosen === undefined ? hintOf(map) : cellText(cellOf(map, at))}
+        {chosen === undefined ? hintOf(map) : reading}
       </p>
-      <MapTable map={map} />
+      <MapTable map={map} atWork={atWork} />
     </div>
   );
+}
+
+function readingOf(cell: Cell, atWork: AtWork): string {
+  const by = atWorkText(cell, atWork, performance.now());
+  return by === "" ? cellText(cell) : `${cellText(cell)}, computed by ${by}`;
 }
 
 const hintOf = ({ packsPerCell, packs }: PackMap): string =>
@@ -93,8 +112,9 @@ const hintOf = ({ packsPerCell, packs }: PackMap): string =>
     : `a cell is ${count(packsPerCell)} packs, filled as far as they are done`;
 
 const rowsShown = 50;
+const counted = ["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"];
 
-function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
+function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtWork }): JSX.Element {
   const [open, setOpen] = useState(false);
   const [openOnly, setOpenOnly] = useState(false);
   const [page, setPage] = useState(0);
@@ -134,10 +154,7 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
           </div>
           <Scroll label="Cells of the pack map">
             <table class="list">
-              <Head
-                columns={["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"]}
-                isNumber={() => true}
-              />
+              <Head columns={[...counted, "Computed by"]} isNumber={(at) => at < counted.length} />
               <tbody>
                 {shown.cells.map((cell) => (
                   <tr key={cell.index}>
@@ -150,6 +167,7 @@ function MapTable({ map }: { readonly map: PackMap }): JSX.Element {
                         </td>
                       ),
                     )}
+                    <td>{atWorkText(cell, atWork, performance.now())}</td>
                   </tr>
                 ))}
               </tbody>

@@ -49,6 +49,7 @@ export interface Violation {
 export interface Handling {
   readonly message: WorkMessage | undefined;
   readonly beganMs: number;
+  readonly instance: string;
 }
 
 /** User code that a thread has begun. `returned` once the attempt has ended with a word, which a dead process has not. */
@@ -57,6 +58,8 @@ export interface BegunTask {
   readonly handling: Handling;
   readonly atMs: number;
   returned: boolean;
+  /** When the thread was free again; undefined while it works, and for ever if its process died. */
+  endedMs?: number;
 }
 
 export interface Scene {
@@ -111,8 +114,13 @@ export class Judge implements Scene {
     return done;
   }
 
-  onTask(task: DoomedTask, handling: Handling | undefined): void {
-    if (handling !== undefined) this.begun.push({ task, handling, atMs: this.nowMs(), returned: false });
+  onTask(task: DoomedTask, handling: Handling | undefined): (() => void) | undefined {
+    if (handling === undefined) return undefined;
+    const begun: BegunTask = { task, handling, atMs: this.nowMs(), returned: false };
+    this.begun.push(begun);
+    return () => {
+      begun.endedMs = this.nowMs();
+    };
   }
 
   readonly report = (checker: Checker, what: string): void => {

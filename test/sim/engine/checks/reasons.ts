@@ -40,6 +40,14 @@ export const failsForAReason =
       if (run.forged === true && state.error?.code === "manifest-differs") return;
       if (run.lostByHand === true && state.error?.code === "spec-lost") return;
       if (state.error?.code === "other-code" && waitedInWords(state)) return;
+      // Nobody ever began it, and it says so.
+      if (/lost \d+ times/.test(state.error?.message ?? "") && run.sent.length > limits.diedSendsMax) return;
+      // What an operator deleted may be what the run cannot do without.
+      if (
+        run.lostByHand === true &&
+        /is gone|storage-lost|manifest-differs/.test(JSON.stringify(state.error))
+      )
+        return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,

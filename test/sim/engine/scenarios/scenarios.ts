@@ -1,4 +1,5 @@
 import type { SimulationResult } from "../stage.ts";
+import { byHand } from "./byHand.ts";
 import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
@@ -34,4 +35,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...calm,
   ...sharedMessages,
   ...sharedTimer,
+  ...byHand,
 };

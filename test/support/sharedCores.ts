@@ -1,4 +1,5 @@
-import type { Clock } from "../../../src/storage/ports.ts";
+import type { Clock } from "../../src/storage/ports.ts";
+import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
 
 /** The processor of one instance, shared evenly by the threads that compute on it. */
 export interface SharedCores {
@@ -54,5 +55,29 @@ export function sharedCores(clock: Clock, cores: number): SharedCores {
           done();
         });
       }),
+  };
+}
+
+/**
+ * User code whose threads share these cores. How long a thread says that it worked is what passed, as with real threads:
+ * twice the core time where two of them share one core.
+ */
+export function onCores(clock: Clock, cores: number, make: (busy: Clock) => UserCode): UserCode {
+  const shared = sharedCores(clock, cores);
+  const code = make({ ...clock, sleep: (ms, signal) => shared.work(ms, signal) });
+  async function timed<T>(options: TaskOptions, run: (options: TaskOptions) => Promise<T>) {
+    let startedMs = 0;
+    const onStart = async (): Promise<void> => {
+      await options.onStart?.();
+      startedMs = clock.monotonicMs();
+    };
+    const output = await run({ ...options, onStart });
+    return { ...output, ms: clock.monotonicMs() - startedMs };
+  }
+  return {
+    ...code,
+    compute: (job, options) => timed(options, (all) => code.compute(job, all)),
+    fold: (job, options) => timed(options, (all) => code.fold(job, all)),
+    finish: (job, options) => timed(options, (all) => code.finish(job, all)),
   };
 }
