@@ -6,8 +6,10 @@ export const shortPacksFrom = 1_000_000;
 export const shortPacksWorlds = 40;
 /** From this seed on storage loses messages and blobs. */
 export const lossyFrom = 2_000_000;
+export const lossyWorlds = 30;
 /** From this seed on packs are unlike one another, and runs and threads are many. */
 export const unevenFrom = 3_000_000;
+export const unevenWorlds = 25;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>

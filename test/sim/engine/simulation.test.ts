@@ -9,7 +9,16 @@ import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
-import { changingWorlds, shortPacksFrom, shortPacksWorlds, worlds } from "./seeds.ts";
+import {
+  changingWorlds,
+  lossyFrom,
+  lossyWorlds,
+  shortPacksFrom,
+  shortPacksWorlds,
+  unevenFrom,
+  unevenWorlds,
+  worlds,
+} from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import type { EngineCaseDone } from "./simulationWorker.ts";
 
@@ -101,6 +110,23 @@ test("worlds of short packs: those that share a message are each computed, recor
   console.log(`${seeds.length} worlds of short packs: ${JSON.stringify(sum)}`);
   expect(sum.shared).toBeGreaterThan(20 * count);
 }, 3_600_000);
+
+test.each([
+  ["storage loses messages and blobs, and somebody deletes what a run needs", lossyFrom, lossyWorlds],
+  ["packs are unlike one another, on up to 200 threads in up to 20 runs", unevenFrom, unevenWorlds],
+] as const)(
+  "worlds in which %s: every run ends within its bound, and nothing is deleted unasked",
+  async (_, first, count) => {
+    const seeds = Array.from({ length: thorough ? to : count }, (_, index) => first + index);
+    let sum = noFigures;
+    await all(seeds, ({ result }) => {
+      sum = addFigures(sum, result.figures);
+    });
+    console.log(`${seeds.length} worlds from ${first}: ${JSON.stringify(sum)}`);
+    expect(sum.complete).toBeGreaterThan(count / 2);
+  },
+  3_600_000,
+);
 
 test.each(["leader", "worker"] as const)(
   "a %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",

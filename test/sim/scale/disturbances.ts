@@ -105,24 +105,24 @@ const backoff = async (script: Script): Promise<void> => {
 
 /** A third of the workers goes, with the packs that they hold or after them. */
 const loses =
-  (how: "kill" | "terminate", company: typeof stream): NonNullable<Disturbed["disturb"]> =>
+  (how: "kill" | "terminate", company: typeof stream, afterMs: number): NonNullable<Disturbed["disturb"]> =>
   async (script, sleep) => {
     void company(script, sleep);
-    await sleep(60_000);
+    await sleep(afterMs);
     const workers = script.engine.instances.slice(1);
     for (const one of workers.slice(0, workers.length / 3)) one[how]();
   };
 
-const losing = (company: typeof stream, otherMs: number): Disturbance["figure"] =>
+const losing = (company: typeof stream, otherMs: number, afterMs: number): Disturbance["figure"] =>
   beside(
     {
       instances: 6,
       otherMs,
       runs: { r: packsOf({ kind: "even" }, 240, 2_000) },
-      disturb: loses("kill", company),
+      disturb: loses("kill", company, afterMs),
     },
     20_000,
-    loses("terminate", company),
+    loses("terminate", company, afterMs),
   );
 
 /** One of three instances is killed or stopped again and again; a killed one is replaced as the supervisor does it. */
@@ -269,8 +269,11 @@ export const disturbances: Readonly<Record<string, Disturbance>> = {
   "10,000 packs of 5 s on 1,000 workers": { figure: wide },
   "twelve calm worlds of packs of 10 ms to a minute": { figure: calmSum },
 
-  "a third of the workers dies beside three small runs a second": { figure: losing(stream, 100) },
-  "a third of the workers dies beside a run in backoff": { quick: true, figure: losing(backoff, 1_000) },
+  "a third of the workers dies beside three small runs a second": { figure: losing(stream, 100, 45_000) },
+  "a third of the workers dies beside a run in backoff": {
+    quick: true,
+    figure: losing(backoff, 1_000, 60_000),
+  },
 
   ...Object.fromEntries(
     [1, 2, 3, 4].map((seed) => [

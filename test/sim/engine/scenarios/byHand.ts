@@ -1,9 +1,11 @@
 import { leaderBlob } from "../../../../src/model/names.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
+import { clearQueue } from "../hostile.ts";
 import { deleteByHand, putSpecBack } from "../losses.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
-import type { SimulationResult } from "../stage.ts";
+import { deepTree, type SimulationResult } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
+import { creates, holdFirst } from "./zombies.ts";
 
 /** Somebody with a storage browser deletes what a run needs, and later puts it back, retries or submits again. */
 
@@ -28,6 +30,68 @@ export const byHand: Readonly<Record<string, Scenario>> = {
       lose(script, "spec");
       await staffed(script);
       await script.until("the marker is gone", () => run?.marker === undefined, 2 * minuteMs);
+    }),
+
+  "plan, state and messages are lost, and the next plan has other packs: the first partials count for nothing":
+    () => {
+      let paceMs = 40;
+      return play({ seed: 83, chunkMs: () => paceMs }, async (script) => {
+        const { run, engine, world } = script;
+        await staffed(script);
+        await script.submit({ id: "r", chunks: 800 });
+        await script.until("packs are done", () => (run()?.parts.size ?? 0) >= 6);
+        const before = run()?.plan?.packSize;
+        for (const one of engine.instances.slice()) one.kill();
+        paceMs = 400;
+        lose(script, "state", "plan");
+        for (const queue of [names.packs, names.urgent]) await clearQueue(engine.storage, queue);
+        await world.advance(1_000);
+        await staffed(script, 4);
+        await script.untilEnded();
+        script.must(run()?.plan?.packSize !== before, `packs have ${before} chunks as before`);
+        script.mustBe("complete");
+      });
+    },
+
+  "a partial is deleted before its shard is folded, and a retry computes it": () =>
+    play({ seed: 87, tree: deepTree, chunkMs: () => 300 }, async (script) => {
+      const { run } = script;
+      await staffed(script);
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await script.until("partials are there", () => (run()?.parts.size ?? 0) >= 3);
+      lose(script, "partial");
+      await script.until("it ends", () => run()?.marker === undefined);
+      for (let generation = 2; run()?.state?.phase !== "complete" && generation <= 3; generation += 1) {
+        await script.tell("retry");
+        await script.untilEnded(generation);
+      }
+      script.must(run()?.state?.phase === "complete", "two retries mend it");
+    }),
+
+  "the state is deleted while the run finishes: the result stands": () =>
+    play({ seed: 88, chunkMs: () => 300 }, async (script) => {
+      const { run } = script;
+      await staffed(script);
+      const manifest = holdFirst(script, creates("manifest.json"), true);
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await script.until("the manifest is on its way", manifest.isHeld);
+      lose(script, "state");
+      manifest.letGo();
+      await script.untilEnded();
+      script.mustBe("complete");
+      script.must(run()?.manifests.get(1)?.complete === true, "nothing is missing");
+    }),
+
+  "the state is deleted, and then the rest is given up: what is there is kept": () =>
+    play({ seed: 89, chunkMs: () => 2_000 }, async (script) => {
+      const { run } = script;
+      await staffed(script);
+      await script.submit({ id: "r", chunks: 20, packSize: 1 });
+      await script.until("packs are done", () => (run()?.parts.size ?? 0) >= 8);
+      lose(script, "state");
+      await script.tell({ kind: "cancel", keep: true });
+      await script.untilEnded();
+      script.mustBe("complete");
     }),
 
   "each thing of a run is deleted in turn while it computes": async () => {

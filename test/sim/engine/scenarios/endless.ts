@@ -13,6 +13,8 @@ const chunks = 13;
 const doomedChunk = 5;
 const kinds = ["plan", "pack", "node", "finish"] as const;
 type Kind = (typeof kinds)[number];
+/** From its first begin: three processes die of it, each of which must be missed first. */
+const diedMsMax = 120_000;
 const limitsMs = [1_000, 300_000, 1_800_000];
 
 const isDoomed = (kind: Kind, { kind: task, from = 0, to = 0, chunks: folded = 0 }: DoomedTask): boolean => {
@@ -68,15 +70,22 @@ async function doomed(
     );
     script.mustBe("failed");
     const { firstMs, mostOfOne } = doomedIn(script, kind);
+    const tookMs = world.nowMs() - firstMs;
+    // Once a checker has reported, no more time passes.
+    await script.until("its marker is gone", () => run()?.marker === undefined);
     const error = run()?.state?.error?.message ?? "";
     if (doom === "hangs") {
-      const tookMs = world.nowMs() - firstMs;
       if (tookMs > 3 * packLimitMs + 120_000)
         judge.report("every run ends in time", `${kind} at its limit took ${Math.round(tookMs / 1_000)} s`);
       if (mostOfOne > 4)
         judge.report("few attempts are made at work that never ends", `${mostOfOne} of one ${kind}`);
       must(/time limit/.test(error), `the failure tells of the limit: ${error}`);
     } else {
+      if (tookMs > diedMsMax)
+        judge.report(
+          "every run ends in time",
+          `${kind} that ends processes took ${Math.round(tookMs / 1_000)} s`,
+        );
       const dead = engine.instances.filter((one) => one.isDead()).length;
       if (mostOfOne > 6 || (kind !== "node" && dead > 6))
         judge.report(
@@ -124,6 +133,30 @@ const takeTurns = () =>
     must(most <= 4, `attempts begun: ${most}`);
   });
 
+/** Whoever takes the message of a pack is dead at once, so that no sign tells of it. */
+const neverBegun = () =>
+  play({ seed: 54, chunkMs: () => 400 }, async (script) => {
+    const { engine, must, run } = script;
+    let deaths = 0;
+    script.onDelivery = ({ message, instance }) => {
+      if (message?.kind !== "compute" || message.run !== "r" || message.pack !== doomedChunk) return;
+      if (!script.replaces) return;
+      deaths += 1;
+      engine.instances.find((one) => one.name === instance)?.kill();
+    };
+    platform(script, 4, { breakAfterMs: 4_000 });
+    await script.submit({ id: "r", chunks, packSize: 1 });
+    await script.submit({ id: "beside", chunks: 30, packSize: 1 });
+    await script.untilEnded(1, "beside");
+    script.mustBe("complete", 1, "beside");
+    await script.until("r ends", () => isFinal(run()?.state?.phase ?? "planning"), 3_600_000);
+    script.mustBe("failed");
+    if (deaths > 12) script.judge.report("few processes die of one piece of work", `${deaths} died`);
+    must(deaths >= 10, `it failed after ${deaths} deaths`);
+    script.replaces = false;
+    script.onDelivery = undefined;
+  });
+
 const cases = kinds.flatMap((kind) =>
   limitsMs.flatMap((limitMs) => [
     [
@@ -138,6 +171,7 @@ const cases = kinds.flatMap((kind) =>
 );
 
 export const endless: Readonly<Record<string, Scenario>> = {
+  "a pack whose process always ends before it has begun": neverBegun,
   "two packs that ended processes do not die of each other": takeTurns,
   ...Object.fromEntries(cases),
   ...Object.fromEntries(
