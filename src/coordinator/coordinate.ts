@@ -1,6 +1,7 @@
 import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
-import { isFinal } from "../model/state.ts";
+import { packsOf } from "../model/packs.ts";
+import { isFinal, type State } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
@@ -73,7 +74,10 @@ async function observeFor(
 ): Promise<Observed | undefined> {
   const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
   if (lasting.length === 0) return undefined;
-  const slow = lasting.every(({ working }) => isInFullSwing(working));
+  const sends = ({ layout, cursor }: State) => layout !== undefined && cursor < packsOf(layout);
+  const slow = lasting.every(
+    ({ working, notes }) => isInFullSwing(working) && sends(working) && !notes.wantsFailures,
+  );
   return observe(slow ? limits.observeEverySlowMs : limits.observeEveryMs);
 }
 

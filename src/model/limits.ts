@@ -79,8 +79,8 @@ export const limits = {
   capMax: 100_000,
   /** Work in flight until the first outcomes tell the rate: five minutes for twenty threads, */
   windowFirstMs: 6_000_000,
-  /** but at most this many packs: a few for each of a few hundred workers. */
-  windowFirst: 256,
+  /** but at most this many packs: a few for each of a few hundred instances. */
+  windowFirst: 1_000,
   windowMin: 8,
   /** Outcomes needed before rate and mean are trusted. */
   outcomesForRate: 8,
@@ -142,8 +142,8 @@ export const limits = {
   lostMax: 10,
   /** A process whose sign is silent for this long counts as dead where its death counts against the work. */
   deathAloneMs: 15_000,
-  /** Packs at the very end of a run that are doubled when they are slow. */
-  lastPacks: 4,
+  /** So few packs at the very end of a run are doubled when they are slow. */
+  lastPacks: 1,
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,
 

@@ -17,8 +17,6 @@ import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
  */
 export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt): Draft {
   const draft = newDraft(state, notes, at);
-  notes.wantsFailures = false;
-  notes.wantsNodes = false;
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
   trackPlan(draft, seen);

@@ -28,6 +28,9 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
   const { state, notes, at } = draft;
   const { observed } = at;
   if (observed === undefined) return;
+  // They are listed in each poll until the next judgement.
+  notes.wantsFailures = false;
+  notes.wantsNodes = false;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   trackTaken(state, observed, at.nowMs);
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;

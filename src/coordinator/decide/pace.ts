@@ -75,11 +75,11 @@ const lostAfter = (usualMs: number | undefined): number =>
     ? limits.lostMsUnknown
     : Math.min(Math.max(limits.slowFactor * usualMs, limits.lostMsMin), limits.lostMsMax);
 
-/** A pack that is computed for longer than this is slow. */
+/** A pack that is computed for longer than this is slow: longer than any before, where the longest are few and known. */
 export const slowAfterMs = ({ durationsMs }: State): number =>
   durationsMs.length === 0
     ? Number.POSITIVE_INFINITY
-    : Math.max(limits.slowFactor * p95(durationsMs), limits.lostMsMin);
+    : Math.max(limits.slowFactor * p95(durationsMs), 2 * Math.max(...durationsMs), limits.lostMsMin);
 
 /** Longer than a process can be at a piece of work: its limit, and the retries of the worker that then writes the record. */
 export const stuckAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
