@@ -75,12 +75,12 @@ export const limits = {
 
   // Packs in flight.
   /** Packs sent and not finished, over all workers, unless the run sets a cap. */
-  capDefault: 2_000,
+  capDefault: 4_000,
   capMax: 100_000,
   /** Work in flight until the first outcomes tell the rate: five minutes for twenty threads, */
   windowFirstMs: 6_000_000,
   /** but at most this many packs: a few for each of a few hundred instances. */
-  windowFirst: 1_000,
+  windowFirst: 512,
   windowMin: 8,
   /** Outcomes needed before rate and mean are trusted. */
   outcomesForRate: 8,

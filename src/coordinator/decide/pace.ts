@@ -122,7 +122,8 @@ export function pauseBetween(
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
-    const dryMs = runsDryMs(working);
+    // Where the queues are dry already, a pack that ends is replaced within a tenth of its time.
+    const dryMs = notes.drained ? mean(working.durationsMs) / 5 : runsDryMs(working);
     if (!young) return Math.max(fastLoopMs, shortest, dryMs / 2);
     return Math.max(
       loopMs / shortestShare,
