@@ -199,6 +199,22 @@ describe("a pack that was taken and that nobody has", () => {
     expect(step(draft.state, {}, notes, 3_060, told(3_060)).state.again[14]).toMatchObject({ lost: 1 });
   });
 
+  test("is not resent by what was read before it was due, but has everything read", () => {
+    const notes = runNotes();
+    const { state } = judge(sent(notes), 1_000, {}, notes);
+    const early = step(state, {}, notes, 2_900);
+    expect([notes.wantsObserved, notes.lostInMs]).toEqual([false, 100]);
+    const due = step(early.state, {}, notes, 3_001);
+    expect([due.packs, notes.wantsObserved, notes.wantsFailures, notes.lostInMs]).toEqual([
+      [],
+      true,
+      true,
+      0,
+    ]);
+    expect(judge(due.state, 3_101, {}, notes).packs).toHaveLength(1);
+    expect(notes.wantsObserved).toBe(false);
+  });
+
   test("is known to a new leader by the state alone", () => {
     const { state } = judge(sent(runNotes()), 1_000, {});
     expect(judge(state, 3_001, {}, runNotes()).packs).toHaveLength(1);

@@ -138,6 +138,18 @@ describe("a task in flight", () => {
     ]);
   });
 
+  test("and combines a node counts as lost only in a poll that asks for nodes", () => {
+    const name = "node/1/00000";
+    const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+    const sealed = { 0: { gen: 1, node: false } };
+    const state: State = { ...computing(400), cursor: 20, tasks: { [name]: task }, sealed };
+    const notes = runNotes();
+    const polledAt = (nodesMs: number) =>
+      step(state, {}, Object.assign(notes, { nodesMs }), 9_000, { observed: observedAt(9_000) });
+    expect(tasksOf(polledAt(8_999))).toEqual([]);
+    expect(tasksOf(polledAt(9_000))).toEqual([{ kind: "combine", send: 2 }]);
+  });
+
   test("is not judged before it was sent, nor where nothing was observed", () => {
     const tasks = { finish: { sends: 1, atMs: startMs, lost: 0, since: 1 } };
     const unsent = judge(finishing({ tasks }), 600_000, { signs: [dead] });
