@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { newRunNotes, taskKey } from "../../src/coordinator/decide/draft.ts";
+import { wantedOf } from "../../src/coordinator/poll/seen.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Work } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
@@ -6,6 +8,7 @@ import { computing, failure, marker, parts, runNotes } from "../support/runFixtu
 import {
   allSent,
   decideOn,
+  limitMs,
   observedAt,
   signOf,
   startMs,
@@ -138,16 +141,34 @@ describe("a task in flight", () => {
     ]);
   });
 
-  test("and combines a node counts as lost only in a poll that asks for nodes", () => {
+  test("and combines a node counts as lost only once nodes were listed after it was due", () => {
     const name = "node/1/00000";
     const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), cursor: 20, tasks: { [name]: task }, sealed };
     const notes = runNotes();
-    const polledAt = (nodesMs: number) =>
-      step(state, {}, Object.assign(notes, { nodesMs }), 9_000, { observed: observedAt(9_000) });
-    expect(tasksOf(polledAt(8_999))).toEqual([]);
-    expect(tasksOf(polledAt(9_000))).toEqual([{ kind: "combine", send: 2 }]);
+    const listedAt = (afterMs: number) => {
+      const at = startMs + afterMs;
+      Object.assign(notes, { failuresAtMs: startMs + 9_000, nodesAtMs: at });
+      const draft = decideOn(state, {}, notes, 9_000, { observed: observedAt(9_000) });
+      return [tasksOf(draft).length, notes.wantsNodes];
+    };
+    expect(listedAt(4_000)).toEqual([0, true]);
+    expect(wantedOf(state, notes, { nowMs: startMs, localMs: 0, limitMs }).nodes).toHaveLength(1);
+    expect(listedAt(4_001)).toEqual([1, false]);
+  });
+
+  test("that an earlier leader may have sent is sent again once nobody is seen to have it, and one that this leader sent is waited for", () => {
+    const task = { sends: 1, atMs: startMs, lost: 0, since: 1 };
+    const state = finishing({ tasks: { finish: task } });
+    const doubtful = newRunNotes(0, 0, [taskKey(state, "finish")]);
+    const told = { urgent: waitingFor(finish) };
+    const waits = judge(state, 1_000, told, doubtful).state;
+    expect(waits.tasks["finish"]?.sends).toBe(1);
+    const gone = judge(waits, 2_000, {}, doubtful).state;
+    expect(judge(gone, 2_001, {}, doubtful).state.tasks["finish"]).toMatchObject({ sends: 2, lost: 1 });
+    const mine = judge(finishing(), 2_000).state;
+    expect(judge(mine, 2_001).state.tasks["finish"]?.sends).toBe(1);
   });
 
   test("is not judged before it was sent, nor where nothing was observed", () => {
