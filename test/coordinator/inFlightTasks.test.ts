@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { newRunNotes, taskKey } from "../../src/coordinator/decide/draft.ts";
 import { wantedOf } from "../../src/coordinator/poll/seen.ts";
 import { limits } from "../../src/model/limits.ts";
-import type { Work } from "../../src/model/runBlobs.ts";
+import { type Work, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, failure, marker, parts, runNotes } from "../support/runFixtures.ts";
 import {
@@ -156,6 +156,19 @@ describe("a task in flight", () => {
     expect(listedAt(4_000)).toEqual([0, true]);
     expect(wantedOf(state, notes, { nowMs: startMs, localMs: 0, limitMs }).nodes).toHaveLength(1);
     expect(listedAt(4_001)).toEqual([1, false]);
+  });
+
+  test("is resent by this decision only while its message has room before the next write", () => {
+    const state: State = { ...computing(400_000), paused: true };
+    for (let index = 0; index < 600; index += 1) {
+      const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+      state.tasks[workName({ kind: "node", level: 1, index })] = task;
+      state.sealed[index] = { gen: 1, node: false };
+    }
+    const found = { marker: { ...marker, want: "paused" as const } };
+    const observed = observedAt(9_000);
+    const draft = step(state, found, runNotes(), 9_000, { observed });
+    expect(tasksOf(draft)).toHaveLength(limits.sendsPerWriteMax);
   });
 
   test("that an earlier leader may have sent is sent again once nobody is seen to have it, and one that this leader sent is waited for", () => {
