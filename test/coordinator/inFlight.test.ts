@@ -199,10 +199,32 @@ describe("a pack that was taken and that nobody has", () => {
     expect(step(draft.state, {}, notes, 3_060, told(3_060)).state.again[14]).toMatchObject({ lost: 1 });
   });
 
+  test("is not resent in a loop that observes nothing, nor where its shard was not listed in this poll", () => {
+    const notes = runNotes();
+    const { state } = judge(sent(notes), 1_000, {}, notes);
+    expect(step(state, {}, notes, 9_000).packs).toEqual([]);
+    const observed = observedAt(9_000, { packs: waitingFor(...others) });
+    const unlisted = step(state, { shards: new Set([1]) }, notes, 9_000, { observed });
+    expect(unlisted.packs).toEqual([]);
+    expect(judge(state, 9_001, {}, notes).packs).toHaveLength(1);
+  });
+
   test("is known to a new leader by the state alone", () => {
     const { state } = judge(sent(runNotes()), 1_000, {});
     expect(judge(state, 3_001, {}, runNotes()).packs).toHaveLength(1);
   });
+});
+
+test("a pack whose sign is stale is not resent before failures were listed after that sign, which may tell how it ended", () => {
+  const notes = runNotes();
+  const state = sent(notes);
+  const observed = observedAt(5_000, { signs: [dead()], packs: waitingFor(...others) });
+  notes.failuresAtMs = startMs + 5_000 - limits.lostMsMin;
+  const early = decideOn(state, {}, notes, 5_000, { observed });
+  expect([early.packs, notes.wantsFailures]).toEqual([[], true]);
+  notes.failuresAtMs += 1;
+  const listed = decideOn(state, {}, notes, 5_000, { observed });
+  expect([listed.packs, notes.wantsFailures]).toEqual([[{ ...resend, alone: true }], false]);
 });
 
 describe("the last loss of a pack", () => {
@@ -304,6 +326,12 @@ describe("one of the last packs of a run", () => {
     ["is one of five", 15, slow(60_000)],
   ])("is not doubled where it %s", (_what, done, told) => {
     expect(last(done, { ...told, work: packWork(16) }).packs).toEqual([]);
+  });
+
+  test("is not doubled where it is alone in its process", () => {
+    const again = { 16: { sends: 2, atMs: startMs, since: 2, lost: 0, alone: true } };
+    const state = { ...sent(runNotes(), { done: 16 }), again };
+    expect(last(16, { ...slowest, send: 2, alone: true }, state).packs).toEqual([]);
   });
 
   test("is not doubled while packs are left to send", () => {

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { newRunNotes, taskKey } from "../../src/coordinator/decide/draft.ts";
+import { wantedOf } from "../../src/coordinator/poll/seen.ts";
 import { limits } from "../../src/model/limits.ts";
-import type { Work } from "../../src/model/runBlobs.ts";
+import { type Work, workName } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, failure, marker, parts, runNotes } from "../support/runFixtures.ts";
 import {
   allSent,
   decideOn,
+  limitMs,
   observedAt,
   signOf,
   startMs,
@@ -136,6 +139,49 @@ describe("a task in flight", () => {
     expect(tasksOf(step(state, found, runNotes(), 1_000, { observed }))).toEqual([
       { kind: "combine", send: 2 },
     ]);
+  });
+
+  test("and combines a node counts as lost only once nodes were listed after it was due", () => {
+    const name = "node/1/00000";
+    const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+    const sealed = { 0: { gen: 1, node: false } };
+    const state: State = { ...computing(400), cursor: 20, tasks: { [name]: task }, sealed };
+    const notes = runNotes();
+    const listedAt = (afterMs: number) => {
+      const at = startMs + afterMs;
+      Object.assign(notes, { failuresAtMs: startMs + 9_000, nodesAtMs: at });
+      const draft = decideOn(state, {}, notes, 9_000, { observed: observedAt(9_000) });
+      return [tasksOf(draft).length, notes.wantsNodes];
+    };
+    expect(listedAt(4_000)).toEqual([0, true]);
+    expect(wantedOf(state, notes, { nowMs: startMs, localMs: 0, limitMs }).nodes).toHaveLength(1);
+    expect(listedAt(4_001)).toEqual([1, false]);
+  });
+
+  test("is resent by this decision only while its message has room before the next write", () => {
+    const state: State = { ...computing(400_000), paused: true };
+    for (let index = 0; index < 600; index += 1) {
+      const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+      state.tasks[workName({ kind: "node", level: 1, index })] = task;
+      state.sealed[index] = { gen: 1, node: false };
+    }
+    const found = { marker: { ...marker, want: "paused" as const } };
+    const observed = observedAt(9_000);
+    const draft = step(state, found, runNotes(), 9_000, { observed });
+    expect(tasksOf(draft)).toHaveLength(limits.sendsPerWriteMax);
+  });
+
+  test("that an earlier leader may have sent is sent again once nobody is seen to have it, and one that this leader sent is waited for", () => {
+    const task = { sends: 1, atMs: startMs, lost: 0, since: 1 };
+    const state = finishing({ tasks: { finish: task } });
+    const doubtful = newRunNotes(0, 0, [taskKey(state, "finish")]);
+    const told = { urgent: waitingFor(finish) };
+    const waits = judge(state, 1_000, told, doubtful).state;
+    expect(waits.tasks["finish"]?.sends).toBe(1);
+    const gone = judge(waits, 2_000, {}, doubtful).state;
+    expect(judge(gone, 2_001, {}, doubtful).state.tasks["finish"]).toMatchObject({ sends: 2, lost: 1 });
+    const mine = judge(finishing(), 2_000).state;
+    expect(judge(mine, 2_001).state.tasks["finish"]?.sends).toBe(1);
   });
 
   test("is not judged before it was sent, nor where nothing was observed", () => {
