@@ -9,6 +9,7 @@ import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
 import { resendPacks, resendTasks } from "./resend.ts";
+import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 
 /**
@@ -20,7 +21,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   notes.wantsFailures = false;
   notes.stragglerInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
-  trackPlan(draft, seen);
+  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackParts(draft, seen);

@@ -76,6 +76,7 @@ export async function poll(
     queued,
     plan: plan?.value,
     planHash: plan?.sha256,
+    planMs: plan?.lastModifiedMs,
     manifest,
   };
 }

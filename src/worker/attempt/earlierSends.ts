@@ -1,8 +1,7 @@
 import { LeasefoldError } from "../../model/errors.ts";
-import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type WorkMessage, workOf } from "../../model/message.ts";
-import { parseOutputFacts } from "../../model/output.ts";
+import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { parseBegun, resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import { pagesOf, persist } from "../../storage/callSteps.ts";
 import type { WorkerPorts } from "../ports.ts";
@@ -26,8 +25,8 @@ export async function outputThere(ports: WorkerPorts, message: WorkMessage): Pro
   const at = runBlobs(run, uid, origin);
   const isThere = async (container: string, name: string): Promise<boolean> => {
     const found = await ports.storage.blobs.head(container, name);
-    // An output of other code counts as missing: whoever has the right code replaces it.
-    return found.kind === "found" && accepts(message, parseOutputFacts(found.properties.contentType).code);
+    // An output of another plan or of other code counts as missing, and is replaced.
+    return found.kind === "found" && belongsTo(message, parseOutputFacts(found.properties.contentType));
   };
   const isFinished = () => isThere(results, resultBlobs(run, uid).manifest(gen));
   switch (message.kind) {
