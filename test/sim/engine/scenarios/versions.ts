@@ -12,7 +12,7 @@ export const versions: Readonly<Record<string, Scenario>> = {
     play({ seed: 24, tree: deepTree, chunkMs: () => 800 }, async (script) => {
       const { world, run, must } = script;
       const old = [script.start({ breakAfterMs: 4_000 }), script.start({ breakAfterMs: 4_000 })];
-      await script.submit({ id: "r", chunks: 80, packSize: 1, cap: 12 });
+      await script.submit({ id: "r", chunks: 160, packSize: 1, cap: 12 });
       await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 8);
       script.start({ ...newer, breakAfterMs: 4_000 });
       await world.advance(5_000);
